@@ -1,7 +1,7 @@
 # docker build -t rocktune .
 # docker run --rm --init -v rocktune:/data rocktune tune --out /data/out
-# docker run --rm --init -v rocktune:/data rocktune token make me --role admin
-# docker run --init -p 8080:8080 -v rocktune:/data rocktune serve --host 0.0.0.0
+# docker run --init -p 127.0.0.1:8080:8080 -v rocktune:/data rocktune serve --host 0.0.0.0     prints a link
+# docker run --rm --init -v rocktune:/data rocktune token show                       its token, later
 # No health check is built in: `tune` and `worker` listen nowhere, and `serve` where it is told to. For `serve`:
 #   --health-cmd "python3 -c \"import urllib.request as r; r.urlopen('http://127.0.0.1:8080/readyz', timeout=4)\""
 # A folder of your own instead of the volume:  mkdir out, and --user "$(id -u):$(id -g)" -v "$PWD/out:/data"

@@ -15,7 +15,6 @@ from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.auth.security import TokensEverMade
 from api.http.middleware import Around, BodyLimit, require_rate
 from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
@@ -49,7 +48,6 @@ def make_app(
     *,
     installed: InstalledDbBench | None = None,
     builds: KnownBuilds | None = None,
-    loopback: bool = True,
     trusted: bool = False,
     stopping: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
@@ -60,9 +58,8 @@ def make_app(
         settings: How the service behaves.
         installed: The db_bench that measures, where it is on this machine.
         builds: All builds of this machine that jobs may name, where they are known.
-        loopback: Whether only this machine can reach it: then, while no token was ever made,
-            requests need none.
-        trusted: Whether whoever calls could as well open the database: then nobody needs a token.
+        trusted: Whether it is called within the process that has opened the database, and never
+            from a network: then nobody needs a token.
         stopping: Whether the server is about to stop: then long answers end.
 
     Raises:
@@ -87,8 +84,7 @@ def make_app(
         workloads=registered_workloads(settings.workloads_dir),
         installed=installed,
         builds=replace(builds or KnownBuilds(), elsewhere=lambda: names_on_hosts(engine)),
-        loopback=loopback,
-        needs_token=(lambda: False) if trusted else TokensEverMade(engine),
+        trusted=trusted,
         stopping=stopping,
     )
     time_statements(engine)

@@ -7,6 +7,7 @@ import ipaddress
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from types import FrameType
 
 import structlog
@@ -16,7 +17,6 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.known_builds import builds_here
-from db.access.tokens import any_valid_token
 from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
@@ -25,6 +25,8 @@ from sampler.runner.settings import Settings
 
 _log = structlog.get_logger("server")
 _GRACE_SECONDS = 5
+# Who listens on all addresses is found at this one.
+_NEAREST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 _IN_THE_CLEAR = (
     "tokens cross the network in the clear: put a proxy that ends TLS before this server, "
     "and set ROCKTUNE_BEHIND_TLS=1 when it is there"
@@ -57,20 +59,23 @@ def serve(
     host: str,
     port: int,
     with_worker: bool,
+    is_listening: Callable[[str], None],
 ) -> None:
     """Serves until SIGTERM or SIGINT; then finishes what is being answered and stops.
 
+    Args:
+        engine: The database.
+        settings: Of the machine that measures.
+        service: How the service behaves.
+        host: The address to listen on.
+        port: 0 for any.
+        with_worker: Whether jobs are run here too.
+        is_listening: Told where a browser on this machine finds it, as soon as it listens.
+
     Raises:
-        InputError: The address cannot be used, or is open to others while there is no token.
+        InputError: The address cannot be used.
         RuntimeError: The worker has failed.
     """
-    loopback = _is_loopback(host)
-    if not loopback and not any_valid_token(engine):
-        raise InputError(
-            "--host",
-            f"{host} can be reached by others: make a token first "
-            "(`rocktune token make NAME --role admin`), or listen on 127.0.0.1",
-        )
     stopping = threading.Event()
     installed = _installed(settings) if with_worker else None
     app = make_app(
@@ -78,18 +83,21 @@ def serve(
         service,
         installed=installed,
         builds=builds_here(settings, installed) if with_worker else None,
-        loopback=loopback,
         stopping=stopping.is_set,
     )
     listening = _listen(host, port)
-    if not loopback and not service.behind_tls:
+    if not _is_loopback(host) and not service.behind_tls:
         _log.warning(_IN_THE_CLEAR, host=host)
     worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
-    _run(app, listening, worker, stopping)
+    _run(app, listening, worker, stopping, is_listening)
 
 
 def _run(
-    app: FastAPI, listening: socket.socket, worker: Worker | None, stopping: threading.Event
+    app: FastAPI,
+    listening: socket.socket,
+    worker: Worker | None,
+    stopping: threading.Event,
+    is_listening: Callable[[str], None],
 ) -> None:
     config = uvicorn.Config(
         app,
@@ -128,8 +136,8 @@ def _run(
     for thread in threads:
         thread.start()
     address, port, *_ = listening.getsockname()
-    shown = f"[{address}]" if ":" in address else address
-    _log.info("listening", url=f"http://{shown}:{port}", worker=worker is not None)
+    _log.info("listening", url=_url(address, port), worker=worker is not None)
+    is_listening(_url(_NEAREST.get(address, address), port))
     # What was imported stays: a collection that went through all of it would stop every page.
     gc.collect()
     gc.freeze()
@@ -142,6 +150,11 @@ def _run(
     _log.info("stopped")
     if failure:
         raise RuntimeError(f"the worker has failed: {failure[0]}")
+
+
+def _url(address: str, port: int) -> str:
+    shown = f"[{address}]" if ":" in address else address
+    return f"http://{shown}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

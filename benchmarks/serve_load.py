@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from sqlalchemy import Engine, event
 
@@ -67,17 +68,30 @@ _INSERTS = 200
 
 
 @contextmanager
-def served(url: str) -> Iterator[int]:
-    """A server process of its own; gives its port."""
+def served(url: str) -> Iterator[tuple[int, str]]:
+    """A server process of its own; gives its port and its token."""
     command = [sys.executable, "-m", "cli.main", "serve", "--no-worker", "--port=0", "--db", url]
-    quiet = {**os.environ, "ROCKTUNE_RATE_LIMIT": "100000/second"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=quiet) as process:
-        assert process.stderr is not None
-        line = next(line for line in process.stderr if "listening" in line)
-        try:
-            yield int(json.loads(line)["url"].rpartition(":")[2])
-        finally:
-            process.terminate()
+    with tempfile.TemporaryDirectory(prefix="rocktune-token-") as folder:
+        token_file = Path(folder) / "token"
+        quiet = {
+            **os.environ,
+            "ROCKTUNE_RATE_LIMIT": "100000/second",
+            "ROCKTUNE_TOKEN_FILE": str(token_file),
+        }
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=quiet,
+        ) as process:
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "listening" in line)
+            try:
+                port = int(json.loads(line)["url"].rpartition(":")[2])
+                yield port, token_file.read_text().strip()
+            finally:
+                process.terminate()
 
 
 def requests(jobs: Sequence[int], trials: int, seconds: float) -> list[tuple[str, str]]:
@@ -160,11 +174,18 @@ def measure(name: str, url: str, jobs: int, trials: int, seconds: float) -> None
     print(f"\n{name}: {jobs:,} jobs, {jobs * trials:,} trials; {_PER_SECOND:.0f} requests/s over "
           f"{_CONNECTIONS} connections, {seconds:.0f} s\n")  # fmt: skip
     done = [row.id for row in read_jobs(engine, limit=jobs, state=JobState.DONE)]
-    with served(url) as port:
+    with served(url) as (port, token):
         for warm in (True, False):
             asked = requests(done, trials, 5 if warm else seconds)
             answers = asyncio.run(
-                drive("127.0.0.1", port, asked, connections=_CONNECTIONS, per_second=_PER_SECOND)
+                drive(
+                    "127.0.0.1",
+                    port,
+                    asked,
+                    connections=_CONNECTIONS,
+                    per_second=_PER_SECOND,
+                    headers=f"Authorization: Bearer {token}\r\n",
+                )
             )
         print_pages(answers)
     engine.dispose()

@@ -39,6 +39,7 @@ def environment(tree: Path, folder: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(tree), *filter(None, libraries)]),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
+        "ROCKTUNE_TOKEN_FILE": str(folder / "token"),
     }
 
 
@@ -65,6 +66,7 @@ def server_seconds(tree: Path, folder: Path) -> float:
         [sys.executable, *_SERVE, f"{tree.name}.db"],
         cwd=folder,
         env=environment(tree, folder),
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     ) as server:

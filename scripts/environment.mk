@@ -14,7 +14,7 @@ TUNER := .venv/.setup-tuner
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest
 IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup gone db_bench chromium pngquant iproute2 curl postgresql systemd
+.PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx postgresql systemd
 
 setup: .venv/.setup
 
@@ -35,6 +35,9 @@ db_bench:
 
 chromium pngquant curl:
 	@command -v $@ >/dev/null || scripts/install.sh $@
+
+nginx:
+	@command -v $@ >/dev/null || [ -x /usr/sbin/$@ ] || scripts/install.sh $@
 
 iproute2:
 	@command -v ip >/dev/null || [ -x /usr/sbin/ip ] || scripts/install.sh iproute2

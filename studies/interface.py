@@ -19,7 +19,7 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
-from tests.support.api.callers import EXTERNAL, bearer, local, submit
+from tests.support.api.callers import EXTERNAL, admin, bearer, submit
 from tests.support.api.described import Findings, call_everything, from_server
 from tests.support.api.finished_job import finished, register
 from tests.support.api.real_server import real_server
@@ -44,7 +44,7 @@ def _called(folder: Path, *, authenticated: bool) -> Findings:
     engine = make_engine(database)
     upgrade_tables(engine)
     token = make_token(engine, "prover", Role.ADMIN)
-    _fill(engine, folder, token)
+    _fill(engine, folder)
     engine.dispose()
     with real_server(database, folder) as url:
         headers = bearer(token) if authenticated else None
@@ -54,14 +54,13 @@ def _called(folder: Path, *, authenticated: bool) -> Findings:
     return findings
 
 
-def _fill(engine: Engine, folder: Path, token: str) -> None:
+def _fill(engine: Engine, folder: Path) -> None:
     """Jobs that are done, and one that runs: else most of what is asked for is not there."""
     settings = Settings(
         db_bench="db_bench", bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0
     )
     service = ServiceSettings(workloads_dir=register(folder / "workloads"))
-    with local(make_app(engine, service)) as client:
-        client.headers |= bearer(token)
+    with admin(make_app(engine, service)) as client:
         for _ in range(_FINISHED):
             finished(client, engine, settings, trials=14)
         submit(client, EXTERNAL)

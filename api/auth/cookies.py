@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import secrets
 from datetime import timedelta
 from hmac import compare_digest
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-_SESSION, _FORMS = "rocktune", "rocktune-forms"
+_SESSION = "rocktune"
 _SAFE_PREFIX = "__Host-"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
@@ -45,18 +44,6 @@ def clear_session(response: Response) -> None:
     for name in (_SESSION, _SAFE_PREFIX + _SESSION):
         secure = name.startswith(_SAFE_PREFIX)
         response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="lax")
-
-
-def forms_secret(request: Request) -> str | None:
-    """What stands in for a session where nobody needs to log in."""
-    return _held(request, _FORMS)
-
-
-def new_forms_secret(response: Response) -> str:
-    """Gives the browser one; it is gone when the browser is closed."""
-    secret = secrets.token_urlsafe(32)
-    response.set_cookie(_FORMS, secret, path="/", httponly=True, samesite="strict")
-    return secret
 
 
 def form_token(secret: str) -> str:

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from sqlalchemy import Engine
 
-from api.auth.cookies import form_token, forms_secret, same_token, session_secret
+from api.auth.cookies import form_token, same_token, session_secret
 from api.http.problems import ProblemError
 from db.access.sessions import token_of_session
-from db.access.tokens import Role, any_token, find_token
+from db.access.tokens import Role, find_token
 
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
-    description="Made by `rocktune token make`. On loopback, while none was made, none is needed.",
+    description="Made by `rocktune token make`; `rocktune token show` prints the server's own.",
 )
-_LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.ASCII)
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_HEADER = "X-Form-Token"
+_WHERE = "`rocktune token show` prints one, on the server's machine"
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: a token's name, or None for anyone on this machine.
+    """Who asks.
 
     Attributes:
+        name: The token's; None for the command that runs the application in its own process.
         by_bearer: The request itself bears the token: no browser adds that by itself.
         forms: The token that a form of theirs must bring along; None: none was given out yet.
     """
@@ -45,7 +44,10 @@ def identified(
     request: Request,
     given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
-    """Who asks.
+    """Who asks: every request proves it, wherever it comes from.
+
+    Neither the peer's address nor ``Host`` tells anything: a proxy on this machine may stand
+    between, and nothing in the request need show it.
 
     Raises:
         ProblemError: 401, nobody that is known; 403, a page of another site.
@@ -55,19 +57,17 @@ def identified(
         found = find_token(service.engine, given.credentials)
         if found is not None:
             return Caller(found.name, found.role, by_bearer=True)
-        raise _unknown("the token is unknown or revoked")
+        raise _unknown(f"the token is unknown or revoked; {_WHERE}")
     if "authorization" in request.headers:
-        raise _unknown("write Authorization: Bearer TOKEN")
+        raise _unknown(f"write Authorization: Bearer TOKEN; {_WHERE}")
     secret = session_secret(request)
     found = token_of_session(service.engine, secret) if secret else None
     if secret is not None and found is not None:
         _refuse_other_origins(request)
         return Caller(found.name, found.role, forms=form_token(secret))
-    if not service.loopback or service.needs_token():
-        raise _unknown("a token is needed: Authorization: Bearer TOKEN")
-    _refuse_pages_of_others(request)
-    anybody = forms_secret(request)
-    return Caller(None, Role.ADMIN, forms=form_token(anybody) if anybody else None)
+    if not service.trusted:
+        raise _unknown(f"a token is needed: Authorization: Bearer TOKEN; {_WHERE}")
+    return Caller(None, Role.ADMIN)
 
 
 CallerDep = Annotated[Caller, Depends(identified)]
@@ -123,20 +123,6 @@ def same_origin(request: Request, origin: str) -> bool:
     return bool(host) and origin.lower().partition("://")[2] == host
 
 
-def _refuse_pages_of_others(request: Request) -> None:
-    """A page on the web can make a browser on this machine ask; without a token it must not.
-
-    It asks under a name of its own that leads here, or sends a form, which needs nobody's leave.
-    """
-    # As it was sent: a name that cannot be read would otherwise be taken for the server's own.
-    host = request.headers.get("host", "").lower()
-    if not _LOCAL.fullmatch(host):
-        raise _unknown("without a token only localhost is answered; make a token")
-    origin = request.headers.get("origin")
-    if origin is not None and not same_origin(request, origin):
-        raise _unknown("without a token pages of other sites are not answered; make a token")
-
-
 def _unknown(why: str) -> ProblemError:
     return ProblemError(401, why, headers={"WWW-Authenticate": "Bearer"})
 
@@ -165,15 +151,3 @@ def _with_role(caller: Caller, role: Role) -> Caller:
             403, f"this needs the role {role.value}; the token has {caller.role.value}"
         )
     return caller
-
-
-class TokensEverMade:
-    """Remembers that a token was made: from then on the question need not be asked again."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._made = engine, False
-
-    def __call__(self) -> bool:
-        """Whether a token was ever made."""
-        self._made = self._made or any_token(self._engine)
-        return self._made

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from api.http.problems import ProblemError, answer, field_problems, refused
-from api.services.dependencies import NotModifiedError, Service
+from api.services.dependencies import NotModifiedError
 from api.services.validation_errors import findings_of_job, refusal
 from db.leases.lease import LeaseHeld
 from jobs.external.reported_trials import NotAsked
@@ -33,8 +33,8 @@ def error_answer(request: Request, error: ProblemError) -> Response:
     if not _wants_page(request):
         return answer(error)
     problem = error.problem
-    if problem.status == 401 and _may_log_in(request):
-        query = f"?{request.url.query}" if request.url.query else ""
+    if problem.status == 401:
+        query = _without_token(request)
         back = f"{request.url.path}{query}" if request.method == "GET" else "/"
         return RedirectResponse(f"/login?next={quote(back)}", 303)
     from api.pages.page import page
@@ -44,10 +44,12 @@ def error_answer(request: Request, error: ProblemError) -> Response:
     return made
 
 
-def _may_log_in(request: Request) -> bool:
-    """Whether a token would help: else this machine was called by a wrong name."""
-    service: Service = request.app.state.service
-    return not service.loopback or service.needs_token()
+def _without_token(request: Request) -> str:
+    """The query; a token that somebody put there goes no further."""
+    url = request.url
+    if "token" in request.query_params:
+        url = url.remove_query_params("token")
+    return f"?{url.query}" if url.query else ""
 
 
 def _wants_page(request: Request) -> bool:

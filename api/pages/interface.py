@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
+from api.auth.security import Caller, page_requires
 from api.pages.page import page
+from db.access.tokens import Role
 
 Schema = Mapping[str, Any]
 _REFERENCE = "#/components/schemas/"
@@ -176,15 +178,17 @@ class NamedSchema:
 
 
 @router.get("/docs")
-def interface_page(request: Request) -> Response:
-    """All requests, and all shapes; who asks need not have logged in."""
+def interface_page(
+    request: Request, caller: Annotated[Caller, page_requires(Role.READ)]
+) -> Response:
+    """All requests, and all shapes."""
     described = request.app.openapi()
     by_tag = groupby(sorted(operations(described), key=lambda each: each.tag), lambda o: o.tag)
     refusals = described["paths"]["/v1/jobs"]["get"]["responses"]
     return page(
         request,
         "interface.html",
-        caller=None,
+        caller=caller,
         groups=[(tag, list(group)) for tag, group in by_tag],
         origin=str(request.base_url).rstrip("/"),
         shapes=list(shapes(described)),

@@ -1,10 +1,17 @@
-"""Log-in by token, and log-out."""
+"""Log-in by token, and log-out.
+
+The link that ``rocktune serve`` prints holds the token: one click logs in. It is answered by a
+redirect to an address without it, also where it is wrong. So no page has it in its address, and no
+browser sends it on as ``Referer``. Our log has paths alone. A proxy's log may have it: from
+elsewhere, use the form.
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -21,15 +28,33 @@ from db.access.tokens import Role, find_token
 router = APIRouter(include_in_schema=False)
 # A path of ours alone: `//host` and `/\host` would lead elsewhere.
 _PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)
+_REFUSED = {
+    "unknown": "This token is unknown or revoked. `rocktune token show`, on the server's machine, "
+    "prints one that is valid.",
+    "foreign": "Another site led here. Paste the link into the address bar, or the token below.",
+}
 Wanted = Annotated[str, Query(alias="next", max_length=2000)]
 
 
 @router.get("/login")
-def log_in_page(request: Request, service: ServiceDep, wanted: Wanted = "/") -> Response:
-    """Asks for a token; where none is needed, leads on."""
-    if service.loopback and not service.needs_token():
-        return RedirectResponse(safe_path(wanted), 303)
-    return page(request, "log_in.html", caller=None, wanted=safe_path(wanted), problem=None)
+def log_in_page(
+    request: Request,
+    service: ServiceDep,
+    wanted: Wanted = "/",
+    linked: Annotated[str | None, Query(alias="token")] = None,
+    refused: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Asks for a token; a link that holds one logs in and leads on."""
+    path = safe_path(wanted)
+    if linked is None:
+        return page(
+            request, "log_in.html", caller=None, wanted=path, problem=_REFUSED.get(refused)
+        )
+    if _is_foreign(request):
+        return _clean(f"/login?next={quote(path)}&refused=foreign")
+    return _logged_in(request, service, linked, path) or _clean(
+        f"/login?next={quote(path)}&refused=unknown"
+    )
 
 
 @router.post("/login")
@@ -37,18 +62,36 @@ def log_in(request: Request, service: ServiceDep, fields: FieldsDep) -> Response
     """Gives the browser a session of its own, whatever it had before."""
     _require_own_page(request)
     wanted = safe_path(fields.get("next", ""))
-    token = find_token(service.engine, fields.get("token", "").strip())
-    if token is None:
-        problem = "This token is unknown or revoked. `rocktune token list` shows the valid ones."
+    answer = _logged_in(request, service, fields.get("token", "").strip(), wanted)
+    if answer is None:
         return page(
-            request, "log_in.html", caller=None, status=401, wanted=wanted, problem=problem
+            request,
+            "log_in.html",
+            caller=None,
+            status=401,
+            wanted=wanted,
+            problem=_REFUSED["unknown"],
         )
+    return answer
+
+
+def _logged_in(request: Request, service: Service, given: str, wanted: str) -> Response | None:
+    """Leads on with a session of its own, whatever the browser had; None: the token is none."""
+    token = find_token(service.engine, given)
+    if token is None:
+        return None
     _end_session(request, service)
     lives = timedelta(hours=service.settings.session_hours)
     secret = open_session(service.engine, token.id, lives=lives)
-    answer = RedirectResponse(wanted, 303)
+    answer = _clean(wanted)
     set_session(answer, secret, lives=lives, tls=_by_tls(request))
     return answer
+
+
+def _clean(path: str) -> Response:
+    return RedirectResponse(
+        path, 303, headers={"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+    )
 
 
 @router.post("/logout", dependencies=[page_requires(Role.READ)])
@@ -74,16 +117,26 @@ def _require_own_page(request: Request) -> None:
         ProblemError: 403.
     """
     origin = request.headers.get("origin")
-    foreign = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-    if foreign or (origin is not None and not same_origin(request, origin)):
+    if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
         why = "log in from this server's own page; a proxy in between must pass on the Host header"
         raise ProblemError(403, why)
 
 
+def _is_foreign(request: Request) -> bool:
+    """Whether a browser says that a page of another site leads here."""
+    said = request.headers.get("sec-fetch-site", "same-origin")
+    return said not in ("same-origin", "none")
+
+
 def _by_tls(request: Request) -> bool:
-    """Whether the browser sees us behind TLS; a proxy before us may have taken it off."""
+    """Whether the browser sees us behind TLS; a proxy before us may have taken it off.
+
+    A form says so by its origin, a link by what the proxy adds. Whoever makes that up gets a
+    cookie that their own browser keeps back.
+    """
+    said = (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
     origin = request.headers.get("origin", "")
-    return request.url.scheme == "https" or origin.lower().startswith("https://")
+    return "https" in said or origin.lower().startswith("https://")
 
 
 def _end_session(request: Request, service: Service) -> None:

@@ -11,7 +11,6 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 
-from api.auth.cookies import form_token, new_forms_secret
 from api.auth.security import Caller
 from api.pages.static_files import static_address
 from db.access.tokens import Role
@@ -56,15 +55,12 @@ def page(
         content: What the template asks for.
     """
     answer = HTMLResponse(status_code=status, headers=_HEADERS)
-    forms = caller.forms if caller else None
-    if forms is None and caller is not None and caller.name is None:
-        forms = form_token(new_forms_secret(answer))
     text = (
         _environment()
         .get_template(template)
         .render(
             caller=caller,
-            forms=forms or "",
+            forms=(caller.forms if caller else None) or "",
             here=request.url.path,
             may=lambda role: caller is not None and caller.role.may(Role(role)),
             **content,

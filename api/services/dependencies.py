@@ -32,8 +32,7 @@ class Service:
         workloads: Those that jobs may name, with their documents.
         installed: The db_bench that measures, where it is on this machine.
         builds: Further RocksDB builds that jobs may name.
-        loopback: Whether only this machine can reach the server.
-        needs_token: Whether a token was ever made.
+        trusted: Whether whoever asks could as well open the database: then they need no token.
         stopping: Whether the server is about to stop: then long answers end.
     """
 
@@ -44,8 +43,7 @@ class Service:
     workloads: Mapping[str, Mapping[str, Any]]
     installed: InstalledDbBench | None
     builds: KnownBuilds
-    loopback: bool
-    needs_token: Callable[[], bool]
+    trusted: bool
     stopping: Callable[[], bool]
 
     @cached_property

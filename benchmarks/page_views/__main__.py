@@ -48,13 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         upgrade_tables(engine)
         jobs = {trials: job_of(engine, trials) for trials in given.trials}
         engine.dispose()
-        with served(url) as port, sync_playwright() as playwright:
+        with served(url) as (port, token), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=_PROGRAM, args=_FLAGS)
             version = browser.version
             for name, path in ((name, _PAGES[name]) for name in given.pages):
                 for trials, job in jobs.items():
                     address = f"http://127.0.0.1:{port}{path.format(job=job)}"
-                    rows.append(_row(name, trials, view(browser, address, visits=given.visits)))
+                    seen = view(browser, address, token=token, visits=given.visits)
+                    rows.append(_row(name, trials, seen))
                     print(rows[-1], flush=True)
             browser.close()
     command = make_command("prove-pages", arguments)

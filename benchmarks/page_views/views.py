@@ -47,11 +47,14 @@ class View:
     cold: float
 
 
-def view(browser: Browser, url: str, *, visits: int) -> View:
+def view(browser: Browser, url: str, *, token: str, visits: int) -> View:
     """Opens a page so many times, each in a session that knows nothing, and once more in it."""
     firsts, agains = [], []
     for _ in range(visits):
-        context = browser.new_context(viewport={"width": 1100, "height": 900})
+        context = browser.new_context(
+            viewport={"width": 1100, "height": 900},
+            extra_http_headers={"Authorization": f"Bearer {token}"},
+        )
         context.set_default_timeout(_PATIENCE)
         page = context.new_page()
         firsts.append(_visit(page, url))

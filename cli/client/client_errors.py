@@ -109,13 +109,16 @@ _OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights"
             "x", "y"}  # fmt: skip
 
 
-def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:
+def refuse(
+    response: Response, place: str, *, token: str | None, source: str | None = None
+) -> NoReturn:
     """Raises what an answer that is no success says.
 
     Args:
         response: The answer.
         place: Where it comes from.
         token: What was sent; it is shown nowhere.
+        source: What that was read from: ROCKTUNE_TOKEN or a file.
 
     Raises:
         InputError: What was asked for is wrong.
@@ -137,6 +140,8 @@ def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:
         raise no_rocktune(response, place) from None
     if status == 401:
         mend = "set it to one that is valid" if token else "set it to a token of this service"
+        if source not in (None, "ROCKTUNE_TOKEN"):
+            mend = f"the one in {source} is of another service; {mend}"
         raise InputError("ROCKTUNE_TOKEN", f"{detail}; {mend}")
     if status == 404 and detail == _NO_SUCH_PATH:
         raise no_rocktune(response, place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -24,6 +25,19 @@ from sampler.common.errors import InputError
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
 
+@dataclass(frozen=True)
+class Token:
+    """Who asks.
+
+    Attributes:
+        text: The token itself; it is shown nowhere.
+        source: What it was read from: a variable or a file.
+    """
+
+    text: str
+    source: str
+
+
 class Remote:
     """A service that can be asked.
 
@@ -32,14 +46,14 @@ class Remote:
     """
 
     def __init__(
-        self, client: Client, place: str, *, token: str | None = None, is_local: bool = False
+        self, client: Client, place: str, *, token: Token | None = None, is_local: bool = False
     ) -> None:
         """Binds it to a client of HTTP.
 
         Args:
             client: With the address.
             place: What messages call it.
-            token: Who asks; None for anyone on this machine.
+            token: Who asks; None: none is known, or none is needed.
             is_local: Whether it is the application in this process.
         """
         self._client, self._place, self._token = client, place, token
@@ -113,7 +127,7 @@ class Remote:
     def _ask(self, method: str, path: str, **more: Any) -> Response:
         headers = dict(more.pop("headers", {}))
         if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
+            headers["Authorization"] = f"Bearer {self._token.text}"
         try:
             response = self._client.request(method, f"v1/{path}", headers=headers, **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
@@ -127,7 +141,13 @@ class Remote:
         except httpx2.HTTPError as error:
             raise ServiceError(f"{self._place}: {_reason(error)}") from None
         if not response.is_success:
-            refuse(response, self._place, token=self._token)
+            sent = self._token
+            refuse(
+                response,
+                self._place,
+                token=sent.text if sent else None,
+                source=sent.source if sent else None,
+            )
         return response
 
 

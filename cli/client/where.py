@@ -13,8 +13,10 @@ import typer
 from pydantic import BaseModel
 
 from cli.client.client_errors import understood
-from cli.client.remote import Asked, Remote
+from cli.client.remote import Asked, Remote, Token
 from cli.options.database_option import open_database, require_there
+from db.access.token_file import place_of_token, read_token
+from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -59,13 +61,14 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
             yield remote
         return
     checked = _checked(address, field)
+    here = _here(checked)
     with httpx2.Client(
         base_url=checked,
         timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
         # What is on this machine is not asked for through a proxy.
-        mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
+        mounts={f"all://{here}": None} if here else {},
     ) as client:
-        yield Remote(client, checked.rstrip("/"), token=_token())
+        yield Remote(client, checked.rstrip("/"), token=_token(is_here=here is not None))
 
 
 def asked_for(
@@ -137,11 +140,28 @@ def _checked(given: str, field: str) -> str:
     return str(url)
 
 
-def _token() -> str | None:
+def _here(address: str) -> str | None:
+    """The host of an address, where it is this machine; None where it is another."""
+    host = httpx2.URL(address).host
+    if not is_loopback(host):
+        return None
+    return f"[{host}]" if ":" in host else host
+
+
+def _token(*, is_here: bool) -> Token | None:
+    """The token that is set, else that of this machine's own server, which no other host is sent.
+
+    Raises:
+        InputError: What is set can be no token, or the file can be read by others.
+    """
     token = os.environ.get("ROCKTUNE_TOKEN", "").strip()
     if any(not "!" <= each <= "~" for each in token):
         raise InputError("ROCKTUNE_TOKEN", "holds characters that no token has")
-    return token or None
+    if token:
+        return Token(token, "ROCKTUNE_TOKEN")
+    path = place_of_token()
+    kept = read_token(path) if is_here else None
+    return Token(kept, str(path)) if kept else None
 
 
 def require_service(url: str | None) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
+from sqlalchemy import Engine
 
 from cli.lazy_commands import importing
 from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, stop_on_signals
-from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from db.access.server_token import ServerToken, server_token
+from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
+from db.access.tokens import Role, any_valid_token, list_tokens, make_token, revoke_token
 from jobs.queue.logs import configure_logs
 from jobs.queue.service_settings import ServiceSettings, load_service_settings
 from sampler.common.errors import InputError
@@ -24,7 +31,7 @@ Examples:
 
   rocktune serve --db postgresql://me@host/rocktune --migrate --no-worker
 
-  rocktune token make ci --role submit                   then: serve --host 0.0.0.0
+  rocktune serve --host 0.0.0.0 --token-file /run/secrets/rocktune
 """
 WORKER_EXAMPLES = """
 Example:
@@ -36,17 +43,27 @@ Example:
 TOKEN_EXAMPLES = """
 Examples:
 
+  rocktune token show                                    the server's own, of an administrator
+
   rocktune token make ci --role submit                   shows the token, once
 
   rocktune token list
 
   rocktune token revoke ci
 """
+_log = structlog.get_logger("server")
 token_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Tokens of the service: who may do what.",
 )
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="The file with the server's own token; else in your data folder.",
+        envvar=VARIABLE,
+    ),
+]
 _Migrate = Annotated[
     bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
 ]
@@ -60,15 +77,58 @@ def serve_command(
         bool, typer.Option("--no-worker", help="HTTP alone; `rocktune worker` runs the jobs.")
     ] = False,
     migrate: _Migrate = False,
+    token_file: _TokenFile = None,
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
     with importing():
         from api.server import serve as serve_http
 
     settings, service = _configured()
+    kept_at = place_of_token(token_file)
+    # Before the database makes the same folder, open to all; what fails is told below.
+    with suppress(InputError):
+        make_private_folder(kept_at)
     with open_database(db, migrate=migrate) as engine:
-        serve_http(engine, settings, service, host=host, port=port, with_worker=not no_worker)
+        token = _own_token(engine, kept_at, is_named=token_file is not None)
+        serve_http(
+            engine,
+            settings,
+            service,
+            host=host,
+            port=port,
+            with_worker=not no_worker,
+            is_listening=partial(_welcome, token, kept_at),
+        )
     return Exit.DONE
+
+
+def _own_token(engine: Engine, kept_at: Path, *, is_named: bool) -> ServerToken | None:
+    """The server's own token; None where none can be kept, and none is needed to get in.
+
+    Raises:
+        InputError: None can be kept where the user wants it, or nobody could get in.
+    """
+    try:
+        return server_token(engine, kept_at)
+    except InputError as error:
+        if is_named or not any_valid_token(engine):
+            raise
+        _log.warning("the server keeps no token of its own", why=str(error))
+        return None
+
+
+def _welcome(token: ServerToken | None, kept_at: Path, url: str) -> None:
+    """Says how to log in. The token itself is shown to a person, and when it was made just now.
+
+    Not in the log: this is all that is written to the standard output.
+    """
+    if token is None:
+        return
+    if token.is_new or sys.stdout.isatty():
+        typer.echo(f"Log in: {url}/login?token={token.text}")
+    else:
+        typer.echo(f"Log in: {url}/login, with the token that `rocktune token show` prints")
+    typer.echo(f"The token is kept in {kept_at}; whoever has it may do everything.")
 
 
 def worker_command(
@@ -106,11 +166,26 @@ def _make(
     role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
     db: Db = None,
 ) -> int:
-    """Makes a token and shows it, once. From then on every request needs one."""
+    """Makes a token and shows it, once."""
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")
     with open_database(db) as engine:
         typer.echo(make_token(engine, name, Role(role)))
+    return Exit.DONE
+
+
+@token_command.command("show")
+def _show(token_file: _TokenFile = None) -> int:
+    """Prints the server's own token, which `rocktune serve` has made for whoever runs it."""
+    path = place_of_token(token_file)
+    token = read_token(path)
+    if token is None:
+        raise InputError(
+            FIELD,
+            f"there is no {path}; start `rocktune serve` once, on this machine and as this user, "
+            "or name its file",
+        )
+    typer.echo(token)
     return Exit.DONE
 
 

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hmac import compare_digest
+from itertools import count
 from typing import Any
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Engine, Insert, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from db.access.token_file import new_token, parts_of
 from db.connection.transactions import reading, writing
 from db.schema.tables import token
 from sampler.common.errors import InputError
-
-_FORM = re.compile(r"rt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 class Role(StrEnum):
@@ -59,21 +60,53 @@ def make_token(engine: Engine, name: str, role: Role) -> str:
         raise InputError(
             "name", "give a name of up to 64 letters, digits and ._@-, that looks like no id"
         )
-    open_part, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    made = new_token()
     valid = select(token.c.id).where(token.c.name == name, token.c.revoked_at.is_(None))
     with writing(engine) as connection:
         if connection.execute(valid).first():
             raise InputError("name", f"a token named {name!r} is valid; revoke it or name another")
-        connection.execute(
-            insert(token).values(
-                id=open_part,
-                name=name,
-                role=role,
-                secret_hash=_hash(secret),
-                created_at=datetime.now(UTC),
-            )
-        )
-    return f"rt_{open_part}_{secret}"
+        connection.execute(_row_of(made, name, role))
+    return made
+
+
+def admit_token(engine: Engine, given: str, name: str) -> bool:
+    """Lets in whoever bears a token that the operator holds, as an administrator.
+
+    A token that this database knows stays what it is here: a revoked one stays revoked.
+
+    Args:
+        engine: The database.
+        given: The token.
+        name: What lists call it; where a valid token is called so, a number is added.
+
+    Returns:
+        Whether the token is valid.
+    """
+    parts = parts_of(given)
+    if parts is None:
+        return False
+    known = select(token.c.id).where(token.c.id == parts[0])
+    names = select(token.c.name).where(token.c.revoked_at.is_(None))
+    with suppress(IntegrityError), writing(engine) as connection:
+        # Where another server on this database is first, its row stays.
+        if connection.execute(known).first() is None:
+            taken = set(connection.execute(names).scalars())
+            free = (f"{name}.{number}" for number in count(2))
+            called = name if name not in taken else next(n for n in free if n not in taken)
+            connection.execute(_row_of(given, called, Role.ADMIN))
+    return find_token(engine, given) is not None
+
+
+def _row_of(text: str, name: str, role: Role) -> Insert:
+    parts = parts_of(text)
+    assert parts is not None
+    return insert(token).values(
+        id=parts[0],
+        name=name,
+        role=role,
+        secret_hash=_hash(parts[1]),
+        created_at=datetime.now(UTC),
+    )
 
 
 def list_tokens(engine: Engine) -> list[TokenRow]:
@@ -100,22 +133,16 @@ def revoke_token(engine: Engine, name: str) -> None:
 
 def find_token(engine: Engine, given: str) -> TokenRow | None:
     """The valid token that a request bears; None when it is none."""
-    matched = _FORM.fullmatch(given)
-    if matched is None:
+    parts = parts_of(given)
+    if parts is None:
         return None
-    which = select(*token_columns, token.c.secret_hash).where(token.c.id == matched[1])
+    which = select(*token_columns, token.c.secret_hash).where(token.c.id == parts[0])
     with reading(engine) as connection:
         found = connection.execute(which).first()
     if found is None or found.revoked_at is not None:
         return None
-    right = compare_digest(found.secret_hash, _hash(matched[2]))
+    right = compare_digest(found.secret_hash, _hash(parts[1]))
     return token_from_row(found) if right else None
-
-
-def any_token(engine: Engine) -> bool:
-    """Whether a token was ever made: from then on every request needs one."""
-    with reading(engine) as connection:
-        return connection.execute(select(token.c.id).limit(1)).first() is not None
 
 
 def any_valid_token(engine: Engine) -> bool:

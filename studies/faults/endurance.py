@@ -21,7 +21,7 @@ from typing import Any
 
 from sampler.machine.machine import fingerprint
 from studies.json_lines import append_line, read_lines
-from tests.support.jobs.service_desk import ServiceDesk, call, wait_until
+from tests.support.jobs.service_desk import ServiceDesk, wait_until
 
 RAW = Path("docs/results/endurance.jsonl")
 JOB, NIGHTS = "job", "nights"
@@ -105,32 +105,32 @@ def _samples(folder: Path, trials: int, nights: int, strategy: str) -> Iterator[
         body = {"workload": "instant", "space": "default", "objective": "waf",
                 "strategy": strategy}  # fmt: skip
         # What a service loads once, with the first job that it ends, is no growth.
-        _to_its_end(f"{jobs}/{call('POST', jobs, {**body, 'trials': _FIRST})['id']}")
-        job = f"{jobs}/{call('POST', jobs, {**body, 'trials': trials})['id']}"
+        _to_its_end(desk, f"{jobs}/{desk.call('POST', jobs, {**body, 'trials': _FIRST})['id']}")
+        job = f"{jobs}/{desk.call('POST', jobs, {**body, 'trials': trials})['id']}"
         began = time.monotonic()
         for tenth in range(1, 11):
             wanted = trials * tenth // 10
-            reached = partial(_at_least, job, wanted)
+            reached = partial(_at_least, desk, job, wanted)
             wait_until(reached, seconds=_HOURS, what=f"{wanted} trials")
             now = time.monotonic()
             yield _sample(desk, pid, JOB, wanted, 1000 * (now - began) / (trials / 10))
             began = now
-        _to_its_end(job)
-        call("POST", f"{address}/v1/schedules", _NIGHTLY)
+        _to_its_end(desk, job)
+        desk.call("POST", f"{address}/v1/schedules", _NIGHTLY)
         for night in range(1, nights + 1):
             began = time.monotonic()
-            batch = call("POST", f"{address}/v1/schedules/nightly/run", {})["id"]
-            done = partial(_is_done, f"{address}/v1/batches/{batch}")
+            batch = desk.call("POST", f"{address}/v1/schedules/nightly/run", {})["id"]
+            done = partial(_is_done, desk, f"{address}/v1/batches/{batch}")
             wait_until(done, seconds=600, what=f"night {night}")
             yield _sample(desk, pid, NIGHTS, night, 1000 * (time.monotonic() - began))
 
 
-def _to_its_end(job: str) -> None:
-    wait_until(lambda: call("GET", job)["state"] == "done", seconds=_HOURS, what="its end")
+def _to_its_end(desk: ServiceDesk, job: str) -> None:
+    wait_until(lambda: desk.call("GET", job)["state"] == "done", seconds=_HOURS, what="its end")
 
 
-def _ended(job: str) -> int:
-    found = call("GET", job)
+def _ended(desk: ServiceDesk, job: str) -> int:
+    found = desk.call("GET", job)
     return int(found["done"]) + int(found["failed"])
 
 
@@ -173,12 +173,12 @@ def _grown(rows: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _at_least(job: str, trials: int) -> bool:
-    return _ended(job) >= trials
+def _at_least(desk: ServiceDesk, job: str, trials: int) -> bool:
+    return _ended(desk, job) >= trials
 
 
-def _is_done(batch: str) -> bool:
-    return bool(call("GET", batch)["state"] == "done")
+def _is_done(desk: ServiceDesk, batch: str) -> bool:
+    return bool(desk.call("GET", batch)["state"] == "done")
 
 
 def _adds(rows: Sequence[dict[str, Any]], name: str) -> float:

@@ -10,13 +10,22 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
-from tests.support.api.callers import local
+from tests.support.api.browser import log_in
+from tests.support.api.callers import admin, stranger
 
 
 @pytest.fixture
 def client(database: Engine) -> Iterator[TestClient]:
-    """Whoever is on this machine, while no token was ever made."""
-    with local(make_app(database)) as client:
+    """An administrator, by a token."""
+    with admin(make_app(database)) as client:
+        yield client
+
+
+@pytest.fixture
+def logged_in(database: Engine) -> Iterator[TestClient]:
+    """A browser in which an administrator has logged in."""
+    with stranger(make_app(database)) as client:
+        log_in(client, make_token(database, "in-a-browser", Role.ADMIN))
         yield client
 
 
@@ -24,12 +33,12 @@ def client(database: Engine) -> Iterator[TestClient]:
 def anyone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A client for questions whose answers are the same whatever the database and what is in it.
 
-    No test may make a token here: it would close the door to all others.
+    It bears a token of an administrator.
     """
     engine = make_engine(tmp_path_factory.mktemp("anyone") / "rocktune.db")
     upgrade_tables(engine)
     app = make_app(engine, ServiceSettings(rate_limit="100000/second"))
-    with local(app) as client:
+    with admin(app) as client:
         yield client
     engine.dispose()
 
@@ -41,7 +50,7 @@ def served(database: Engine) -> Iterator[Callable[..., TestClient]]:
 
         def serve(settings: ServiceSettings | None = None, **others: object) -> TestClient:
             app = make_app(database, settings, **others)  # type: ignore[arg-type]
-            return stack.enter_context(local(app))
+            return stack.enter_context(admin(app))
 
         yield serve
 

@@ -13,7 +13,7 @@ from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.settings import Settings
-from tests.support.api.callers import QUEUED, errors_of, local
+from tests.support.api.callers import QUEUED, admin, errors_of
 from tests.support.sampler.second_builds import with_default, without_option
 
 SPACE: dict[str, Any] = {
@@ -33,7 +33,7 @@ def here(settings: Settings, tmp_path: Path) -> Settings:
 @pytest.fixture
 def client(database: Engine, here: Settings, installed: InstalledDbBench) -> TestClient:
     """A service that measures on this machine."""
-    return local(make_app(database, installed=installed, builds=builds_here(here, installed)))
+    return admin(make_app(database, installed=installed, builds=builds_here(here, installed)))
 
 
 def asked(client: TestClient, **more: object) -> Any:
@@ -73,7 +73,7 @@ def test_an_unknown_build_is_told_with_those_that_are_known(client: TestClient, 
 
 
 def test_while_no_host_has_said_what_it_has_any_name_may_be_known(database: Engine):
-    alone = local(make_app(database))
+    alone = admin(make_app(database))
     assert asked(alone, db_bench="10.2").status_code == 201
     see_host(database, "before-builds", {"cpu": "x"}, None)
     assert asked(alone, db_bench="10.2").status_code == 201
@@ -112,7 +112,7 @@ def test_the_defaults_of_the_named_build_are_the_baseline(
     """With write buffers of 1 GiB the quick load would stay in memory."""
     large = with_default(tmp_path, "large", "write_buffer_size", str(2**30))
     here = settings.model_copy(update={"builds": f"large={large}"})
-    client = local(make_app(database, installed=installed, builds=builds_here(here, installed)))
+    client = admin(make_app(database, installed=installed, builds=builds_here(here, installed)))
     assert asked(client).status_code == 201
     (error,) = errors_of(asked(client, db_bench="large")).values()
     assert "it would measure memory, not the tree" in error["problem"]

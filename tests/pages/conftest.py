@@ -7,7 +7,7 @@ from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from tests.support.api.callers import EXTERNAL, QUEUED, local, submit
+from tests.support.api.callers import EXTERNAL, QUEUED, admin, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import FLAGS, PROGRAM, SeenPage, seen_page
@@ -42,7 +42,7 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
     engine = make_engine(tmp_path_factory.mktemp("stocked") / "rocktune.db")
     upgrade_tables(engine)
     app = make_app(engine)
-    with local(app) as client:
+    with admin(app) as client:
         submit(client, {**EXTERNAL, "trials": 16, "strategy": "random"})
         drive([client], 1, at_once=2)
         submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})

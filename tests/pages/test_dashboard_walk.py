@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.api.processes import environment, rocktune
+from tests.support.api.processes import Running, environment, rocktune
 from tests.support.api.seen_page import SeenPage
 
 pytestmark = pytest.mark.slow
@@ -43,22 +43,23 @@ BASELINE = """
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[str]:
+def server(tmp_path: Path) -> Iterator[Running]:
     workloads = tmp_path / "workloads"
     workloads.mkdir()
     (workloads / "small.toml").write_text(WORKLOAD)
     env = environment(tmp_path, ROCKTUNE_WORKLOADS_DIR=str(workloads))
     database = f"--db={tmp_path / 'rocktune.db'}"
     with rocktune("serve", "--port=0", database, env=env, until="worker is ready") as server:
-        yield server.url
+        yield server
 
 
 @pytest.mark.db_bench
 def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
-    page: SeenPage, service: str
+    page: SeenPage, server: Running
 ) -> None:
-    see = page.page
-    page.open(service)
+    see, service = page.page, server.url
+    page.open(f"{service}/login?token={server.token}")
+    see.wait_for_url(f"{service}/")
     see.get_by_role("link", name="Submit the first one").click()
     see.get_by_label("Workload").select_option("small")
     see.get_by_label("Objective", exact=True).select_option("sa")

@@ -6,10 +6,11 @@ import pytest
 from playwright.sync_api import expect
 
 from api.app import make_app
+from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
-from tests.support.api.callers import local
+from tests.support.api.callers import admin
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import SeenPage
 from tests.support.api.stored_job import keep, proved, unproven
@@ -28,8 +29,8 @@ SCHEDULE = {
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server's URL.
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server's URL and a token.
 
     Job 1 has proven something better, job 2 has not; the others are of the nights of a batch.
     """
@@ -40,13 +41,21 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))
     see_host(engine, finished.result["hosts"][0]["name"], {"cpu": "one", "cores": 2}, None)
     app = make_app(engine)
-    with local(app) as client:
+    with admin(app) as client:
         client.post("/v1/schedules", json=SCHEDULE)
         client.post("/v1/schedules/nightly/run")
     kept_nights(engine, nights_that_turn_worse())
+    token = make_token(engine, "reader", Role.ADMIN)
     with serving(app) as url:
-        yield url
+        yield url, token
     engine.dispose()
+
+
+@pytest.fixture
+def found(page: SeenPage, server: tuple[str, str]) -> str:
+    """The URL; the page is logged in there."""
+    page.log_in(*server)
+    return server[0]
 
 
 def seen(page: SeenPage, url: str) -> None:

@@ -29,7 +29,7 @@ def commands(page: Path) -> list[str]:
     text = page.read_text()
     within = re.findall(r"`(rocktune [^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
     lines = "\n".join(blocks(page)).replace("\\\n", " ").splitlines()
-    shown = [re.search(r"(?:^|bin/|&& )(rocktune [a-z].*)", line) for line in lines]
+    shown = [re.search(r"(?:^|bin/|&& )(rocktune [a-z][^)]*)", line) for line in lines]
     return [each.split("#")[0] for each in (*within, *(m[1] for m in shown if m))]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.options_file import CF, parse_options
+from tests.support.api.callers import bearer
 from tests.support.api.processes import environment, rocktune
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,10 @@ def service(database_url: str, tmp_path: Path) -> Iterator[httpx2.Client]:
             arguments = ("serve", "--no-worker", "--port=0", "--migrate", *at)
             server = running.enter_context(rocktune(*arguments, env=env, until="listening"))
             running.enter_context(rocktune("worker", *at, env=env, until="worker is ready"))
-        yield running.enter_context(httpx2.Client(base_url=server.url, timeout=30))
+        headers = bearer(server.token)
+        yield running.enter_context(
+            httpx2.Client(base_url=server.url, timeout=30, headers=headers)
+        )
 
 
 def events(service: httpx2.Client, job: str) -> Iterator[tuple[str, Any]]:

@@ -38,6 +38,7 @@ def test_a_new_user_can_paste_it(tmp_path: Path):
     # Another job, which takes seconds instead of minutes and is sure to find something.
     changes = {
         ".venv/bin/rocktune serve": f"'{sys.executable}' -m cli.main serve --port {port}",
+        ".venv/bin/rocktune token": f"'{sys.executable}' -m cli.main token",
         "http://127.0.0.1:8080": f"http://127.0.0.1:{port}",
         '{"workload": "load-quick", "trials": 90}': json.dumps(JOB).replace("'", "'\\''"),
     }

@@ -2,21 +2,34 @@
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, select, update
 
+from api.app import make_app
 from api.pages.log_in import safe_path
 from db.access.sessions import open_session, token_of_session
-from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from db.access.tokens import Role, list_tokens, revoke_token
 from db.schema.tables import browser_session
 from tests.support.api.browser import SEES, form_token, log_in, see, send_form
-from tests.support.api.callers import EXTERNAL, bearer, require_problem, secret_of, submit
+from tests.support.api.callers import (
+    EXTERNAL,
+    bearer,
+    require_problem,
+    secret_of,
+    stranger,
+    submit,
+)
 
-Served = Callable[..., TestClient]
+
+@pytest.fixture
+def client(database: Engine) -> Iterator[TestClient]:
+    """A browser that nobody has logged in with."""
+    with stranger(make_app(database)) as client:
+        yield client
 
 
 def cookies_of(answer: object) -> list[str]:
@@ -223,29 +236,97 @@ def test_a_bearer_s_token_goes_before_the_session(
     assert client.get("/v1/jobs", headers=bearer("rt_x")).status_code == 401
 
 
-def test_on_this_machine_nobody_logs_in_while_there_is_no_token(
-    client: TestClient, database: Engine
+def test_the_first_page_leads_to_the_log_in_which_says_where_the_token_is(
+    client: TestClient,
 ) -> None:
-    assert see(client, "/").status_code == 200
-    answer = see(client, "/login?next=/jobs/1")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
-    make_token(database, "first", Role.READ)
-    assert see(client, "/").headers["location"] == "/login?next=/"
-    assert see(client, "/login").status_code == 200
+    asked = see(client, "/")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=/")
+    assert "rocktune token show" in see(client, asked.headers["location"]).text
 
 
-def test_a_foreign_name_that_leads_here_sees_no_page(client: TestClient) -> None:
-    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
-        answer = see(client, "/", **headers)
-        assert answer.status_code == 401
-        assert "make a token" in answer.text and "location" not in answer.headers
+def test_a_foreign_name_that_leads_here_sees_no_page(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.ADMIN])
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1", ""):
+        # The browser sends a cookie to the name that it is of, and to no other.
+        answer = see(client, "http://evil.example/", Host=host)
+        assert answer.headers["location"] == "/login?next=/", host
+    answer = see(client, "/", Origin="https://evil.example")
+    assert answer.status_code == 403
 
 
-def test_beyond_this_machine_the_log_in_is_shown(served: Served, tokens: dict[Role, str]) -> None:
-    client = served(loopback=False)
-    assert see(client, "/").headers["location"] == "/login?next=/"
-    assert log_in(client, tokens[Role.READ]).status_code == 303
-    assert see(client, "/").status_code == 200
+class TestALinkWithAToken:
+    def test_logs_in_and_leads_to_an_address_without_it(
+        self, client: TestClient, tokens: dict[Role, str]
+    ) -> None:
+        answer = see(client, f"/login?token={tokens[Role.ADMIN]}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+        shown = see(client, "/")
+        assert "has-admin, role admin" in shown.text
+        for text in (answer.text, str(answer.headers), shown.text):
+            assert secret_of(tokens[Role.ADMIN]) not in text
+
+    def test_leads_to_a_path_of_this_server_alone(
+        self, client: TestClient, tokens: dict[Role, str]
+    ) -> None:
+        for wanted, led in (("/jobs/1", "/jobs/1"), ("//evil.example", "/")):
+            link = {"token": tokens[Role.READ], "next": wanted}
+            answer = client.get("/login", params=link, headers=SEES, follow_redirects=False)
+            assert answer.headers["location"] == led
+
+    def test_that_is_wrong_leads_to_the_form_and_is_not_shown(
+        self, client: TestClient, tokens: dict[Role, str]
+    ) -> None:
+        for wrong in ("", "rt_x", tokens[Role.READ][:-1], "<script>", "x" * 9000):
+            link = {"token": wrong, "next": "/jobs/1?x=2&y=3"}
+            answer = client.get("/login", params=link, headers=SEES, follow_redirects=False)
+            assert answer.status_code == 303 and not cookies_of(answer)
+            led = answer.headers["location"]
+            assert led == "/login?next=/jobs/1%3Fx%3D2%26y%3D3&refused=unknown"
+            form = see(client, led)
+            assert "unknown or revoked" in form.text
+            assert 'name="next" value="/jobs/1?x=2&amp;y=3"' in form.text
+
+    def test_that_was_revoked_logs_nobody_in(
+        self, client: TestClient, database: Engine, tokens: dict[Role, str]
+    ) -> None:
+        revoke_token(database, "has-admin")
+        answer = see(client, f"/login?token={tokens[Role.ADMIN]}")
+        assert not cookies_of(answer)
+
+    @pytest.mark.parametrize("site", ["cross-site", "same-site"])
+    def test_on_a_page_of_another_site_logs_nobody_in(
+        self, client: TestClient, tokens: dict[Role, str], site: str
+    ) -> None:
+        planted = f"/login?token={tokens[Role.READ]}"
+        answer = see(client, planted, **{"Sec-Fetch-Site": site})
+        assert answer.headers["location"] == "/login?next=/&refused=foreign"
+        assert not cookies_of(answer)
+        assert "Another site led here" in see(client, answer.headers["location"]).text
+
+    def test_ends_the_session_before(
+        self, client: TestClient, database: Engine, tokens: dict[Role, str]
+    ) -> None:
+        log_in(client, tokens[Role.READ])
+        before = client.cookies["rocktune"]
+        see(client, f"/login?token={tokens[Role.ADMIN]}")
+        assert token_of_session(database, before) is None
+
+    def test_behind_tls_gives_a_cookie_for_tls_alone(
+        self, client: TestClient, tokens: dict[Role, str]
+    ) -> None:
+        link = f"/login?token={tokens[Role.READ]}"
+        (cookie,) = cookies_of(see(client, link, **{"X-Forwarded-Proto": "https"}))
+        assert cookie.startswith("__Host-rocktune=") and "; Secure" in cookie
+
+    def test_at_another_page_is_not_carried_on(
+        self, client: TestClient, tokens: dict[Role, str]
+    ) -> None:
+        answer = see(client, f"/jobs/1?token={tokens[Role.READ]}&x=1")
+        assert answer.headers["location"] == "/login?next=/jobs/1%3Fx%3D1"
 
 
 def test_every_page_may_do_little_and_stand_in_no_frame(anyone: TestClient) -> None:

@@ -10,8 +10,9 @@ from sqlalchemy import Engine, make_url
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.schema.tables import token as tokens
-from tests.support.api.callers import EXTERNAL, PROBLEM, bearer, local
-from tests.support.api.real_server import real_server
+from tests.support.api.browser import SEES
+from tests.support.api.callers import EXTERNAL, PROBLEM, admin, bearer
+from tests.support.api.real_server import own_token, real_server
 
 WRONG = "rt_0123456789ab_" + "Zz" * 21 + "Z"
 
@@ -42,6 +43,10 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
             client.post("/v1/jobs", content=b"{"),
             client.get("/metrics"),
             client.get("/v1/jobs/999"),
+            client.get("/login", params={"token": token}),
+            client.get("/login", params={"token": WRONG, "next": "x" * 3000}),
+            client.get("/nowhere", params={"token": token}, headers=SEES),
+            client.get("/login", params={"token": own_token(tmp_path)}),
         ):
             shown += [answer.text, str(answer.headers)]
         with database.begin() as connection:  # what the server cannot be ready for
@@ -53,7 +58,7 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
     lines = [json.loads(line) for line in log.splitlines()]
     assert [line["path"] for line in lines if line["event"] == "request"].count("/v1/jobs") >= 5
     assert any(line["level"] == "error" for line in lines)
-    hidden = pieces(token) | pieces(WRONG)
+    hidden = pieces(token) | pieces(WRONG) | pieces(own_token(tmp_path))
     assert len(hidden) > 50
     for text in (log, *shown):
         for secret in hidden:
@@ -70,7 +75,7 @@ def test_a_failure_that_nobody_foresaw_is_a_problem_without_its_cause(database: 
     def broken() -> None:
         raise RuntimeError("the password is hunter2")
 
-    with local(app) as client:
+    with admin(app) as client:
         answer = client.get("/broken")
         assert answer.status_code == 500
         assert answer.headers["content-type"] == PROBLEM

@@ -18,7 +18,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
-from tests.support.api.callers import EXTERNAL, QUEUED, bearer, local, submit
+from tests.support.api.callers import EXTERNAL, QUEUED, admin, bearer, submit
 from tests.support.api.described import call_everything, from_app
 
 BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
@@ -44,7 +44,7 @@ def test_nothing_is_answered_but_what_is_described(
     engine: Engine, app: FastAPI, role: Role | None
 ) -> None:
     token = make_token(engine, "prover", role or Role.READ)
-    with local(app) as client:
+    with admin(app) as client:
         client.headers |= bearer(make_token(engine, "filler", Role.SUBMIT))
         submit(client, EXTERNAL)
         submit(client, QUEUED)
@@ -113,7 +113,7 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
     assert set(bodies) == set(BODIES)
     for body in bodies.values():
         assert schemas[body["schema"]["$ref"].rpartition("/")[2]]["examples"]
-    with local(app) as client:
+    with admin(app) as client:
         for example in schemas["JobCreate"]["examples"]:
             submit(client, example)
         for example in schemas["ScheduleCreate"]["examples"]:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from tests.support.api.callers import EXTERNAL, QUEUED
-from tests.support.api.real_server import real_server
+from tests.support.api.callers import EXTERNAL, QUEUED, bearer
+from tests.support.api.real_server import own_token, real_server
 
 OPTIONS = """\
 [DBOptions]
@@ -137,7 +137,9 @@ def test_nothing_connects_to_an_address_that_a_request_holds(tmp_path: Path, who
         port = listening.getsockname()[1]
         with (
             real_server(tmp_path / "rocktune.db", tmp_path) as server,
-            httpx2.Client(base_url=server, timeout=60) as client,
+            httpx2.Client(
+                base_url=server, timeout=60, headers=bearer(own_token(tmp_path))
+            ) as client,
         ):
             assert client.post("/v1/jobs", json=EXTERNAL).status_code == 201
             described = client.get("/openapi.json").json()

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.access.tokens import Role
 from tests.support.api.browser import SEES, form_token, log_in, see, send_form, token_in
-from tests.support.api.callers import EXTERNAL, QUEUED, bearer, submit
+from tests.support.api.callers import EXTERNAL, QUEUED, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 
 
@@ -163,26 +163,30 @@ def test_buttons_cancel_and_resume(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "path", ["/jobs/new", "/jobs/1/clone", "/jobs/1/cancel", "/jobs/1/resume"]
 )
-def test_without_the_form_s_token_nothing_is_done(client: TestClient, path: str) -> None:
+def test_without_the_form_s_token_nothing_is_done(
+    client: TestClient, logged_in: TestClient, path: str
+) -> None:
     submit(client)
-    token = form_token(client, "/jobs/new")
+    token = form_token(logged_in, "/jobs/new")
     fields = {"workload": "load-quick"}
     for wrong in ({}, {"form_token": ""}, {"form_token": "0" * 64}):
-        assert send_form(client, path, {**fields, **wrong}).status_code == 403
+        assert send_form(logged_in, path, {**fields, **wrong}).status_code == 403
     foreign = send_form(
-        client, path, {**fields, "form_token": token}, Origin="http://evil.example"
+        logged_in, path, {**fields, "form_token": token}, Origin="http://evil.example"
     )
-    assert foreign.status_code == 401
-    client.cookies.clear()
-    assert send_form(client, path, {**fields, "form_token": token}).status_code == 403
-    as_json = client.post(path, json=fields, headers=SEES)
+    assert foreign.status_code == 403
+    as_json = logged_in.post(path, json=fields, headers=SEES)
     assert as_json.status_code == 415
+    logged_in.cookies.clear()
+    answer = send_form(logged_in, path, {**fields, "form_token": token})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/")
     assert len(client.get("/v1/jobs").json()["jobs"]) == 1
     assert client.get("/v1/jobs/1").json()["state"] == "queued"
 
 
 def test_who_may_only_read_is_shown_no_button(client: TestClient, tokens: dict[Role, str]) -> None:
-    submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
+    submit(client, EXTERNAL)
+    del client.headers["Authorization"]
     log_in(client, tokens[Role.READ])
     token = ""
     for path in ("/", "/jobs/1"):

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from tests.support.api.callers import EXTERNAL, TWO_PARAMETERS, require_problem, submit
+from tests.support.api.callers import EXTERNAL, TWO_PARAMETERS, admin, require_problem, submit
 from tests.support.api.fake_runner import Suggestion, ask, drive, measure, tell
 
 PATHS = ("result", "parameters", "anova", "pareto", "report", "options", "trials", "events")
@@ -89,7 +89,7 @@ def test_what_comes_next_waits_for_what_it_rests_on(client: TestClient) -> None:
 @pytest.mark.slow
 def test_two_servers_serve_one_job_at_once(database_url: str, client: TestClient) -> None:
     other_engine = make_engine(database_url)
-    with TestClient(make_app(other_engine), base_url="http://localhost") as other:
+    with admin(make_app(other_engine)) as other:
         in_turns = submit(client, EXTERNAL)
         suggested = drive([client, other, other], in_turns, at_once=3)
         assert [each["number"] for each in suggested] == list(range(1, 13))

@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text, update
 
 from api.app import make_app
+from db.access.token_file import new_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
@@ -19,7 +20,15 @@ from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names, usual_points
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
-from tests.support.api.callers import EXTERNAL, QUEUED, local, require_problem, submit
+from tests.support.api.callers import (
+    EXTERNAL,
+    QUEUED,
+    admin,
+    bearer,
+    require_problem,
+    stranger,
+    submit,
+)
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.finished_job import SECRET, register
 
@@ -132,7 +141,8 @@ def test_health_needs_no_database_and_readiness_does(client: TestClient) -> None
 
 @pytest.fixture
 def unready(empty_database: Engine) -> Iterator[TestClient]:
-    with local(make_app(empty_database)) as client:
+    with stranger(make_app(empty_database)) as client:
+        client.headers.update(bearer(new_token()))
         yield client
 
 
@@ -156,7 +166,7 @@ def test_an_old_database_is_not_ready_and_nothing_is_a_500(
 def test_a_database_that_is_gone_is_said_so(tmp_path: Path) -> None:
     engine = make_engine(tmp_path / "rocktune.db")
     upgrade_tables(engine)
-    with local(make_app(engine)) as client:
+    with admin(make_app(engine)) as client:
         assert client.get("/v1/jobs").status_code == 200
         engine.dispose()
         (tmp_path / "rocktune.db").unlink()

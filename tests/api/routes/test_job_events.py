@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.lifecycle import cancel_stored
-from tests.support.api.callers import EXTERNAL, require_problem, submit
+from tests.support.api.callers import EXTERNAL, bearer, require_problem, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
 from tests.support.api.sse import Event, events, tags
@@ -24,16 +24,20 @@ Served = Callable[..., TestClient]
 
 @contextmanager
 def watching(
-    url: str, job: int, last: str | None = None, token: str | None = None
+    url: str, job: int, last: str | None = None, *, token: str
 ) -> Iterator[Iterator[Event]]:
-    headers = {} if last is None else {"Last-Event-ID": last}
-    headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
+    headers = bearer(token) | ({} if last is None else {"Last-Event-ID": last})
     with (
         httpx2.Client(base_url=url, timeout=60) as client,
         client.stream("GET", f"/v1/jobs/{job}/events", headers=headers) as answer,
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield events(answer.iter_lines())
+
+
+@pytest.fixture
+def token(database: Engine) -> str:
+    return make_token(database, "watcher", Role.READ)
 
 
 def seen(client: TestClient, job: int, last: str | None = None) -> list[Event]:
@@ -44,10 +48,10 @@ def seen(client: TestClient, job: int, last: str | None = None) -> list[Event]:
 
 
 def test_a_watcher_sees_each_trial_as_it_ends_and_the_end(
-    client: TestClient, database: Engine
+    client: TestClient, database: Engine, token: str
 ) -> None:
     job = submit(client, EXTERNAL)
-    with serving(make_app(database)) as url, watching(url, job) as found:
+    with serving(make_app(database)) as url, watching(url, job, token=token) as found:
         first = next(found)
         assert (first.kind, first.data["id"], first.data["done"]) == ("job", job, 0)
         one, two = ask(client, job, count=2)["suggestions"]
@@ -96,25 +100,25 @@ def test_more_trials_than_a_page_come_in_order(client: TestClient) -> None:
 
 
 def test_a_watcher_of_a_live_job_comes_back_and_misses_nothing(
-    client: TestClient, database: Engine
+    client: TestClient, database: Engine, token: str
 ) -> None:
     job = submit(client, EXTERNAL)
     one, two = ask(client, job, count=2)["suggestions"]
     with serving(make_app(database)) as url:
         tell(client, job, measure(one))
-        with watching(url, job) as found:
+        with watching(url, job, token=token) as found:
             first = next(found)
             assert (first.kind, first.data["number"]) == ("trial", 1)
         tell(client, job, measure(two))  # while nobody watches
-        with watching(url, job, first.id) as found:
+        with watching(url, job, first.id, token=token) as found:
             assert next(found).data["number"] == 2
 
 
 def test_the_events_end_when_the_job_is_cancelled_or_deleted(
-    client: TestClient, database: Engine
+    client: TestClient, database: Engine, token: str
 ) -> None:
     job = submit(client)
-    with serving(make_app(database)) as url, watching(url, job) as found:
+    with serving(make_app(database)) as url, watching(url, job, token=token) as found:
         assert next(found).kind == "job"
         client.post(f"/v1/jobs/{job}/cancel")
         assert [event.kind for event in found] == ["job", "end"]
@@ -123,11 +127,13 @@ def test_the_events_end_when_the_job_is_cancelled_or_deleted(
     require_problem(client.get(f"/v1/jobs/{job}/events"))
 
 
-def test_the_events_end_when_the_server_stops(client: TestClient, database: Engine) -> None:
+def test_the_events_end_when_the_server_stops(
+    client: TestClient, database: Engine, token: str
+) -> None:
     job = submit(client)
     stopping = threading.Event()
     app = make_app(database, stopping=stopping.is_set)
-    with serving(app) as url, watching(url, job) as found:
+    with serving(app) as url, watching(url, job, token=token) as found:
         assert next(found).kind == "job"
         stopping.set()
         assert list(found) == []

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
-from tests.support.api.callers import EXTERNAL, errors_of, submit
+from tests.support.api.callers import EXTERNAL, admin, errors_of, submit
 
 
 def pages(client: TestClient, *, limit: int, state: str | None = None) -> list[list[int]]:
@@ -54,7 +54,7 @@ def test_no_job_comes_twice_or_is_left_out_while_others_are_made(
 
     def add() -> int:
         made = 0
-        with TestClient(make_app(engine), base_url="http://localhost") as other:
+        with admin(make_app(engine)) as other:
             while not over.is_set():
                 submit(other, EXTERNAL)
                 made += 1

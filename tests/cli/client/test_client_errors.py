@@ -262,13 +262,17 @@ def test_what_is_no_token(client: Client, capsys: Capture, token: str):
 
 @pytest.mark.slow
 def test_a_token_of_the_service(client: Client, service: Scene, capsys: Capture):
-    """From here on the module's service wants one: the last test."""
     assert client("token", "make", "reader", "--role", "read", "--db", service.database) == 0
     token = capsys.readouterr().out.strip()
-    assert client("jobs", url=service.url) == 2
-    assert "ROCKTUNE_TOKEN: a token is needed" in capsys.readouterr().err
+    nowhere = f"{service.desk.token_file}.not"
+    assert client("jobs", url=service.url, ROCKTUNE_TOKEN_FILE=nowhere) == 2
+    said = capsys.readouterr().err
+    assert "ROCKTUNE_TOKEN: a token is needed" in said and "`rocktune token show`" in said
+    assert client("jobs", url=service.url) == 0, "who runs the service needs not set it"
+    capsys.readouterr()
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN="wrong") == 2
-    assert "unknown or revoked; set it to one that is valid" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "unknown or revoked" in said and "set it to one that is valid" in said
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN=f" {token}\n") == 0
     assert client("submit", url=service.url, ROCKTUNE_TOKEN=token) == 2
     said = capsys.readouterr().err

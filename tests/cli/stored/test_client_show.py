@@ -12,7 +12,6 @@ from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
 from tests.support.cli.client_scene import Scene, on_terminal, serving
-from tests.support.jobs.service_desk import call
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -45,7 +44,7 @@ def test_a_job_that_is_done(client: Client, service: Scene, done: int, capsys: C
     assert client("show", done, url=service.url) == 0
     printed = capsys.readouterr()
     page = Console(file=io.StringIO(), width=80)
-    print_outcome(page, call("GET", f"{service.url}/v1/jobs/{done}/result"))
+    print_outcome(page, service.desk.call("GET", f"{service.url}/v1/jobs/{done}/result"))
     best = service.job(done)["best"]
     assert printed.out == (
         f"job {done}: instant, space codecs, objective waf, random\n"
@@ -72,7 +71,9 @@ def test_a_job_with_limits(client: Client, service: Scene, capsys: Capture):
 def test_as_json(client: Client, service: Scene, done: int, capsys: Capture):
     assert client("show", done, "--json", url=service.url) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document.pop("result") == call("GET", f"{service.url}/v1/jobs/{done}/result")
+    assert document.pop("result") == service.desk.call(
+        "GET", f"{service.url}/v1/jobs/{done}/result"
+    )
     assert document == service.job(done)
 
 
@@ -189,7 +190,7 @@ def test_listing(client: Client, service: Scene, done: int, in_vain: int, capsys
 def test_listing_page_by_page(
     client: Client, service: Scene, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
-    whole = call("GET", f"{service.url}/v1/jobs?limit=1000")
+    whole = service.desk.call("GET", f"{service.url}/v1/jobs?limit=1000")
     assert client("jobs", "--limit", 1, url=service.url) == 0
     assert "older ones: --limit" in capsys.readouterr().err
     monkeypatch.setattr("cli.stored.jobs._PAGE", 1)
@@ -235,7 +236,7 @@ def test_followed_without_a_terminal(client: Client, service: Scene, gated: int,
 
 
 def test_ctrl_c_leaves_the_job_alone(service: Scene, gated: int):
-    with on_terminal({"ROCKTUNE_URL": service.url}, "show", gated) as run:
+    with on_terminal(service.user(), "show", gated) as run:
         run.sees("no best yet")
         run.interrupt()
         assert run.ends() == 130
@@ -250,7 +251,7 @@ def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
     with serving(tmp_path) as service:
         job_id = service.submitted("gated", trials=12)
         service.until(job_id, "running")
-        with on_terminal({"ROCKTUNE_URL": service.url}, "show", job_id) as run:
+        with on_terminal(service.user(), "show", job_id) as run:
             run.sees("no best yet")
             assert service.process.stop() == 0
             run.sees("cannot be reached: Connection refused; trying again")

@@ -58,6 +58,7 @@ def main(url: str, out: str) -> None:
         os.environ |= {
             "ROCKTUNE_BENCH_DIR": f"{folder}/bench",
             "ROCKTUNE_LOCK": f"{folder}/lock",
+            "ROCKTUNE_TOKEN_FILE": f"{folder}/token",
             "ROCKTUNE_WORKLOADS_DIR": str(workloads),
         }
         rocktune("db", "upgrade", "--db", url)

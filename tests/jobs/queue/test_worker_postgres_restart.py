@@ -11,7 +11,7 @@ from db.schema.job_row import JobState
 from sampler.runner.settings import Settings
 from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.jobs.instant import left_running, write_space
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, call, status_of, wait_until
+from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, status_of, wait_until
 from tests.support.jobs.worker_scene import SCRIPT, Scene
 
 pytestmark = pytest.mark.postgres
@@ -57,7 +57,7 @@ def test_a_job_of_the_service_goes_on_by_itself(desk: ServiceDesk, server: Priva
         address = service.address()
         scene = scene_of(desk)
         body = {"workload": "held", "space": SPACE, "objective": "waf", "trials": 14}
-        job = call("POST", f"{address}/v1/jobs", body)["id"]
+        job = desk.call("POST", f"{address}/v1/jobs", body)["id"]
         for wanted in (3, 6):  # once while it measures, and once more
             scene.await_trials(job, wanted)
             scene.hold.touch()
@@ -81,7 +81,7 @@ def test_a_job_of_the_service_goes_on_by_itself(desk: ServiceDesk, server: Priva
         assert [trial.attempt for trial in scene.store.trials(job)] == [1] * 14
         assert measured(desk) == 14
         # The queue itself has come through as well.
-        following = call("POST", f"{address}/v1/jobs", body)["id"]
+        following = desk.call("POST", f"{address}/v1/jobs", body)["id"]
         scene.await_state(following, JobState.DONE)
         scene.check_done(following, 14)
         assert service.stop() == 0
@@ -97,7 +97,7 @@ def test_a_service_can_be_stopped_while_the_database_is_away(
         scene = scene_of(desk)
         scene.hold.touch()
         body = {"workload": "held", "space": SPACE, "objective": "waf", "trials": 12}
-        job = call("POST", f"{address}/v1/jobs", body)["id"]
+        job = desk.call("POST", f"{address}/v1/jobs", body)["id"]
         scene.await_held()
         server.stop()
         try:

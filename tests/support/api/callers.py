@@ -1,10 +1,13 @@
 """Who calls the interface in the tests, and what they send."""
 
 import json
+import secrets
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+
+from db.access.tokens import Role, make_token
 
 PROBLEM = "application/problem+json"
 SPACE: dict[str, Any] = {
@@ -37,9 +40,21 @@ options_file_version=1.1
 QUEUED: dict[str, Any] = {"workload": "load-quick", "trials": 20}
 
 
-def local(app: FastAPI) -> TestClient:
-    """A client on this machine; what the server fails at is an answer, not an exception here."""
+def stranger(app: FastAPI) -> TestClient:
+    """A client on this machine without a token.
+
+    What the server fails at is an answer, not an exception here.
+    """
     return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+
+
+def admin(app: FastAPI) -> TestClient:
+    """The same with a token of an administrator."""
+    client = stranger(app)
+    name = f"admin-{secrets.token_hex(4)}"
+    token = make_token(app.state.service.engine, name, Role.ADMIN)
+    client.headers.update(bearer(token))
+    return client
 
 
 def secret_of(token: str) -> str:

@@ -24,6 +24,7 @@ class Running:
     process: subprocess.Popen[str]
     lines: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
+    token: str = ""
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -38,6 +39,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
+        "ROCKTUNE_TOKEN_FILE": str(folder / "token"),
         **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE")},
         **more,
     }
@@ -57,6 +59,8 @@ def rocktune(*arguments: str, env: dict[str, str], until: str) -> Iterator[Runni
                 break
         else:
             raise AssertionError(f"{arguments} ended: {running.lines}")
+        if "serve" in arguments:
+            running.token = Path(env["ROCKTUNE_TOKEN_FILE"]).read_text().strip()
         # A full pipe would stop it.
         drain = Thread(target=_drain, args=(running,))
         drain.start()

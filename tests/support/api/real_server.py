@@ -20,7 +20,7 @@ from tests.support import ROOT
 def real_server(
     database: Path | str, folder: Path, *, host: str = "127.0.0.1", **variables: str
 ) -> Iterator[str]:
-    """The URL of a server without a worker; its log is ``server.log`` in the folder.
+    """The URL of a server without a worker; in the folder are its log, its output and its token.
 
     It is as large as these calls need it: it takes any number of requests and of jobs.
     """
@@ -33,17 +33,18 @@ def real_server(
         "PYTHONPATH": str(ROOT),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
+        "ROCKTUNE_TOKEN_FILE": str(folder / "token"),
         "ROCKTUNE_RATE_LIMIT": "100000/second",
         "ROCKTUNE_MOST_QUEUED": "1000000",
         **variables,
     }
-    with log.open("w") as written:
+    with log.open("w") as written, (folder / "server.out").open("w") as printed:
         process = subprocess.Popen(
             [*command, "--db", str(database)],
             cwd=folder,
             env=environment,
             stderr=subprocess.PIPE,
-            stdout=written,
+            stdout=printed,
             text=True,
         )
         assert process.stderr is not None
@@ -72,6 +73,11 @@ def real_server(
                 process.kill()
                 following.join()
                 lines.close()
+
+
+def own_token(folder: Path) -> str:
+    """The token of the server whose log is in a folder."""
+    return (folder / "token").read_text().strip()
 
 
 @contextmanager

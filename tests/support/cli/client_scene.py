@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.jobs.instant import SPACE, write_space, write_workload
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, ServiceProcess, call, wait_until
+from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, ServiceProcess, wait_until
 
 GATED = """\
 while [ ! -e '{gate}' ]; do sleep 0.02; done
@@ -44,12 +44,16 @@ class Scene:
     def database(self) -> str:
         return self.desk.url
 
+    def user(self) -> dict[str, str]:
+        """What is set for whoever has started it."""
+        return self.desk.variables() | {"ROCKTUNE_URL": self.url}
+
     def jobs(self) -> int:
         """How many there are."""
-        return len(call("GET", f"{self.url}/v1/jobs?limit=1000")["jobs"])
+        return len(self.desk.call("GET", f"{self.url}/v1/jobs?limit=1000")["jobs"])
 
     def job(self, job_id: int) -> Any:
-        return call("GET", f"{self.url}/v1/jobs/{job_id}")
+        return self.desk.call("GET", f"{self.url}/v1/jobs/{job_id}")
 
     def asked(self, *more: object, workload: str = "instant") -> list[object]:
         """What `rocktune submit` is given for a job of a second or two."""
@@ -62,7 +66,7 @@ class Scene:
 
         asked = {"workload": workload, "space": parse_toml(SPACE, field="space"),
                  "objective": "waf", "strategy": "random", "trials": 14, **more}  # fmt: skip
-        return int(call("POST", f"{self.url}/v1/jobs", asked)["id"])
+        return int(self.desk.call("POST", f"{self.url}/v1/jobs", asked)["id"])
 
     def until(self, job_id: int, *states: str, trials: int = 0) -> Any:
         """The job, once it is in one of the states and has so many trials."""

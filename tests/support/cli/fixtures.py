@@ -55,8 +55,16 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 @pytest.fixture
-def client(here: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> Callable:
-    """The command in this process; ``url`` is set as ROCKTUNE_URL, other names as they are."""
+def client(
+    here: Callable[..., int], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Callable:
+    """The command in this process; ``url`` is set as ROCKTUNE_URL, other names as they are.
+
+    Whoever runs it is who runs the service, where a test has one.
+    """
+    if "service" in request.fixturenames:
+        token_file = request.getfixturevalue("service").desk.token_file
+        monkeypatch.setenv("ROCKTUNE_TOKEN_FILE", str(token_file))
 
     def run(*arguments: object, url: str | None = None, **variables: str) -> int:
         with monkeypatch.context() as set_for_now:

@@ -20,6 +20,7 @@ from api.app import make_app
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import admin
 from tests.support.api.served_routes import routes_of
 
 # A stream has no end to wait for.
@@ -130,7 +131,7 @@ def _service(number: int) -> TestClient:
             each.unlink()
         shutil.copy(_empty(), path)
         app = make_app(make_engine(path), ServiceSettings(rate_limit="1000000/second"))
-        client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+        client = admin(app)
         assert client.post("/v1/jobs", json=EXTERNAL).status_code == 201
         _running[number] = client
     return _running[number]

@@ -15,7 +15,7 @@ from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from tests.support.jobs.crash_bench import RecordedBench, marked, written
-from tests.support.jobs.service_desk import ServiceDesk, ServiceProcess, call, wait_until
+from tests.support.jobs.service_desk import ServiceDesk, ServiceProcess, wait_until
 
 _OPEN = (TrialState.RUNNING, TrialState.LOST)
 _STEPS_AT_MOST = 120.0
@@ -73,7 +73,7 @@ class CrashedJob:
         self.dead_tokens: set[str] = set()
         self._start(*self.parts)
         address = self.running[self.parts[0]].address()
-        self.job_id = int(call("POST", f"{address}/v1/jobs", dict(body))["id"])
+        self.job_id = int(self.desk.call("POST", f"{address}/v1/jobs", dict(body))["id"])
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class CrashedJob:
         address = self.running[self.parts[0]].address()
 
         def over() -> bool:
-            return call("GET", f"{address}/v1/jobs/{self.job_id}")["state"] not in (
+            return self.desk.call("GET", f"{address}/v1/jobs/{self.job_id}")["state"] not in (
                 JobState.QUEUED,
                 JobState.RUNNING,
             )

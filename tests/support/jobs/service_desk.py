@@ -60,6 +60,10 @@ class ServiceDesk:
         return self.folder / "workloads"
 
     @property
+    def token_file(self) -> Path:
+        return self.folder / "token"
+
+    @property
     def mark(self) -> str:
         """In the environment of every process that was started from here."""
         return f"ROCKTUNE_BENCH_DIR={self.bench}"
@@ -77,6 +81,7 @@ class ServiceDesk:
             "ROCKTUNE_LOCK": str(self.folder / "lock"),
             "ROCKTUNE_FREE_BYTES": str(2**20),
             "ROCKTUNE_WORKLOADS_DIR": str(self.workloads),
+            "ROCKTUNE_TOKEN_FILE": str(self.token_file),
             **self.environment,
         }
 
@@ -94,6 +99,15 @@ class ServiceDesk:
                 stderr=out,
             )
         return ServiceProcess(process, log)
+
+    def call(self, method: str, url: str, body: object = None) -> Any:
+        """An answer of the service to whoever started it, read as JSON."""
+        data = None if body is None else json.dumps(body).encode()
+        token = self.token_file.read_text().strip()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        request = urllib.request.Request(url, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator["ServiceProcess"]:
@@ -146,15 +160,6 @@ class ServiceProcess:
     def address(self) -> str:
         """Where it listens, as soon as it does."""
         return str(self.await_said("listening")["url"])
-
-
-def call(method: str, url: str, body: object = None) -> Any:
-    """An answer of the service, read as JSON."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    request.method = method
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.loads(answer.read())
 
 
 def status_of(url: str) -> int:

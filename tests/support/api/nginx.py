@@ -1,0 +1,50 @@
+"""Debian's nginx as a proxy in its default form: one ``proxy_pass``, and no other line."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+PROGRAM = "/usr/sbin/nginx"
+_CONFIGURATION = """\
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+    access_log {folder}/access.log;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen unix:{folder}/public;
+        location / {{
+            proxy_pass {url};
+        }}
+    }}
+}}
+"""
+
+
+@contextmanager
+def nginx_before(url: str, folder: Path) -> Iterator[httpx2.Client]:
+    """A client of a proxy before a server, as somebody in the network is one.
+
+    It listens on a socket of the file system: no port need be free. Its logs are in the folder.
+    """
+    configuration = folder / "nginx.conf"
+    configuration.write_text(_CONFIGURATION.format(folder=folder, url=url))
+    process = subprocess.Popen(
+        [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
+    )
+    transport = httpx2.HTTPTransport(uds=str(folder / "public"), retries=5)
+    try:
+        with httpx2.Client(transport=transport, base_url="http://tuning.example") as client:
+            yield client
+    finally:
+        process.terminate()
+        process.wait(30)
