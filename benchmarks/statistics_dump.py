@@ -9,6 +9,7 @@ import random
 
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
+from optimizer.budget.power import p_words
 from optimizer.confirmation.proof import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench
@@ -42,7 +43,7 @@ def main() -> None:
         found = change([(off.metrics[metric], on.metrics[metric]) for off, on in pairs])
         print(
             f"{metric:12} {found.percent:+.2f}% [{found.low:+.2f}, {found.high:+.2f}]"
-            f"  p = {found.p:.2g}"
+            f"  {p_words(found.p)}"
         )
 
 

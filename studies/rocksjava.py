@@ -19,6 +19,7 @@ from cli.main import main as rocktune
 from jobs.experiments.comparison.report import RESULT
 from jobs.experiments.comparison.tables import METRICS, Table, comparison_sentences, tables
 from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
+from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from studies.json_lines import read_lines
@@ -126,7 +127,7 @@ def _compared(found: Sequence[Table]) -> str:
         row = table.rows.get("rate")
         here = "| | | not measured | |"
         if row:
-            p = f"{row.p_holm:.2g}"
+            p = p_figure(row.p_holm)
             here = f"| {row.new:,.0f} | {row.old:,.0f} | {row.in_words} | {p} |"
         lines.append(f"| {what} | {java * 1000:,} | {native * 1000:,} | {said} {here}")
     return "Operations per second:\n\n" + "\n".join(lines)

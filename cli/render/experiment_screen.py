@@ -14,7 +14,8 @@ from jobs.experiments.comparison.tables import load_words
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
 from jobs.experiments.upgrade.builds import Concern
 from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
-from jobs.results.figures import metric_amount, p_figure, share_percent
+from jobs.results.figures import metric_amount, share_percent
+from optimizer.budget.power import p_figure
 from sampler.bench.builds import Build
 from sampler.common.byte_size import format_bytes
 

@@ -13,6 +13,7 @@ from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
 from cli.render.screen import bare_table, print_json, screen
+from optimizer.budget.power import p_figure
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -86,7 +87,7 @@ def _p(row: dict[str, Any], metric: str) -> str:
     found = (row["model"] if "model" in row else row["anova"]).get(metric)
     if found is None or found["p_holm"] is None:
         return "-"
-    return "<0.001" if found["p_holm"] < 0.001 else f"{found['p_holm']:.3f}"
+    return p_figure(found["p_holm"])
 
 
 def _learned(ranking: Ranking) -> str:

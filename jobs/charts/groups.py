@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from jobs.charts.chart import Chart, axis, short, words
 from models.importance.anova import group_labels
 from optimizer.baseline.baseline import CLOCKS
+from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
@@ -166,6 +167,5 @@ def _number(text: str) -> str:
 
 def _statistics(anova: Mapping[str, Any]) -> str:
     p, eta = anova.get("p_holm"), anova.get("eta_squared")
-    said = "p unknown" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     effect = "" if eta is None else f", eta squared {eta:.2f}"
-    return f"{said} (Holm){effect}."
+    return f"{p_words(p)} (Holm){effect}."

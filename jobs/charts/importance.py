@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
+from optimizer.budget.power import p_words
 from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
@@ -123,7 +124,7 @@ def model_effects_chart(
         bars=("alone", [each["alone"] for each in rows]),
         diamonds=("with its pairs", total),
         errors=chart.interval_bars(total, lows, highs, "@second"),
-        said=[f"{chart.words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
+        said=[f"{chart.words(name)}: {p_words(each['p_holm'])}," for name, each in found],
     )
 
 

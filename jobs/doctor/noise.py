@@ -12,7 +12,7 @@ from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
-from optimizer.budget.power import pairs_for, smallest_change
+from optimizer.budget.power import p_words, pairs_for, smallest_change
 from optimizer.confirmation.proof import CONFIDENCE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
@@ -173,7 +173,7 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
     level = graded(noise.spread, note=SPREAD_NOTE, warning=SPREAD_WARNING, problem=SPREAD_PROBLEM)
     advice = "" if level is Severity.OK else _mend(name)
     if noise.drifting:
-        found += f", drifting (p = {noise.drift_p:.2g})"
+        found += f", drifting ({p_words(noise.drift_p)})"
         level = Severity.NOTE if level is Severity.OK else level
         advice = f"{advice or _mend(name)}; a job corrects clocks for drift that it sees"
     return Finding(check, level, found, advice)

@@ -20,6 +20,7 @@ from jobs.regression.detection import (
 from jobs.regression.series import Series
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
+from optimizer.budget.power import p_words
 
 _RECENT = 7  # nights; older outliers are in the document
 
@@ -29,7 +30,7 @@ def report_lines(watch: RegressionReport) -> list[str]:
 
     Example:
         ``load/default: since 2026-11-12 TIME of the default +12.3% (+9.1% to +15.6%), worse;
-        p = 2e-05, found 2026-11-14; kernel changed from A to B on that night``
+        p < 0.001, found 2026-11-14; kernel changed from A to B on that night``
     """
     lines = [_finding(watch, each) for each in watch.findings]
     recent = [o for o in watch.outliers if o.night >= len(watch.nights) - _RECENT]
@@ -67,7 +68,7 @@ def _finding(watch: RegressionReport, found: LevelChange) -> str:
     return (
         f"{found.series.item}: since {dated} {name_of(found.series)} "
         f"{amount_words(found.amount)}, {'worse' if found.worse else 'better'}; "
-        f"p = {alarm.p:.1g}, found {on}; {_changed(watch, found)}"
+        f"{p_words(alarm.p)}, found {on}; {_changed(watch, found)}"
     )
 
 
@@ -86,7 +87,7 @@ def _outlier(watch: RegressionReport, found: OutlierNight) -> str:
     return (
         f"{found.series.item}: {date_of(watch.nights[found.night].at)} stands out: "
         f"{name_of(found.series)} {_number(found.distance, found.distance.change)} from the "
-        f"nights before, p = {found.p:.1g}; one night is no change of level"
+        f"nights before, {p_words(found.p)}; one night is no change of level"
     )
 
 

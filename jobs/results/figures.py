@@ -9,9 +9,6 @@ from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
 
 _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
-# Beyond this the t distribution of a few pairs is an idea of the arithmetic: bytes that are the
-# same in every run of a side would have a p of nothing at all.
-_LEAST_P = 1e-6
 
 
 def figure(value: float | None) -> str:
@@ -43,20 +40,3 @@ def signed(change: Mapping[str, Any], name: str) -> str:
 def share_percent(share: float) -> str:
     """A share as a percentage of two digits, without an exponent: 0.0123 is ``1.2%``."""
     return f"{float(f'{100 * share:.2g}'):.12g}%"
-
-
-def p_value(value: float | None) -> str:
-    """A probability as papers write it."""
-    if value is None:
-        return "n/a"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def p_figure(p: float) -> str:
-    """For a table: two digits, or that it is below what is worth telling."""
-    return f"<{_LEAST_P:.0e}" if p < _LEAST_P else f"{p:.2g}"
-
-
-def p_words(p: float) -> str:
-    """For a sentence: ``p = 0.012`` or ``p < 1e-06``."""
-    return f"p < {_LEAST_P:.0e}" if p < _LEAST_P else f"p = {p:.2g}"

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from markupsafe import Markup
 
-from jobs.results.figures import figure, metric_amount, p_value, share_percent, signed
+from jobs.results.figures import figure, metric_amount, share_percent, signed
+from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def page_environment(*packages: str) -> Environment:
         "bytes": format_bytes,
         "data": plot_data,
         "figure": figure,
-        "p": p_value,
+        "p": p_figure,
         "signed": signed,
     }
     return environment

@@ -16,6 +16,7 @@ ALPHA = 0.025
 LEAST_PAIRS = 3
 POWER = 0.8
 MOST_PAIRS = 10_000
+_LEAST_TOLD = 0.001  # of a p-value: below it a few runs and their distribution tell nothing finer
 
 
 def smallest_mean(scatter: float, pairs: int) -> float:
@@ -80,3 +81,21 @@ def _effect(pairs: int) -> float:
     # Beyond this even two pairs see anything.
     most = (critical + 40) / math.sqrt(pairs) * 4
     return float(optimize.brentq(missing, 0.0, most, xtol=1e-10))
+
+
+def p_figure(p: float | None) -> str:
+    """A p-value in a table: ``0.012``, and ``<0.001`` for every smaller one; ``n/a`` for none.
+
+    Never 0: values that are the same in every run of a side have a p-value of 0 by arithmetic, but
+    no test is that sure.
+    """
+    if p is None:
+        return "n/a"
+    return f"<{_LEAST_TOLD:g}" if p < _LEAST_TOLD else f"{p:.3f}"
+
+
+def p_words(p: float | None) -> str:
+    """A p-value in a sentence: ``p = 0.012``, ``p < 0.001`` or ``p unknown``; see ``p_figure``."""
+    if p is None:
+        return "p unknown"
+    return f"p < {_LEAST_TOLD:g}" if p < _LEAST_TOLD else f"p = {p_figure(p)}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.budget.budget import Plan
-from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, smallest_mean
+from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
 from optimizer.objective.objective import MOST_GAIN, Objective
 
@@ -111,7 +111,7 @@ def judge(
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)
     why = (
-        f"fitness over {len(values)} pairs {mean:.0f}, one-sided p = {p:.2g}, "
+        f"fitness over {len(values)} pairs {mean:.0f}, one-sided {p_words(p)}, "
         f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
     )
     for each in broken:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from optimizer.budget.power import p_figure
 from optimizer.objective.objective import Objective
 from sampler.runner.outcome import TrialState
 from studies.ranking_scale.correlation import TOP, Agreement, agreement, top_kept
@@ -126,7 +127,7 @@ def drawn_table(effects: Sequence[DrawnEffect]) -> str:
     """Options whose value goes with the change between scales, after Holm's correction."""
     rows = [
         [f"`{each.option}`" + ("" if each.level is None else f" = {each.level}"), each.metric,
-         f"{each.rho:+.2f}", f"{each.p:.2g}", str(each.count)]
+         f"{each.rho:+.2f}", p_figure(each.p), str(each.count)]
         for each in effects
         if each.p < ALPHA
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from optimizer.budget.power import ALPHA
+from optimizer.budget.power import ALPHA, p_figure
 from optimizer.trials.trial import Purpose
 from studies.real_null.any_six_runs import chances_of_any_six
 from studies.reproduction.page import machine_words
@@ -125,7 +125,7 @@ def _line(study: Study, result: Mapping[str, Any]) -> str:
         proof = [
             f"{(low + high) / 2:+,.0f}",
             f"{low:+,.0f} to {high:+,.0f}",
-            f"{verdict['p']:.3f}",
+            p_figure(verdict["p"]),
         ]
     seed = study.archive.specification.seed
     reported = "**yes**" if result["best"] is not None else "no"

@@ -15,9 +15,8 @@ from jobs.experiments.paired import (
 )
 from jobs.experiments.upgrade.builds import ChangedValue, Concern, OwnFile
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
-from jobs.results.figures import p_words
 from models.importance.anova import holm
-from optimizer.budget.power import LEAST_PAIRS
+from optimizer.budget.power import LEAST_PAIRS, p_words
 from optimizer.confirmation.proof import Change, change
 
 _MOST_NAMED = 8

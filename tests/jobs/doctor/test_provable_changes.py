@@ -108,7 +108,7 @@ def test_a_drift_is_told():
     times = [1 + 0.002 * n for n in range(10)]
     (finding,) = judge_noise(noise_of(runs(time=times)))
     assert finding.level is Severity.NOTE
-    assert "drifting (p = 0.00" in finding.found
+    assert "drifting (p = 0.001)" in finding.found
     steady = judge_noise(noise_of(runs(waf=times)))
     assert [f.level for f in steady] == ["ok"]  # byte counters do not drift
 

@@ -50,7 +50,7 @@ def test_a_new_kernel_that_slows_is_told_with_date_size_and_p() -> None:
     }
     line = report_lines(watched)[0]
     assert line.startswith("load/default: since 2026-11-21")
-    assert "TIME of the default +1" in line and ", worse; p = " in line
+    assert "TIME of the default +1" in line and ", worse; p < 0.001, found" in line
     assert "kernel changed from 6.1.0 to 6.6.1 on that night" in line
     assert "now 'Assertions are enabled'" in line
     assert report_lines(watched)[-1].startswith("26 nights, 9 series tested on the newest")
