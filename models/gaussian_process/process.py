@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,12 +87,37 @@ def fit_process(
     return AdditiveProcess(components, mean, spread, np.tril(lower[0]), np.asarray(solved))
 
 
-def one_thread() -> Any:
+@dataclass
+class _Within:
+    """Who computes with one thread: how many, and what ends the limit."""
+
+    count: int = 0
+    limit: Any = None
+
+
+_WITHIN, _ENTERING = _Within(), Lock()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
     """A context in which linear algebra takes one thread, for the whole process.
 
     Alone on two cores it makes no difference; beside other work threads wait for each other.
+    The first to enter sets the limit and the last to leave ends it. If each put back what it had
+    found, one would lift the limit of another that is still within, and sums over more threads
+    differ in their last digits.
     """
-    return _libraries().limit(limits=1, user_api="blas")
+    with _ENTERING:
+        if not _WITHIN.count:
+            _WITHIN.limit = _libraries().limit(limits=1, user_api="blas")
+        _WITHIN.count += 1
+    try:
+        yield
+    finally:
+        with _ENTERING:
+            _WITHIN.count -= 1
+            if not _WITHIN.count:
+                _WITHIN.limit.restore_original_limits()
 
 
 @lru_cache(maxsize=1)

@@ -6,9 +6,10 @@ left out: an option that seems to do nothing may do something elsewhere.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from random import Random
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 from deap import base, tools
@@ -51,10 +52,19 @@ def evolve(
     share = matters / matters.sum() if matters.any() else even
     often = _FLOOR * even + (1 - _FLOOR) * share
     population = _judged(function, [Individual(row) for row in start.tolist()])
-    with deap_seeded(seed):
-        for _ in range(_GENERATIONS):
-            children = [_child(population, often, rng) for _ in range(_CHILDREN)]
-            population = tools.selBest([*population, *_judged(function, children)], _KEPT)
+    coins = Random(seed)
+    selection, crossover = (drawing_from(coins, m) for m in (tools.selection, tools.crossover))
+
+    def child() -> Individual:
+        mother, father = selection.selTournament(population, 2, tournsize=3)
+        born = Individual(mother)
+        if coins.random() < 0.5:
+            born, _ = crossover.cxUniform(born, Individual(father), 0.5)
+        return _mutated(born, often, rng)
+
+    for _ in range(_GENERATIONS):
+        children = [child() for _ in range(_CHILDREN)]
+        population = tools.selBest([*population, *_judged(function, children)], _KEPT)
     return np.array(population)
 
 
@@ -67,11 +77,7 @@ def _judged(
     return individuals
 
 
-def _child(population: list[Individual], often: Floats, rng: np.random.Generator) -> Individual:
-    mother, father = tools.selTournament(population, 2, tournsize=3)
-    child = Individual(mother)
-    if random.random() < 0.5:
-        child, _ = tools.cxUniform(child, Individual(father), 0.5)
+def _mutated(child: Individual, often: Floats, rng: np.random.Generator) -> Individual:
     moved = np.flatnonzero(rng.random(len(often)) < _MOVES * often)
     if moved.size == 0:
         moved = rng.choice(len(often), size=1, p=often)
@@ -88,12 +94,18 @@ def _moved(value: float, rng: np.random.Generator) -> float:
     return min(2.0 - stepped if stepped > 1.0 else stepped, _LARGEST)
 
 
-@contextmanager
-def deap_seeded(seed: int) -> Iterator[None]:
-    """Within it the global generator is seeded; afterwards it is where it was."""
-    state = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(state)
+def drawing_from(coins: Random, operators: ModuleType) -> Any:
+    """The functions of one of DEAP's modules, such as ``tools.crossover``, on this generator.
+
+    DEAP draws from the one generator of the process and takes no other (its issue 349). Whoever
+    seeds that and puts it back shares it with all other threads. So the functions are copied, with
+    a namespace of their own in which ``random`` is ``coins``: nothing is shared, and what they
+    draw is what they would draw from the process's generator with the same seed.
+    """
+    namespace: dict[str, Any] = {**vars(operators), "random": coins}
+    for name, value in vars(operators).items():
+        if isinstance(value, FunctionType) and value.__module__ == operators.__name__:
+            namespace[name] = FunctionType(
+                value.__code__, namespace, name, value.__defaults__, value.__closure__
+            )
+    return SimpleNamespace(**namespace)

@@ -19,7 +19,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
 from optimizer.strategies.draws import propose_draw, sampled
-from optimizer.strategies.evolution import Individual, deap_seeded
+from optimizer.strategies.evolution import Individual, drawing_from
 from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -163,6 +163,6 @@ def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[Individua
 
 def _child(parents: list[Individual], rng: random.Random, place: int) -> list[float]:
     mother, father = rng.sample(parents, 2)
-    with deap_seeded(rng.getrandbits(63)):
-        children = tools.cxUniform(Individual(mother), Individual(father), 0.5)
+    crossover = drawing_from(random.Random(rng.getrandbits(63)), tools.crossover)
+    children = crossover.cxUniform(Individual(mother), Individual(father), 0.5)
     return list(children[place % 2])

@@ -15,7 +15,7 @@ from random import Random
 
 from deap import base, tools
 
-from optimizer.strategies.evolution import Individual, deap_seeded
+from optimizer.strategies.evolution import Individual, drawing_from
 from optimizer.strategies.observations import Axis, Observation, Observations
 from sampler.space.latent import Point
 
@@ -48,9 +48,10 @@ def nsga2(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Ite
         return
     rng = Random(seed)
     for _ in range(_CHILDREN):
-        with deap_seeded(rng.getrandbits(63)):
-            mother, father = tools.selTournamentDCD(parents, LEAST_PARENTS)[:2]
-            child = _child(axes, mother, father, rng)
+        coins = Random(rng.getrandbits(63))
+        tournament = drawing_from(coins, tools.emo).selTournamentDCD
+        mother, father = tournament(parents, LEAST_PARENTS)[:2]
+        child = _child(axes, mother, father, rng, coins)
         yield {
             axis.name: axis.coordinate(axis.level(u) if axis.levels else u)
             for axis, u in zip(axes, child, strict=True)
@@ -84,16 +85,20 @@ def _selected(group: list[Individual], count: int) -> list[Individual]:
 
 
 def _child(
-    axes: Sequence[Axis], mother: Sequence[float], father: Sequence[float], rng: Random
+    axes: Sequence[Axis],
+    mother: Sequence[float],
+    father: Sequence[float],
+    rng: Random,
+    coins: Random,
 ) -> list[float]:
-    """One of two children of a crossover, mutated; within ``deap_seeded``."""
+    """One of two children of a crossover, mutated; DEAP's operators draw from ``coins``."""
     ranges = [place for place, axis in enumerate(axes) if not axis.levels]
     one, two = [mother[i] for i in ranges], [father[i] for i in ranges]
     crossed = rng.random() < _CROSSOVER
     if crossed:
-        tools.cxSimulatedBinaryBounded(one, two, _ETA, 0.0, 1.0)
+        drawing_from(coins, tools.crossover).cxSimulatedBinaryBounded(one, two, _ETA, 0.0, 1.0)
     rate = 1 / len(axes)
-    tools.mutPolynomialBounded(one, _ETA, 0.0, 1.0, rate)
+    drawing_from(coins, tools.mutation).mutPolynomialBounded(one, _ETA, 0.0, 1.0, rate)
     child = list(mother)
     for place, value in zip(ranges, one, strict=True):
         child[place] = value

@@ -132,3 +132,12 @@ def test_the_search_begins_with_a_whole_population():
     job = job_of(problem_of("nsga2"), 96, PretendBench())
     job.run()
     assert len(candidates(job.log.trials(), Phase.SAMPLE)) == POPULATION
+
+
+def test_children_are_born_without_the_global_generator(monkeypatch):
+    """Another thread may be in the middle of its own children."""
+    ended = [observation(i, 19 - i, at=i / 20) for i in range(20)]
+    expected = children(ended, seed=3)
+    for name in ("seed", "setstate", "random", "sample", "choice", "uniform"):
+        monkeypatch.setattr(random, name, None)
+    assert children(ended, seed=3) == expected
