@@ -50,10 +50,7 @@ def _learned(engine: Engine, job: JobRow) -> Dependences | None:
     runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
     if not runs:
         return None
-    try:
-        return dependences(Evaluation(_problem(job, runs[0].configuration), History(trials)))
-    except np.linalg.LinAlgError:  # a page does not fail for it
-        return None
+    return dependences(Evaluation(_problem(job, runs[0].configuration), History(trials)))
 
 
 def _problem(job: JobRow, baseline: Mapping[str, Any]) -> Problem:

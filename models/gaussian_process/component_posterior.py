@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from models.gaussian_process.cholesky import lower_factor
 from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, of_all_orders
 
 _MEDIAN_OF_ALL = 0.4  # of the variance: the prior medians of all parameters together
@@ -97,14 +98,12 @@ class _Walk:
         return max(_LEAST_NOISE, float(np.exp(at[-1])))
 
     def _log_density(self, at: Floats, ones: Floats, squares: Floats) -> float:
-        from scipy.linalg.lapack import dpotrf, dtrtrs
+        from scipy.linalg.lapack import dtrtrs
 
         prior = -0.5 * float((((at - self._mean) / self._spread) ** 2).sum())
         known = self._start.level + ones + 0.5 * np.exp(at[-3]) * (ones * ones - squares)
         known += np.exp(at[-2]) * of_all_orders(ones, float(np.exp(at[:-3]).sum()))
         known[np.diag_indices(len(known))] += self._noise(at)
-        factor, failed = dpotrf(known, lower=1, clean=0, overwrite_a=1)
-        if failed:
-            return -np.inf
+        factor = lower_factor(known)
         reached, _ = dtrtrs(factor, self._values, lower=1)
         return prior - 0.5 * float(reached @ reached) - float(np.log(np.diag(factor)).sum())

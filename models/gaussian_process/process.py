@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.gaussian_process.cholesky import lower_factor
 from models.gaussian_process.kernel import Floats, VarianceComponents, own_variance
 
 if TYPE_CHECKING:
@@ -78,13 +79,13 @@ def fit_process(
         components: Of the variance.
         noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     scaled, mean, spread = standardised(values)
     noisy = known + np.diag(components.noise * (np.ones(len(values)) if noise is None else noise))
-    lower = cho_factor(noisy, lower=True, check_finite=False)
-    solved = cho_solve(lower, scaled, check_finite=False)
-    return AdditiveProcess(components, mean, spread, np.tril(lower[0]), np.asarray(solved))
+    factor = lower_factor(noisy)
+    solved = cho_solve((factor, True), scaled, check_finite=False)
+    return AdditiveProcess(components, mean, spread, np.tril(factor), np.asarray(solved))
 
 
 @dataclass

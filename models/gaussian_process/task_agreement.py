@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models.gaussian_process.cholesky import lower_factor
 from models.gaussian_process.kernel import Floats
 
 PRESENT = 0
@@ -94,13 +95,10 @@ def log_evidence(known: Floats, noise: float, values: Floats, tasks: Tasks | Non
     ``known`` is the covariance over settings without noise, ``(n, n)``. Without tasks all values
     are of one.
     """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     covariance = known * (1.0 if tasks is None else tasks.among())
     covariance[np.diag_indices(len(values))] += noise * (1.0 if tasks is None else tasks.noise())
-    try:
-        factor = cho_factor(covariance, lower=True, check_finite=False)
-    except LinAlgError:
-        return -np.inf
-    fit = values @ cho_solve(factor, values, check_finite=False)
-    return float(-0.5 * fit - np.log(np.diag(factor[0])).sum())
+    factor = lower_factor(covariance)
+    fit = values @ cho_solve((factor, True), values, check_finite=False)
+    return float(-0.5 * fit - np.log(np.diag(factor)).sum())

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from models.gaussian_process.cholesky import lower_factor
 from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, covariance
 from models.gaussian_process.task_agreement import Tasks
 
@@ -96,7 +97,7 @@ def _step(
     power: float,
     among: tuple[Floats, Floats] | None,
 ) -> VarianceComponents:
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     n = len(values)
     known = covariance(kernels, components)
@@ -105,8 +106,7 @@ def _step(
     else:
         known *= among[0]
         known[np.diag_indices(n)] += components.noise * among[1]
-    factor = cho_factor(known, lower=True, check_finite=False)
-    inverse = cho_solve(factor, np.eye(n), check_finite=False)
+    inverse = cho_solve((lower_factor(known), True), np.eye(n), check_finite=False)
     fit = inverse @ values
     outer = np.outer(fit, fit)
     if among is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -95,9 +94,8 @@ def explain_winner(
     """Explains a winner by all trials of its job.
 
     The standard error of its fitness in the proof is what counts as noise, within ``LEAST_NOISE``
-    and ``MOST_NOISE`` of what it is expected to gain. None where it is the baseline, where too few
-    configurations were measured (``withheld_of`` says how many it takes), or where nothing can be
-    computed from them.
+    and ``MOST_NOISE`` of what it is expected to gain. None where it is the baseline, or where too
+    few configurations were measured (``withheld_of`` says how many it takes).
     """
     problem, history = evaluation.problem, evaluation.history
     changes = Changes(problem, winner)
@@ -105,14 +103,13 @@ def explain_winner(
         return None
     if withheld_of(problem, history, changes) is not None:
         return None
-    with one_thread(), suppress(np.linalg.LinAlgError):  # a job does not fail for it
+    with one_thread():
         known = expectations_of(evaluation, changes)
         if known is None:
             return None
         steps = path_of(changes, known.fitness)
         minimal, noise = _fewest(changes, known, steps, error)
         return _explanation(changes, known, steps, minimal, noise)
-    return None
 
 
 def _fewest(
