@@ -36,15 +36,10 @@ def see_host(
 ) -> None:
     """Notes that a host lives; ``environment`` None leaves what was noted of it."""
     with writing(engine) as connection:
-        values = {
-            "name": name,
-            "seen_at": now(connection),
-            "job_id": job_id,
-            "environment": storable(environment or {}, "environment"),
-        }
-        kept = {"name"} if environment is not None else {"name", "environment"}
-        change = {key: value for key, value in values.items() if key not in kept}
-        new = insert_into(engine, host).values(values)
+        change = {"seen_at": now(connection), "job_id": job_id}
+        shown = {"environment": storable(environment or {}, "environment")}
+        new = insert_into(engine, host).values(name=name, **change, **shown)
+        change |= {} if environment is None else shown
         connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=change))
 
 
@@ -52,7 +47,7 @@ def read_hosts(engine: Engine) -> list[HostRow]:
     """All hosts by name."""
     with reading(engine) as connection:
         rows = connection.execute(select(host).order_by(host.c.name))
-        return [HostRow(row.name, row.seen_at, row.job_id, row.environment) for row in rows]
+        return [HostRow(**row._mapping) for row in rows]
 
 
 _JOBS = 50  # looked at, the newest first

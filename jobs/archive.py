@@ -60,11 +60,7 @@ class _Counted(io.FileIO):
 
 
 def unpacked_lines(path: Path, *, field: str) -> Generator[str, None, None]:
-    """The lines of a packed text, each as soon as it is unpacked.
-
-    Args:
-        path: The gzip file.
-        field: What is said to be wrong.
+    """The lines of a text packed with gzip, each as soon as it is unpacked.
 
     Raises:
         InputError: A line is longer than 16 MiB, or the file unpacks to more than 200 times its
@@ -229,8 +225,7 @@ def restore_archive(engine: Engine, path: Path) -> int:
         InputError: The file is not one, or a job of the same specification is there already.
     """
     archive = read_archive(path)
-    digest = archive.specification.digest()
-    there = JobStore(engine).newest_job_with(digest)
+    there = JobStore(engine).newest_job_with(archive.specification.digest())
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")
@@ -243,20 +238,11 @@ def restore_archived(engine: Engine, archive: Archive) -> int:
     Raises:
         InputError: What it asked for is refused today.
     """
-    asked = archive.specification
-    history = History(archive.trials)
-    scores = ProgressTracker(resolve(asked, None).problem, history)
-    total = max(asked.trials or 0, len(archive.trials))
-    standing = scores.progress(total) if archive.trials else None
-    return restore_job(
-        engine,
-        asked.document(),
-        asked.digest(),
-        archive.environment,
-        archive.trials,
-        standing,
-        archive.documents,
-    )
+    asked, trials = archive.specification, archive.trials
+    scores = ProgressTracker(resolve(asked, None).problem, History(trials))
+    standing = scores.progress(max(asked.trials or 0, len(trials))) if trials else None
+    what = (asked.document(), asked.digest(), archive.environment)
+    return restore_job(engine, *what, trials, standing, archive.documents)
 
 
 def _document(trial: Trial) -> dict[str, Any]:

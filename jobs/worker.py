@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from db.hosts import see_host
 from db.jobs.job_queue import ended_before, next_job
 from db.jobs.job_store import JobStore
-from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
+from db.leases.leader import LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away
 from jobs.schedule.schedules import keep_schedules
@@ -55,13 +55,10 @@ class Worker:
         keep_days: float | None = None,
         cluster: Callable[[], Cluster] | None = None,
     ) -> None:
-        """Binds a worker to a database, and to this machine or a cluster.
+        """Binds a worker to a database, which is up to date, and to this machine or a cluster.
 
-        Args:
-            engine: The database, up to date.
-            settings: Where things are on this machine.
-            keep_days: Ended jobs are deleted after so many days; None: never.
-            cluster: Makes a line to the hosts that measure; None: this machine does.
+        Ended jobs are deleted after so many days; None: never. ``cluster`` makes a line to the
+        hosts that measure; None: this machine does.
         """
         self._cluster = cluster
         self._engine, self._settings, self._keep_days = engine, settings, keep_days
@@ -94,21 +91,15 @@ class Worker:
     def _await_lead(self, owner: str) -> LeaderLease | None:
         told: str | None = None
         while not self._stopping.is_set():
-            try:
+            with self._unless_away():
                 taken = take_lead(self._engine, BENCH, owner)
-            except Exception as error:
-                self._require_away(error)
-            else:
                 if isinstance(taken, LeaderLease):
                     return taken
-                told = self._tell_waiting(taken, told)
+                if taken.owner != told:
+                    _log.info("another worker is at work; waiting", owner=spoken(taken.owner))
+                told = taken.owner
             self._stopping.wait(_ROUND_SECONDS)
         return None
-
-    def _tell_waiting(self, taken: LedBy, told: str | None) -> str:
-        if taken.owner != told:
-            _log.info("another worker is at work; waiting", owner=spoken(taken.owner))
-        return taken.owner
 
     def _lead(self, lease: LeaderLease) -> None:
         self._lead_over.clear()
@@ -120,19 +111,19 @@ class Worker:
         for thread in beside:
             thread.start()
         try:
-            if self._cluster is None:
-                shown = fingerprint(self._settings.bench_dir) | advertised(self._settings)
-                see_host(self._engine, host_name(), shown, None)
-            _log.info("worker is ready", host=host_name())
-            with suppress(Interrupted):
-                self._run_jobs(lease)
-        except Exception as error:
-            self._require_away(error)  # it went away just when the work began
+            with self._unless_away():
+                if self._cluster is None:
+                    shown = fingerprint(self._settings.bench_dir) | advertised(self._settings)
+                    see_host(self._engine, host_name(), shown, None)
+                _log.info("worker is ready", host=host_name())
+                with suppress(Interrupted):
+                    self._run_jobs(lease)
         finally:
             self._lead_over.set()
             for thread in beside:
                 thread.join()
-            self._give_back(lease)
+            with self._unless_away():
+                give_back_lead(self._engine, lease)
             _log.info("worker has stopped")
         if self._failures:
             raise self._failures[0]
@@ -147,13 +138,13 @@ class Worker:
             Interrupted: It must end; the job goes on later.
         """
         while not self._must_end():
-            try:
+            with self._unless_away():
                 found = next_job(self._engine)
+                # A worker that was paused does not know yet that it was replaced.
                 if found is not None:
-                    self._require_lead(lease)
+                    if self._must_end() or not keep_lead(self._engine, lease):
+                        raise Interrupted
                     self._run_one(*found)
-            except Exception as error:
-                self._require_away(error)
             self._stopping.wait(_ROUND_SECONDS)
 
     def _run_one(self, job_id: int, run: int) -> None:
@@ -184,11 +175,6 @@ class Worker:
 
     def _check(self) -> None:
         if self._must_end():
-            raise Interrupted
-
-    def _require_lead(self, lease: LeaderLease) -> None:
-        """Proves it: a worker that was paused does not know yet that it was replaced."""
-        if self._must_end() or not keep_lead(self._engine, lease):
             raise Interrupted
 
     def _keep_lead(self, lease: LeaderLease) -> None:
@@ -233,12 +219,6 @@ class Worker:
             shown = {**seen.environment, "kind": seen.kind, "problem": seen.problem}
             see_host(self._engine, seen.name, shown, self._job_id if seen.busy else None)
 
-    def _give_back(self, lease: LeaderLease) -> None:
-        try:
-            give_back_lead(self._engine, lease)
-        except Exception as error:
-            self._require_away(error)
-
     def _upkeep(self) -> None:
         """Beside the jobs: begins what is due, ends batches, deletes what is old."""
         while not self._must_end():
@@ -262,7 +242,11 @@ class Worker:
                 if self._store.delete_job(job_id):
                     _log.info("job deleted, as old as is kept", job=job_id)
 
-    def _require_away(self, error: Exception) -> None:
-        if not is_away(error, self._engine):
-            raise error
-        _log.warning("the database does not answer")
+    @contextmanager
+    def _unless_away(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if not is_away(error, self._engine):
+                raise
+            _log.warning("the database does not answer")

@@ -7,13 +7,12 @@ several servers on one database share no key.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine, delete, insert, select
 
-from db.access.tokens import TokenRow, token_columns, token_from_row
+from db.access.tokens import TokenRow, hash_of, token_columns, token_from_row
 from db.connection.transactions import reading, writing
 from db.schema.tables import browser_session, token
 
@@ -25,7 +24,7 @@ def open_session(engine: Engine, token_id: str, *, lives: timedelta) -> str:
     """
     secret, now = secrets.token_urlsafe(32), datetime.now(UTC)
     new = insert(browser_session).values(
-        secret_hash=_hash(secret), token_id=token_id, expires_at=now + lives
+        secret_hash=hash_of(secret), token_id=token_id, expires_at=now + lives
     )
     with writing(engine) as connection:
         connection.execute(delete(browser_session).where(browser_session.c.expires_at <= now))
@@ -39,7 +38,7 @@ def token_of_session(engine: Engine, secret: str) -> TokenRow | None:
         select(*token_columns)
         .join(browser_session, browser_session.c.token_id == token.c.id)
         .where(
-            browser_session.c.secret_hash == _hash(secret),
+            browser_session.c.secret_hash == hash_of(secret),
             browser_session.c.expires_at > datetime.now(UTC),
             token.c.revoked_at.is_(None),
         )
@@ -51,10 +50,6 @@ def token_of_session(engine: Engine, secret: str) -> TokenRow | None:
 
 def close_session(engine: Engine, secret: str) -> None:
     """Logs out; to end what has ended changes nothing."""
-    which = browser_session.c.secret_hash == _hash(secret)
+    which = browser_session.c.secret_hash == hash_of(secret)
     with writing(engine) as connection:
         connection.execute(delete(browser_session).where(which))
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -104,7 +104,7 @@ def _row_of(text: str, name: str, role: Role) -> Insert:
         id=parts[0],
         name=name,
         role=role,
-        secret_hash=_hash(parts[1]),
+        secret_hash=hash_of(parts[1]),
         created_at=datetime.now(UTC),
     )
 
@@ -112,8 +112,8 @@ def _row_of(text: str, name: str, role: Role) -> Insert:
 def list_tokens(engine: Engine) -> list[TokenRow]:
     """All tokens, revoked ones included, the oldest first."""
     with reading(engine) as connection:
-        rows = connection.execute(select(*token_columns).order_by(*_order))
-        return [token_from_row(row) for row in rows]
+        by_age = select(*token_columns).order_by(token.c.created_at, token.c.id)
+        return [token_from_row(row) for row in connection.execute(by_age)]
 
 
 def revoke_token(engine: Engine, name: str) -> None:
@@ -141,7 +141,7 @@ def find_token(engine: Engine, given: str) -> TokenRow | None:
         found = connection.execute(which).first()
     if found is None or found.revoked_at is not None:
         return None
-    right = compare_digest(found.secret_hash, _hash(parts[1]))
+    right = compare_digest(found.secret_hash, hash_of(parts[1]))
     return token_from_row(found) if right else None
 
 
@@ -153,7 +153,6 @@ def any_valid_token(engine: Engine) -> bool:
 
 
 token_columns = [token.c[name] for name in TokenRow.__dataclass_fields__]
-_order = (token.c.created_at, token.c.id)
 
 
 def token_from_row(row: Any) -> TokenRow:
@@ -161,5 +160,6 @@ def token_from_row(row: Any) -> TokenRow:
     return TokenRow(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
 
 
-def _hash(secret: str) -> str:
+def hash_of(secret: str) -> str:
+    """What is kept of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()

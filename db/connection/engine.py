@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import NoReturn
 
 from pydantic_core import from_json  # three times as fast as json.loads, and as exact
 from sqlalchemy import Engine, create_engine
@@ -38,9 +37,7 @@ _TIMEOUTS = {
 def make_engine(given: str | Path | None = None) -> Engine:
     """Opens a database and proves that it can be used; its tables may still be missing.
 
-    Args:
-        given: A file, ``sqlite:///FILE``, ``postgresql://...``, or None for a file in the user's
-            data folder, which is made.
+    See ``url_of_database`` for what may be given; the folder of a file is made.
 
     Raises:
         InputError: It cannot be used, and why. No password is ever in the message.
@@ -65,19 +62,16 @@ def _open_file(url: URL) -> Engine:
         problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
         raise InputError(FIELD, problem) from None
     connect = {"timeout": BUSY_SECONDS}
-    engine = create_engine(url, connect_args=connect, json_deserializer=from_json)
-    arrange_sqlite(engine)
-    return engine
+    return arrange_sqlite(create_engine(url, connect_args=connect, json_deserializer=from_json))
 
 
 def _open_server(url: URL) -> Engine:
-    timeouts = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
     settings: dict[str, str | int] = {
         "client_encoding": "utf8",
         "connect_timeout": _CONNECT_SECONDS,
         **_SILENCE,
         "application_name": "rocktune",
-        "options": timeouts,
+        "options": " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items()),
     }
     return create_engine(
         url,
@@ -102,10 +96,11 @@ def _prove(engine: Engine) -> None:
                     problem = f"{shown_url(engine.url)} is encoded in {encoding}; make one in UTF8"
                     raise InputError(FIELD, problem)
     except (SQLAlchemyError, sqlite3.Error) as error:
-        _refuse(engine.url, error)
+        # Without the cause: the driver's own text may hold what was blotted out.
+        raise _refusal(engine.url, error) from None
 
 
-def _refuse(url: URL, error: Exception) -> NoReturn:
+def _refusal(url: URL, error: Exception) -> InputError:
     reason = redacted(str(getattr(error, "orig", None) or error), url)
     if url.get_backend_name() != "sqlite":
         mend = "check the address, the name and the password, and that the server runs"
@@ -115,5 +110,4 @@ def _refuse(url: URL, error: Exception) -> NoReturn:
         mend = "another program holds it; end that one or name another file"
     else:
         mend = "name a file in a folder that you may write to"
-    # Without the cause: the driver's own text may hold what was blotted out.
-    raise InputError(FIELD, f"cannot use {shown_url(url)} ({reason}); {mend}") from None
+    return InputError(FIELD, f"cannot use {shown_url(url)} ({reason}); {mend}")

@@ -61,11 +61,9 @@ def upgrade_tables(engine: Engine) -> None:
         if found is not None and found not in {step.revision for step in steps}:
             problem = f"{shown_url(engine.url)} was made by a newer Rocktune (revision {found})"
             raise InputError(FIELD, f"{problem}; update this one or name another database")
-        taken = set(metadata.tables).intersection(present.get_table_names())
+        taken = sorted(set(metadata.tables).intersection(present.get_table_names()))
         if found is None and taken:
-            problem = (
-                f"{shown_url(engine.url)} holds other tables named {', '.join(sorted(taken))}"
-            )
+            problem = f"{shown_url(engine.url)} holds other tables named {', '.join(taken)}"
             raise InputError(FIELD, f"{problem}; name another database")
         command.upgrade(config, "head")
 
@@ -78,11 +76,9 @@ def require_current(engine: Engine) -> None:
     """
     found = current(engine)
     if found != HEAD:
-        problem = (
-            f"{shown_url(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
-        )
+        problem = f"has tables of revision {found}, this Rocktune needs {HEAD}"
         if found is None:
-            problem = f"{shown_url(engine.url)} has no tables of Rocktune"
+            problem = "has no tables of Rocktune"
         mend = "run `rocktune db upgrade`, or start with --migrate"
         raise InputError(FIELD, f"{shown_url(engine.url)} {problem}; {mend}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,9 @@ BUSY_SECONDS = 30
 _READING = "rocktune_reading"
 
 
-@contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
+def writing(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction that writes: committed at the end, rolled back by an exception."""
-    with engine.begin() as connection:
-        yield connection
+    return engine.begin()
 
 
 @contextmanager
@@ -37,10 +35,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(**options)
 
 
-def arrange_sqlite(engine: Engine) -> None:
+def arrange_sqlite(engine: Engine) -> Engine:
     """Makes every connection of a SQLite engine safe to share between processes."""
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
+    return engine
 
 
 def _prepare(connection: Any, _record: object) -> None:

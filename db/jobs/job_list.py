@@ -8,17 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Label,
-    and_,
-    func,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, Label, and_, func, literal, or_, select
 
 from db.connection.transactions import reading
 from db.schema.job_row import JobState
@@ -47,27 +37,20 @@ class ListedJob:
     trials: int | None
 
 
-def _named(part: str) -> Label[str]:
-    name: Label[str] = job.c.specification[(part, "name")].as_string().label(part)
-    return name
-
-
-_STRATEGY = job.c.specification["strategy"].as_string().label("strategy")
-_COLUMNS = (
-    job.c.id, job.c.created_at, job.c.updated_at, job.c.state, job.c.phase, job.c.why,
-    job.c.error, job.c.priority, job.c.submitter, job.c.standing,
-    _named("workload"), _named("space"), _named("objective"), _STRATEGY,
-    job.c.specification["trials"].as_integer().label("trials"),
-)  # fmt: skip
-_SEARCHED = (
-    _named("workload").element, _named("space").element, _named("objective").element,
-    _STRATEGY.element, job.c.submitter, job.c.why,
-)  # fmt: skip
+_ASKED: dict[str, Label[Any]] = {
+    **{part: job.c.specification[(part, "name")].as_string().label(part)
+       for part in ("workload", "space", "objective")},
+    "strategy": job.c.specification["strategy"].as_string().label("strategy"),
+}  # fmt: skip
+_TRIALS = job.c.specification["trials"].as_integer().label("trials")
+_OWN = [job.c[name] for name in ListedJob.__dataclass_fields__ if name in job.c]
+_COLUMNS = (*_OWN, *_ASKED.values(), _TRIALS)
+_SEARCHED = (*(each.element for each in _ASKED.values()), job.c.submitter, job.c.why)
 _NO_BEST = -1e300  # a job that has found nothing yet stands below all others
 _KEYS: dict[str, ColumnElement[Any]] = {
     "id": job.c.id,
     "state": job.c.state,
-    "workload": _named("workload").element,
+    "workload": _ASKED["workload"].element,
     "updated_at": job.c.updated_at,
     "best": func.coalesce(job.c.standing[("best", "fitness")].as_float(), _NO_BEST),
 }
@@ -97,17 +80,11 @@ def read_jobs(
     search: str = "",
     order: JobOrder = JobOrder.NEWEST,
 ) -> list[ListedJob]:
-    """A page of jobs.
+    """A page of jobs, behind the job ``after``; those equal in the order by number likewise.
 
-    Args:
-        engine: The database.
-        limit: How many at most.
-        after: The last job of the page before; the page goes on behind it.
-        state: Only those in this state.
-        search: Only those with this text, in capital or small letters, in the name of the
-            workload, space, objective, strategy or submitter or in the reason for the phase; or
-            of this number.
-        order: Of all jobs; of those that are equal in it, by number in the same direction.
+    ``search`` leaves those of this number, and those with this text, in capital or small letters,
+    in the name of the workload, space, objective, strategy or submitter or in the reason for the
+    phase.
 
     Raises:
         KeyError: ``after`` is no job (any more), and the order is not by number.
@@ -122,7 +99,8 @@ def read_jobs(
     with reading(engine) as connection:
         if after is not None:
             page = page.where(_behind(connection, key, falling, after))
-        return [_listed(row._mapping) for row in connection.execute(page)]
+        rows = connection.execute(page)
+        return [ListedJob(**{**row._mapping, "state": JobState(row.state)}) for row in rows]
 
 
 def _matches(search: str) -> Iterator[ColumnElement[bool]]:
@@ -143,13 +121,6 @@ def _behind(
         raise KeyError(f"there is no job {after}")
     value = literal(found[0], key.type)
     return or_(key < value if falling else key > value, and_(key == value, further))
-
-
-def _listed(row: Mapping[Any, Any]) -> ListedJob:
-    values = dict(row)
-    values["state"] = JobState(values["state"])
-    values["phase"] = Phase(values["phase"]) if values["phase"] else None
-    return ListedJob(**values)
 
 
 def standings(engine: Engine) -> list[tuple[JobState, Mapping[str, Any] | None]]:

@@ -35,20 +35,10 @@ def enqueue_job(
     request_digest: str | None = None,
     most_queued: int | None = None,
 ) -> tuple[int, bool]:
-    """Keeps a new job, or finds the one that the same key has made before.
+    """Keeps a new job, or finds the one that the same idempotency key has made before.
 
-    Args:
-        engine: The database.
-        specification: What was asked for, as a document.
-        digest: Of the specification.
-        state: ``queued``, or ``running`` for a job that the user's own runner measures.
-        why: What the job waits for.
-        priority: Of queued jobs the highest goes first.
-        by_service: Whether the service's worker runs it.
-        submitter: The name of the token that asks.
-        key: The request's idempotency key, with whose it is.
-        request_digest: Of the request that came with the key.
-        most_queued: With so many queued no more are taken.
+    Its state is ``running`` where the user's own runner measures it. See ``JobRow`` for what is
+    kept; ``request_digest`` is of the request that came with the key.
 
     Returns:
         The job's number, and whether it is new.
@@ -72,22 +62,19 @@ def enqueue_job(
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
     queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:
-        if key is not None and (found := connection.execute(same).first()):
-            return _known(found.id, found.request_digest, request_digest)
-        if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
-            raise QueueFullError(f"{most_queued} jobs are queued; try again when some have ended")
-        new = insert_into(engine, job).values(values).on_conflict_do_nothing()
-        made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()
-        if made is not None:
-            return int(made), True
-        found = connection.execute(same).one()  # another request of the same key was faster
-        return _known(found.id, found.request_digest, request_digest)
-
-
-def _known(job_id: int, kept: str | None, given: str | None) -> tuple[int, bool]:
-    if kept != given:
-        raise KeyReusedError(f"the key came before with another request, for job {job_id}")
-    return job_id, False
+        found = None if key is None else connection.execute(same).first()
+        if found is None:
+            if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
+                told = f"{most_queued} jobs are queued; try again when some have ended"
+                raise QueueFullError(told)
+            new = insert_into(engine, job).values(values).on_conflict_do_nothing()
+            made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()
+            if made is not None:
+                return int(made), True
+            found = connection.execute(same).one()  # another request of the same key was faster
+        if found.request_digest != request_digest:
+            raise KeyReusedError(f"the key came before with another request, for job {found.id}")
+        return found.id, False
 
 
 def next_job(engine: Engine) -> tuple[int, int] | None:
@@ -110,9 +97,8 @@ def next_job(engine: Engine) -> tuple[int, int] | None:
 def state_of(engine: Engine, job_id: int) -> tuple[JobState, int] | None:
     """A job's state and run; None when there is no such job. One cheap query."""
     with reading(engine) as connection:
-        found = connection.execute(
-            select(job.c.state, job.c.run).where(job.c.id == job_id)
-        ).first()
+        which = select(job.c.state, job.c.run).where(job.c.id == job_id)
+        found = connection.execute(which).first()
     return None if found is None else (JobState(found.state), found.run)
 
 
@@ -127,13 +113,8 @@ def queue_again(
 ) -> bool:
     """Queues a job once more, under a new run; True when it was in one of ``expected``.
 
-    Args:
-        engine: The database.
-        job_id: The job.
-        expected: The states that it may be in.
-        state: ``running`` for a job that the user's own runner measures.
-        why: What it waits for.
-        by_service: Whether the service's worker runs it from now on.
+    Its state is ``running`` where the user's own runner measures it. ``by_service``: whether the
+    service's worker runs it from now on.
     """
     which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
     change = which.values(

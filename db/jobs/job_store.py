@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from sqlalchemy import Engine, Select, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Select, delete, func, insert, select, update
 
 from db.connection.transactions import reading, writing
 from db.leases.lease import Lease, fence, held
 from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row, new_job
-from db.schema.tables import document, job, trial
+from db.schema.tables import MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
-from db.trials.trial_rows import (
-    count_trials,
-    proposal,
-    read_points,
-    read_trials,
-    read_trials_ended,
-)
+from db.trials.trial_rows import all_metrics, proposal, read_trials, read_whole, whole_trials
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -55,32 +49,18 @@ class JobStore:
             KeyError: There is none of this number.
         """
         found = self._first(select(*JOB_COLUMNS).where(job.c.id == job_id))
-        if found is None:
-            raise KeyError(f"there is no job {job_id}")
-        return found
+        return found or _missing(job_id)
 
     def newest_job_with(self, digest: str) -> JobRow | None:
         """The newest job of the same specification, in whatever state, or None."""
         same = select(*JOB_COLUMNS).where(job.c.specification_digest == digest)
         return self._first(same.order_by(job.c.id.desc()).limit(1))
 
-    def jobs(
-        self, *, limit: int = 100, after: int | None = None, state: JobState | None = None
-    ) -> list[JobRow]:
-        """A page of jobs, the newest first.
-
-        Args:
-            limit: How many at most.
-            after: The last job of the page before; the page goes on with older ones.
-            state: Only those in this state.
-        """
+    def jobs(self, *, limit: int = 100) -> list[JobRow]:
+        """The newest jobs, the newest first."""
         page = select(*JOB_COLUMNS).order_by(job.c.id.desc()).limit(limit)
-        if after is not None:
-            page = page.where(job.c.id < after)
-        if state is not None:
-            page = page.where(job.c.state == state)
         with reading(self.engine) as connection:
-            return [job_from_row(row) for row in connection.execute(page)]
+            return [job_from_row(row) for row in connection.execute(page).mappings()]
 
     def set_state(
         self,
@@ -104,13 +84,7 @@ class JobStore:
     def save_environment(
         self, job_id: int, environment: Mapping[str, Any], *, lease: Lease | None = None
     ) -> None:
-        """Keeps what the job is measured on.
-
-        Raises:
-            KeyError: There is no such job.
-            LeaseLost: The lease given no longer holds.
-            ValueError: A number in it is not finite.
-        """
+        """Keeps what the job is measured on; raises as ``save_result`` does."""
         self._change(job_id, {"environment": storable(environment, "environment")}, lease)
 
     def save_result(
@@ -133,9 +107,7 @@ class JobStore:
         """
         with reading(self.engine) as connection:
             found = connection.execute(select(job.c.result).where(job.c.id == job_id)).first()
-        if found is None:
-            raise KeyError(f"there is no job {job_id}")
-        kept: Mapping[str, Any] | None = found[0]
+        kept: Mapping[str, Any] | None = (found or _missing(job_id))[0]
         return kept
 
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
@@ -152,20 +124,38 @@ class JobStore:
         self, job_id: int, numbers: Collection[int]
     ) -> list[tuple[int, Mapping[str, Any], Mapping[str, float]]]:
         """Number, configuration and metrics of some of a job's trials, by number."""
+        main = [trial.c[name] for name in MAIN_METRICS]
+        which = (
+            select(trial.c.number, trial.c.configuration, trial.c.other_metrics, *main)
+            .where(trial.c.job_id == job_id, trial.c.number.in_(numbers))
+            .order_by(trial.c.number)
+        )
         with reading(self.engine) as connection:
-            return read_points(connection, job_id, numbers)
+            rows = connection.execute(which).all()
+        return [(number, asked, all_metrics(each, more)) for number, asked, more, *each in rows]
 
     def trials_ended(
         self, job_id: int, *, after: datetime | None, number: int, limit: int
     ) -> list[Trial]:
-        """A job's ended trials in the order in which they ended; see ``read_trials_ended``."""
+        """A job's ended trials in the order in which they ended, for those who watch.
+
+        Behind the trial ``number``, which ended at ``after``; None from the beginning. Of several
+        that ended at once the lower number goes first.
+        """
+        ended = trial.c.finished_at
+        page = whole_trials.where(trial.c.job_id == job_id, ended.is_not(None))
+        if after is not None:
+            same = (ended == after) & (trial.c.number > number)
+            page = page.where(ended >= after, (ended > after) | same)
         with reading(self.engine) as connection:
-            return read_trials_ended(connection, job_id, after=after, number=number, limit=limit)
+            return read_whole(connection, page.order_by(ended, trial.c.number).limit(limit))
 
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""
+        counts = select(trial.c.state, func.count()).where(trial.c.job_id == job_id)
         with reading(self.engine) as connection:
-            return count_trials(connection, job_id)
+            rows = connection.execute(counts.group_by(trial.c.state))
+            return {state: int(count) for state, count in rows}
 
     def delete_job(self, job_id: int) -> bool:
         """Deletes an ended job with all its trials and documents; False when it has not ended.
@@ -177,13 +167,11 @@ class JobStore:
             ended = delete(job).where(job.c.id == job_id, job.c.state.in_(ENDED))
             if connection.execute(ended).rowcount:
                 return True
-            if connection.execute(select(job.c.id).where(job.c.id == job_id)).first() is None:
-                raise KeyError(f"there is no job {job_id}")
-            return False
+            return _require_there(connection, job_id)
 
     def _first(self, rows: Select[Any]) -> JobRow | None:
         with reading(self.engine) as connection:
-            found = connection.execute(rows).first()
+            found = connection.execute(rows).mappings().first()
         return None if found is None else job_from_row(found)
 
     def _change(
@@ -204,9 +192,16 @@ class JobStore:
                 return True
             if lease is not None:
                 fence(connection, lease)
-            if connection.execute(select(job.c.id).where(job.c.id == job_id)).first() is None:
-                raise KeyError(f"there is no job {job_id}")
-            return False
+            return _require_there(connection, job_id)
+
+
+def _missing(job_id: int) -> NoReturn:
+    raise KeyError(f"there is no job {job_id}")
+
+
+def _require_there(connection: Connection, job_id: int) -> Literal[False]:
+    there = connection.execute(select(job.c.id).where(job.c.id == job_id)).first()
+    return False if there else _missing(job_id)
 
 
 def restore_job(
@@ -220,22 +215,13 @@ def restore_job(
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
 
-    It stands as one that was cancelled: nobody takes it up until it is resumed.
-
-    Args:
-        engine: The database.
-        specification: What was asked for.
-        digest: Of the specification.
-        environment: What it was measured on, once known.
-        trials: By number.
-        standing: How it stands after them.
-        documents: What it has remembered, by name.
+    It stands as one that was cancelled: nobody takes it up until it is resumed. ``standing`` is
+    how it stands after the trials, ``documents`` what it has remembered, by name.
 
     Raises:
         ValueError: A number in it is not finite, or two trials share a number.
     """
-    numbers = [each.number for each in trials]
-    if len(set(numbers)) < len(numbers):
+    if len({each.number for each in trials}) < len(trials):
         raise ValueError("two trials share a number")
     now = datetime.now(UTC)
     new = new_job(

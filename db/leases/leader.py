@@ -40,30 +40,22 @@ def take_lead(
 ) -> LeaderLease | LedBy:
     """Takes the lease when nobody has it, or who had it is late or provably dead.
 
-    Args:
-        engine: The database.
-        name: What is led.
-        owner: Who asks: ``db.leases.process.this_process_name()``.
-        seconds: How long it lasts unless it is kept.
+    ``owner`` is who asks, ``db.leases.process.this_process_name()``. It lasts for so many seconds
+    unless it is kept.
     """
     with writing(engine) as connection:
         moment = now(connection)
         until = moment + timedelta(seconds=seconds)
-        first = insert_into(engine, leader).values(
-            name=name, owner=owner, epoch=1, expires_at=until
-        )
+        mine = {"owner": owner, "expires_at": until}
+        first = insert_into(engine, leader).values(name=name, epoch=1, **mine)
         if connection.execute(first.on_conflict_do_nothing().returning(leader.c.name)).first():
             return LeaderLease(name, 1, owner)
-        which = select(leader).where(leader.c.name == name).with_for_update()
-        found = connection.execute(which).one()
+        this = leader.c.name == name
+        found = connection.execute(select(leader).where(this).with_for_update()).one()
         if found.owner and found.expires_at > moment and not is_dead(found.owner):
             return LedBy(found.owner)
         taken = LeaderLease(name, found.epoch + 1, owner)
-        connection.execute(
-            update(leader)
-            .where(leader.c.name == name)
-            .values(owner=owner, epoch=taken.epoch, expires_at=until)
-        )
+        connection.execute(update(leader).where(this).values(epoch=taken.epoch, **mine))
         return taken
 
 

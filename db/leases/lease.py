@@ -10,16 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    and_,
-    bindparam,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, and_, select, update
 
 from db.connection.transactions import now, writing
 from db.leases.process import is_dead, spoken
@@ -55,53 +48,32 @@ class LeaseHeld(RuntimeError):
         self.until = until
 
 
-_state = select(job.c.lease_owner, job.c.lease_epoch, job.c.lease_expires_at).where(
-    job.c.id == bindparam("job_id")
-)
-_fence = (
-    select(job.c.id)
-    .where(
-        job.c.id == bindparam("job_id"),
-        job.c.lease_epoch == bindparam("epoch"),
-        job.c.lease_owner == bindparam("owner"),
-    )
-    # Until the transaction ends nobody else can take the lease. SQLite needs no such lock: its
-    # writers are alone anyway.
-    .with_for_update(read=True)
-)
+_leases = select(job.c.lease_owner, job.c.lease_epoch, job.c.lease_expires_at)
 
 
 def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_SECONDS) -> Lease:
     """Takes a job over when nobody holds it, or who held it is late or provably dead.
 
-    Args:
-        engine: The database.
-        job_id: The job.
-        owner: Who asks: ``db.leases.process.this_process_name()``.
-        seconds: How long the lease holds unless it is renewed.
+    ``owner`` is who asks, ``db.leases.process.this_process_name()``. The lease holds for so many
+    seconds unless it is renewed.
 
     Raises:
         KeyError: There is no such job.
         LeaseHeld: Another controller holds it, or another thread of this process.
     """
     with writing(engine) as connection:
-        found = connection.execute(_state.with_for_update(), {"job_id": job_id}).one_or_none()
+        which = _leases.where(job.c.id == job_id).with_for_update()
+        found = connection.execute(which).one_or_none()
         if found is None:
             raise KeyError(f"there is no job {job_id}")
         moment = now(connection)
-        holder, until = found.lease_owner, found.lease_expires_at
-        if holder is not None and until > moment and not is_dead(holder):
-            raise LeaseHeld(job_id, holder, until)
+        until = moment + timedelta(seconds=seconds)
+        holder, held_until = found.lease_owner, found.lease_expires_at
+        if holder is not None and held_until > moment and not is_dead(holder):
+            raise LeaseHeld(job_id, holder, held_until)
         lease = Lease(job_id, found.lease_epoch + 1, owner)
-        connection.execute(
-            update(job)
-            .where(job.c.id == job_id)
-            .values(
-                lease_owner=owner,
-                lease_epoch=lease.epoch,
-                lease_expires_at=moment + timedelta(seconds=seconds),
-            )
-        )
+        mine = {"lease_owner": owner, "lease_epoch": lease.epoch, "lease_expires_at": until}
+        connection.execute(update(job).where(job.c.id == job_id).values(mine))
     return lease
 
 
@@ -113,9 +85,7 @@ def renew(engine: Engine, lease: Lease, *, seconds: float = LEASE_SECONDS) -> No
     """
     with writing(engine) as connection:
         until = now(connection) + timedelta(seconds=seconds)
-        change = update(job).where(held(lease)).values(lease_expires_at=until)
-        if not connection.execute(change).rowcount:
-            fence(connection, lease)
+        change_held(connection, lease, lease_expires_at=until)
 
 
 def release(engine: Engine, lease: Lease) -> None:
@@ -126,16 +96,22 @@ def release(engine: Engine, lease: Lease) -> None:
 
 
 def held(lease: Lease) -> ColumnElement[bool]:
-    """That the lease holds, as a condition on the job's row.
+    """That the lease holds, as a condition on the job's row."""
+    same = (job.c.lease_epoch == lease.epoch, job.c.lease_owner == lease.owner)
+    return and_(job.c.id == lease.job_id, *same)
 
-    For changes of that row itself. To prove the lease first and change the row then would let two
-    threads of one controller wait for each other on PostgreSQL.
+
+def change_held(connection: Connection, lease: Lease, **values: Any) -> None:
+    """Changes the job's row where the lease holds, which proves it as ``fence`` does.
+
+    To prove the lease first and change the row then would let two threads of one controller wait
+    for each other on PostgreSQL.
+
+    Raises:
+        LeaseLost: It does not hold; the transaction must be rolled back.
     """
-    return and_(
-        job.c.id == lease.job_id,
-        job.c.lease_epoch == lease.epoch,
-        job.c.lease_owner == lease.owner,
-    )
+    if not connection.execute(update(job).where(held(lease)).values(values)).rowcount:
+        fence(connection, lease)
 
 
 def fence(connection: Connection, lease: Lease) -> None:
@@ -144,10 +120,11 @@ def fence(connection: Connection, lease: Lease) -> None:
     Raises:
         LeaseLost: It does not; the transaction must be rolled back.
     """
-    values = {"job_id": lease.job_id, "epoch": lease.epoch, "owner": lease.owner}
-    if connection.execute(_fence, values).first() is not None:
+    # Until the transaction ends nobody else can take the lease. SQLite needs no such lock: its
+    # writers are alone anyway.
+    if connection.execute(select(job.c.id).where(held(lease)).with_for_update(read=True)).first():
         return
-    found = connection.execute(_state, {"job_id": lease.job_id}).one_or_none()
+    found = connection.execute(_leases.where(job.c.id == lease.job_id)).one_or_none()
     if found is None:
         raise LeaseLost(f"job {lease.job_id} has been deleted")
     if found.lease_owner is None:

@@ -8,12 +8,28 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, exists, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Update, exists, insert, select, update
 
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import batch, job
 from db.schema.types import storable
+
+
+class BatchState(StrEnum):
+    """How a batch of jobs stands."""
+
+    RUNNING = "running"
+    DONE = "done"  # all of its jobs are
+    FAILED = "failed"  # at least one failed or was cancelled
+    SKIPPED = "skipped"  # a time of a schedule at which nothing was started
+
+
+BATCH_ENDED = frozenset({BatchState.DONE, BatchState.FAILED})
+"""Those that have measured something; a skipped one never began."""
+
+_RUNS = batch.c.state == BatchState.RUNNING
+_SCHEDULED = (_RUNS, batch.c.schedule_id.is_not(None))
 
 
 @dataclass(frozen=True)
@@ -39,16 +55,6 @@ class BatchRow:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True)
-class NewJob:
-    """A job that a batch is made of."""
-
-    item: str
-    specification: Mapping[str, Any]
-    digest: str
-    priority: int = 0
-
-
 _COLUMNS = [batch.c[name] for name in BatchRow.__dataclass_fields__]
 
 
@@ -58,112 +64,46 @@ def begin_batch(
     name: str,
     document: Mapping[str, Any],
     digest: str,
-    jobs: Sequence[NewJob],
     why: str,
-    job_why: str,
+    jobs: Sequence[Mapping[str, Any]] = (),
     schedule_id: int | None = None,
     due_at: datetime | None = None,
-    submitter: str | None = None,
 ) -> int | None:
-    """Keeps a batch with all of its jobs, in the caller's transaction.
+    """Keeps a batch with all of its jobs, in the caller's transaction; see ``BatchRow``.
 
-    Args:
-        connection: The transaction.
-        name: The same every night.
-        document: Of the batch.
-        digest: The same for the same document.
-        jobs: Queued in this order; the service's worker runs them if there is a schedule.
-        why: Why the batch is begun.
-        job_why: What its jobs wait for.
-        schedule_id: The schedule that begins it.
-        due_at: The time of the schedule.
-        submitter: The name of the token that asked for it.
+    ``jobs`` are what ``new_job`` takes of each but the moment, in the order in which they are run.
+    The service's worker runs them if there is a schedule. Without any the batch is skipped.
 
     Returns:
-        The batch's number; None when this time of the schedule has begun one before.
+        The batch's number; None when this time of the schedule has begun or skipped one before.
 
     Raises:
         ValueError: A number in a document is not finite.
     """
     moment = now(connection)
-    batch_id = _insert(
-        connection,
+    new = insert_into(connection.engine, batch).values(
         name=name,
-        state=BatchState.RUNNING,
+        state=BatchState.RUNNING if jobs else BatchState.SKIPPED,
         why=why,
         document=storable(document, "document"),
         digest=digest,
         schedule_id=schedule_id,
         due_at=due_at,
         created_at=moment,
+        ended_at=None if jobs else moment,
     )
-    if batch_id is None:
-        return None
-    rows = [
-        new_job(
-            each.specification,
-            each.digest,
-            moment,
-            why=job_why,
-            priority=each.priority,
-            by_service=schedule_id is not None,
-            submitter=submitter,
-            batch_id=batch_id,
-            batch_item=each.item,
-        )
-        for each in jobs
-    ]
-    connection.execute(insert(job), rows)
+    made = new.on_conflict_do_nothing().returning(batch.c.id)
+    batch_id: int | None = connection.execute(made).scalar_one_or_none()
+    if batch_id is not None and jobs:
+        mine: dict[str, Any] = {"batch_id": batch_id, "by_service": schedule_id is not None}
+        connection.execute(insert(job), [new_job(**each, **mine, moment=moment) for each in jobs])
     return batch_id
 
 
-def skip_batch(
-    connection: Connection,
-    *,
-    name: str,
-    document: Mapping[str, Any],
-    digest: str,
-    why: str,
-    schedule_id: int,
-    due_at: datetime,
-) -> int | None:
-    """Records that a time of a schedule has begun nothing, and why; None if it is recorded."""
-    moment = now(connection)
-    return _insert(
-        connection,
-        name=name,
-        state=BatchState.SKIPPED,
-        why=why,
-        document=storable(document, "document"),
-        digest=digest,
-        schedule_id=schedule_id,
-        due_at=due_at,
-        created_at=moment,
-        ended_at=moment,
-    )
-
-
-def _insert(connection: Connection, **values: Any) -> int | None:
-    new = insert_into(connection.engine, batch).values(**values).on_conflict_do_nothing()
-    made: int | None = connection.execute(new.returning(batch.c.id)).scalar_one_or_none()
-    return made
-
-
-def schedules_running(connection: Connection) -> set[int]:
-    """The numbers of the schedules that have a batch which has not ended."""
-    which = select(batch.c.schedule_id).where(
-        batch.c.state == BatchState.RUNNING, batch.c.schedule_id.is_not(None)
-    )
-    return set(connection.execute(which).scalars())
-
-
-def unfinished_of(connection: Connection, schedule_id: int) -> int | None:
-    """The batch of a schedule that has not ended, or None."""
-    which = select(batch.c.id).where(
-        batch.c.schedule_id == schedule_id, batch.c.state == BatchState.RUNNING
-    )
-    found: int | None = connection.execute(which.limit(1)).scalar_one_or_none()
-    return found
+def schedules_running(connection: Connection) -> dict[int, int]:
+    """The batches that have not ended, by the number of their schedule."""
+    which = select(batch.c.schedule_id, batch.c.id).where(*_SCHEDULED)
+    return {row.schedule_id: row.id for row in connection.execute(which)}
 
 
 def find_batch(engine: Engine, batch_id: int) -> BatchRow:
@@ -172,11 +112,10 @@ def find_batch(engine: Engine, batch_id: int) -> BatchRow:
     Raises:
         KeyError: There is none of this number.
     """
-    with reading(engine) as connection:
-        found = connection.execute(select(*_COLUMNS).where(batch.c.id == batch_id)).first()
-    if found is None:
+    found = _read(engine, batch.c.id == batch_id)
+    if not found:
         raise KeyError(f"there is no batch {batch_id}")
-    return _batch(found)
+    return found[0]
 
 
 def read_batches(
@@ -187,61 +126,30 @@ def read_batches(
     name: str | None = None,
     schedule_id: int | None = None,
 ) -> list[BatchRow]:
-    """A page of batches, the newest first.
-
-    Args:
-        engine: The database.
-        limit: How many at most.
-        after: The last batch of the page before; the page goes on with older ones.
-        name: Only those of this name.
-        schedule_id: Only those of this schedule.
-    """
-    page = select(*_COLUMNS).order_by(batch.c.id.desc()).limit(limit)
-    if after is not None:
-        page = page.where(batch.c.id < after)
-    if name is not None:
-        page = page.where(batch.c.name == name)
-    if schedule_id is not None:
-        page = page.where(batch.c.schedule_id == schedule_id)
-    with reading(engine) as connection:
-        return [_batch(row) for row in connection.execute(page)]
+    """A page of batches, the newest first, older than the batch ``after``."""
+    which = [] if after is None else [batch.c.id < after]
+    asked = {"name": name, "schedule_id": schedule_id}
+    which += [batch.c[each] == value for each, value in asked.items() if value is not None]
+    return _read(engine, *which, limit=limit)
 
 
 def unfinished(engine: Engine, name: str) -> list[BatchRow]:
     """The batches of a name that have not ended, the newest first."""
-    which = (
-        select(*_COLUMNS)
-        .where(batch.c.name == name, batch.c.state == BatchState.RUNNING)
-        .order_by(batch.c.id.desc())
-    )
-    with reading(engine) as connection:
-        return [_batch(row) for row in connection.execute(which)]
+    return _read(engine, batch.c.name == name, _RUNS)
 
 
 def all_ended(engine: Engine) -> list[BatchRow]:
-    """The service's batches that have not ended and whose jobs all have."""
+    """The service's batches that have not ended and whose jobs all have, the oldest first."""
     live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(LIVE))
-    which = (
-        select(*_COLUMNS)
-        .where(
-            batch.c.state == BatchState.RUNNING,
-            batch.c.schedule_id.is_not(None),
-            ~live,
-        )
-        .order_by(batch.c.id)
-    )
-    with reading(engine) as connection:
-        return [_batch(row) for row in connection.execute(which)]
+    return _read(engine, *_SCHEDULED, ~live)[::-1]
 
 
 def batch_jobs(engine: Engine, batch_id: int) -> dict[str, JobRow]:
     """The jobs of a batch by item, in the order in which they are run; deleted ones are not."""
-    of_batch = job.c.batch_id == batch_id
+    which = select(job.c.batch_item, *JOB_COLUMNS).where(job.c.batch_id == batch_id)
     with reading(engine) as connection:
-        items = connection.execute(select(job.c.id, job.c.batch_item).where(of_batch))
-        named = {row.id: row.batch_item for row in items}
-        rows = connection.execute(select(*JOB_COLUMNS).where(of_batch).order_by(job.c.id))
-        return {named[row.id]: job_from_row(row) for row in rows if row.id in named}
+        rows = connection.execute(which.order_by(job.c.id)).mappings()
+        return {row["batch_item"]: job_from_row(row) for row in rows}
 
 
 def batch_result(engine: Engine, batch_id: int) -> Mapping[str, Any] | None:
@@ -254,9 +162,8 @@ def batch_result(engine: Engine, batch_id: int) -> Mapping[str, Any] | None:
 
 def note_batch(engine: Engine, batch_id: int, why: str) -> None:
     """Says how a batch stands that has not ended."""
-    which = update(batch).where(batch.c.id == batch_id, batch.c.state == BatchState.RUNNING)
     with writing(engine) as connection:
-        connection.execute(which.values(why=why))
+        connection.execute(_batch(batch_id, _RUNS).values(why=why))
 
 
 def end_batch(
@@ -267,10 +174,9 @@ def end_batch(
     Raises:
         ValueError: A number in the result is not finite.
     """
-    which = update(batch).where(batch.c.id == batch_id, batch.c.state == BatchState.RUNNING)
     with writing(engine) as connection:
         values = {"state": state, "why": why, "result": storable(result, "result")}
-        change = which.values(**values, ended_at=now(connection))
+        change = _batch(batch_id, _RUNS).values(**values, ended_at=now(connection))
         return bool(connection.execute(change).rowcount)
 
 
@@ -280,9 +186,8 @@ def add_to_result(engine: Engine, batch_id: int, result: Mapping[str, Any]) -> N
     Raises:
         ValueError: A number in the result is not finite.
     """
-    which = update(batch).where(batch.c.id == batch_id)
     with writing(engine) as connection:
-        connection.execute(which.values(result=storable(result, "result")))
+        connection.execute(_batch(batch_id).values(result=storable(result, "result")))
 
 
 def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
@@ -293,20 +198,12 @@ def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
         connection.execute(which.values(values))
 
 
-def _batch(row: Row[Any]) -> BatchRow:
-    values = dict(row._mapping)
-    values["state"] = BatchState(row.state)
-    return BatchRow(**values)
+def _read(engine: Engine, *which: ColumnElement[bool], limit: int | None = None) -> list[BatchRow]:
+    page = select(*_COLUMNS).where(*which).order_by(batch.c.id.desc()).limit(limit)
+    with reading(engine) as connection:
+        rows = connection.execute(page)
+        return [BatchRow(**{**row._mapping, "state": BatchState(row.state)}) for row in rows]
 
 
-class BatchState(StrEnum):
-    """How a batch of jobs stands."""
-
-    RUNNING = "running"
-    DONE = "done"  # all of its jobs are
-    FAILED = "failed"  # at least one failed or was cancelled
-    SKIPPED = "skipped"  # a time of a schedule at which nothing was started
-
-
-BATCH_ENDED = frozenset({BatchState.DONE, BatchState.FAILED})
-"""Those that have measured something; a skipped one never began."""
+def _batch(batch_id: int, *which: ColumnElement[bool]) -> Update:
+    return update(batch).where(batch.c.id == batch_id, *which)

@@ -82,10 +82,8 @@ def nights_of_batch(engine: Engine, name: str) -> list[Night]:
                 for each in (row.result or {}).get("items", ())
                 if each["job"] is not None
             }
-            stored = select(job.c.id, job.c.batch_item, job.c.result).where(
-                job.c.batch_id == row.id
-            )
-            for each in connection.execute(stored):
+            stored = select(job.c.id, job.c.batch_item, job.c.result)
+            for each in connection.execute(stored.where(job.c.batch_id == row.id)):
                 result = None if each.result is None else night_result(each.result)
                 items[each.batch_item] = NightItem(each.id, result)
             found.append(Night(row.id, row.created_at, items))
@@ -118,13 +116,9 @@ class ParameterNight:
 
 
 def parameter_nights(engine: Engine, name: str, item: str, parameter: str) -> list[ParameterNight]:
-    """The history of a parameter, the oldest night first; jobs that were deleted are left out.
+    """The history of a parameter in an item of a batch, the oldest night first.
 
-    Args:
-        engine: The database.
-        name: Of the batch.
-        item: Which of its jobs.
-        parameter: Its name.
+    Jobs that were deleted are left out.
     """
     parts = (job.c.result["parameters"], job.c.result["best"],
              job.c.result[("baseline", "configuration")])  # fmt: skip
@@ -137,25 +131,20 @@ def parameter_nights(engine: Engine, name: str, item: str, parameter: str) -> li
     )
     with reading(engine) as connection:
         rows = connection.execute(which).all()
-    return [_night(parameter, *row) for row in rows]
-
-
-def _night(
-    parameter: str,
-    at: datetime,
-    job_id: int,
-    ranked: list[Mapping[str, Any]] | None,
-    best: Mapping[str, Any] | None,
-    start: Mapping[str, Any] | None,
-) -> ParameterNight:
-    row = next((each for each in ranked or () if each["name"] == parameter), None)
-    return ParameterNight(
-        at=at,
-        job_id=job_id,
-        rank=row["rank"] if row else None,
-        of=len(ranked or ()),
-        share=row["share"] if row else None,
-        value=best["configuration"].get(parameter) if best else None,
-        baseline=(start or {}).get(parameter),
-        proven=best is not None,
-    )
+    nights = []
+    for at, job_id, ranked, best, start in rows:
+        row: Mapping[str, Any] = next(
+            (each for each in ranked or () if each["name"] == parameter), {}
+        )
+        night = ParameterNight(
+            at=at,
+            job_id=job_id,
+            rank=row.get("rank"),
+            of=len(ranked or ()),
+            share=row.get("share"),
+            value=best["configuration"].get(parameter) if best else None,
+            baseline=(start or {}).get(parameter),
+            proven=best is not None,
+        )
+        nights.append(night)
+    return nights

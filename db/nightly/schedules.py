@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, select, update
+from sqlalchemy import Connection, Engine, delete, select, update
 
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.tables import schedule
@@ -54,17 +54,17 @@ def add_schedule(
     Raises:
         ValueError: A number in the document is not finite.
     """
-    values = {
-        "name": name,
-        "cron": cron,
-        "time_zone": time_zone,
-        "missed": missed,
-        "document": storable(document, "document"),
-        "submitter": submitter,
-        "next_at": next_at,
-    }
     with writing(engine) as connection:
-        new = insert_into(engine, schedule).values(**values, created_at=now(connection))
+        new = insert_into(engine, schedule).values(
+            name=name,
+            cron=cron,
+            time_zone=time_zone,
+            missed=missed,
+            document=storable(document, "document"),
+            submitter=submitter,
+            created_at=now(connection),
+            next_at=next_at,
+        )
         made = connection.execute(new.on_conflict_do_nothing().returning(schedule.c.id)).first()
         return made is not None
 
@@ -73,14 +73,14 @@ def read_schedules(engine: Engine) -> list[ScheduleRow]:
     """All schedules by name."""
     with reading(engine) as connection:
         rows = connection.execute(select(schedule).order_by(schedule.c.name))
-        return [_schedule(row) for row in rows]
+        return [ScheduleRow(**row._mapping) for row in rows]
 
 
 def find_schedule(engine: Engine, name: str) -> ScheduleRow | None:
     """The schedule of a name, or None."""
     with reading(engine) as connection:
         found = connection.execute(select(schedule).where(schedule.c.name == name)).first()
-    return None if found is None else _schedule(found)
+    return None if found is None else ScheduleRow(**found._mapping)
 
 
 def remove_schedule(engine: Engine, name: str) -> bool:
@@ -101,14 +101,10 @@ def hold_schedule(connection: Connection, schedule_id: int) -> ScheduleRow | Non
     """A schedule that nobody else changes until the transaction ends; None if it is gone."""
     which = select(schedule).where(schedule.c.id == schedule_id).with_for_update()
     found = connection.execute(which).first()
-    return None if found is None else _schedule(found)
+    return None if found is None else ScheduleRow(**found._mapping)
 
 
 def set_next(connection: Connection, schedule_id: int, next_at: datetime) -> None:
     """Says when a schedule is due again."""
     change = update(schedule).where(schedule.c.id == schedule_id).values(next_at=next_at)
     connection.execute(change)
-
-
-def _schedule(row: Row[Any]) -> ScheduleRow:
-    return ScheduleRow(**row._mapping)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import RowMapping
 
 from db.schema.tables import job
 from db.schema.types import storable
@@ -89,9 +89,7 @@ def new_job(
 JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
 
 
-def job_from_row(row: Row[Any]) -> JobRow:
-    """From a row of ``JOB_COLUMNS``."""
-    values = dict(row._mapping)
-    values["state"] = JobState(row.state)
-    values["phase"] = None if row.phase is None else Phase(row.phase)
-    return JobRow(**values)
+def job_from_row(row: RowMapping) -> JobRow:
+    """From a row that has ``JOB_COLUMNS``."""
+    values = {name: row[name] for name in JobRow.__dataclass_fields__}
+    return JobRow(**values | {"state": JobState(row["state"])})

@@ -14,7 +14,9 @@ from sqlalchemy import (
     false,
 )
 
-from db.schema.types import Document, SafeText, UtcDateTime
+from db.schema.types import Document, SafeText, UtcDateTime, Word
+from optimizer.trials.trial import Phase, Purpose
+from sampler.runner.outcome import TrialState
 
 # Named constraints can be dropped by a later migration, on SQLite too.
 metadata = MetaData(
@@ -37,7 +39,7 @@ job = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("state", SafeText, nullable=False),
-    Column("phase", SafeText),
+    Column("phase", Word(Phase)),
     Column("why", SafeText, nullable=False),
     Column("error", SafeText),
     Column("specification", Document, nullable=False),
@@ -72,9 +74,9 @@ trial = Table(
     Column("job_id", BigInteger, ForeignKey("job.id", ondelete="CASCADE"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
-    Column("state", SafeText, nullable=False),
-    Column("phase", SafeText, nullable=False),
-    Column("purpose", SafeText, nullable=False),
+    Column("state", Word(TrialState), nullable=False),
+    Column("phase", Word(Phase), nullable=False),
+    Column("purpose", Word(Purpose), nullable=False),
     Column("subject", Integer),
     Column("seed", BigInteger, nullable=False),
     Column("digest", SafeText, nullable=False),
@@ -82,11 +84,7 @@ trial = Table(
     Column("point", Document),
     Column("why", SafeText, nullable=False),
     Column("based_on", Integer, nullable=False),
-    Column("waf", Float),
-    Column("sa", Float),
-    Column("time", Float),
-    Column("rate", Float),
-    Column("memory", Float),
+    *(Column(name, Float) for name in MAIN_METRICS),
     Column("other_metrics", Document, nullable=False),
     Column("counters", Document, nullable=False),
     Column("effective", Document),

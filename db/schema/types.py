@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Text
@@ -112,6 +113,27 @@ class SafeText(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
         """The text as both databases take it."""
         return None if value is None else safe_text(value)
+
+
+class Word(TypeDecorator[StrEnum]):
+    """A member of an enumeration, kept as its text."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, words: type[StrEnum]) -> None:
+        super().__init__()
+        self.words = words
+        # To look a word up here is many times faster than to call the enumeration.
+        self._known = {each.value: each for each in words}
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
+        """The text."""
+        return None if value is None else str(value)
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> StrEnum | None:
+        """The member; raises ValueError where there is none."""
+        return None if value is None else self._known.get(value) or self.words(value)
 
 
 class Document(TypeDecorator[Any]):

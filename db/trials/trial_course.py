@@ -10,27 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, null, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
-from db.schema.tables import MAIN_METRICS, trial
-from db.trials.trial_rows import all_metrics, read_rows
-from optimizer.trials.trial import Phase, Purpose, Trial
+from db.schema.tables import trial
+from db.trials.trial_rows import bare_trials, read_shown, read_slim, shown_trials, slim_trials
+from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _MOST_REASONS = 500
 _WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialState.RUNNING)]
-# To look a word up here is many times faster than to call the enumeration.
-_PHASES = {each.value: each for each in Phase}
-_PURPOSES = {each.value: each for each in Purpose}
-_STATES = {each.value: each for each in TrialState}
 _NUMBER = attrgetter("number")
-_SLIM = (
-    trial.c.number, trial.c.phase, trial.c.purpose, trial.c.subject, trial.c.digest,
-    trial.c.state, trial.c.host, trial.c.started_at, trial.c.given,
-    *(trial.c[name] for name in MAIN_METRICS),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,18 +41,11 @@ class TrialFacts:
 def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Trial]:
     """Whole measurements by number: their metrics, where and when, and what they were for.
 
-    Args:
-        connection: The database.
-        job_id: The job.
-        others: Whether metrics beyond the main ones are wanted; to read them takes longer.
+    ``others``: whether metrics beyond the main ones are wanted; to read them takes longer.
     """
-    extra = trial.c.other_metrics if others else null().label("other_metrics")
-    which = (
-        select(*_SLIM, extra)
-        .where(trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
-        .order_by(trial.c.number)
-    )
-    return [_slim(row) for row in connection.execute(which)]
+    done = (trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
+    which = (slim_trials if others else bare_trials).where(*done).order_by(trial.c.number)
+    return read_slim(connection, which)
 
 
 def read_baseline_runs(connection: Connection, job_id: int) -> list[Trial]:
@@ -71,7 +54,7 @@ def read_baseline_runs(connection: Connection, job_id: int) -> list[Trial]:
 
 
 def count_baseline(connection: Connection, job_id: int) -> tuple[int, int]:
-    """How many runs ``read_baseline`` would read, and the number of the last; (0, 0): none.
+    """How many runs ``read_baseline_runs`` would read, and the last one's number; (0, 0): none.
 
     A run that has ended well stays as it is: while these two are the same, so are the runs.
     """
@@ -82,15 +65,9 @@ def count_baseline(connection: Connection, job_id: int) -> tuple[int, int]:
 
 def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
     """The trials that ended last, the newest first, without points and counters."""
-
-    def latest(columns: Select[Any]) -> Select[Any]:
-        return (
-            columns.where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
-            .order_by(trial.c.finished_at.desc(), trial.c.number.desc())
-            .limit(limit)
-        )
-
-    return read_rows(connection, latest)
+    ended = shown_trials.where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
+    latest = ended.order_by(trial.c.finished_at.desc(), trial.c.number.desc())
+    return read_shown(connection, latest.limit(limit))
 
 
 def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial]:
@@ -112,9 +89,9 @@ def read_trial_facts(connection: Connection, job_id: int) -> TrialFacts:
     for state, failure, count in connection.execute(reasons):
         counts[state, (failure.splitlines() or [""])[0][:200]] += count
     last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
-    running = (mine, trial.c.state == TrialState.RUNNING)
-    out = read_rows(connection, lambda columns: columns.where(*running))
-    return TrialFacts(counts.most_common(), last, sorted(out, key=_NUMBER))
+    running = shown_trials.where(mine, trial.c.state == TrialState.RUNNING)
+    out = sorted(read_shown(connection, running), key=_NUMBER)
+    return TrialFacts(counts.most_common(), last, out)
 
 
 def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose) -> list[Trial]:
@@ -123,8 +100,8 @@ def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose)
     They are found by its digest, which has an index. To put the few in order is left to us: asked
     for it, SQLite would rather go through all trials by number.
     """
-    which = select(*_SLIM, trial.c.other_metrics).where(*_measuring(job_id, number, purpose))
-    return sorted(map(_slim, connection.execute(which)), key=_NUMBER)
+    which = slim_trials.where(*_measuring(job_id, number, purpose))
+    return sorted(read_slim(connection, which), key=_NUMBER)
 
 
 def _measuring(job_id: int, number: int, purpose: Purpose) -> list[ColumnElement[bool]]:
@@ -135,21 +112,3 @@ def _measuring(job_id: int, number: int, purpose: Purpose) -> list[ColumnElement
         trial.c.purpose == purpose,
         trial.c.state == TrialState.DONE,
     ]
-
-
-def _slim(row: Sequence[Any]) -> Trial:
-    (number, phase, purpose, subject, digest, state, host, started_at, given, *main, others) = row
-    return Trial(
-        number=number,
-        phase=_PHASES[phase],
-        purpose=_PURPOSES[purpose],
-        seed=0,
-        configuration={},
-        digest=digest,
-        subject=subject,
-        state=_STATES[state],
-        metrics=all_metrics(main, others or {}),
-        host=host,
-        started_at=started_at,
-        given=given,
-    )

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -98,7 +97,13 @@ class TrialExport:
         A job that is done has them with it. Of any other every trial is read once: about a third
         of the time of a CSV file.
         """
-        kept = self._prepare(_kept_names())({"job_id": self._job_id})()
+        which = (
+            select(cast(document.c.body, Text))
+            .join(job, job.c.id == document.c.job_id)
+            .where(job.c.id == bindparam("job_id"), job.c.state == JobState.DONE.value)
+            .where(document.c.name == KEPT_NAMES)
+        )
+        kept = self._prepare(which)({"job_id": self._job_id})()
         if kept:
             found = parsed(kept[0][0])
             return TrialNames(tuple(found["metrics"]), tuple(found["parameters"]))
@@ -115,13 +120,12 @@ class TrialExport:
         return TrialNames(tuple(dict.fromkeys([*main_metrics, *metrics])), tuple(parameters))
 
     def pages(self, *, after: int = 0, limit: int | None = None) -> Iterator[Page]:
-        """The trials by number, ``PAGE`` or fewer at a time.
-
-        Args:
-            after: The number of the last trial that is left out.
-            limit: How many trials at most; None for all.
-        """
-        columns = _columns(self._dialect)
+        """``limit`` trials at most behind the trial ``after``, ``PAGE`` or fewer at a time."""
+        columns = _page(
+            *(trial.c[name] for name in (*SCALARS, *MAIN_METRICS)),
+            *(_moment(name, self._dialect) for name in MOMENTS),
+            *(cast(trial.c[name], Text) for name in DOCUMENTS),
+        )
         for page in self._pages(columns, after, limit):
             yield dict(zip(COLUMNS, page, strict=True))
 
@@ -130,20 +134,21 @@ class TrialExport:
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Pages in columns, of which the first is the number."""
         size = PAGE if limit is None else min(PAGE, limit)
-        ask = self._prepare(rows)
-        answer = ask(self._which(after, size)) if size > 0 else None
+        prepared = self._prepare(rows)
+
+        def ask(after: int, size: int) -> Answer:
+            return prepared({"job_id": self._job_id, "after": after, "size": size})
+
+        answer = ask(after, size) if size > 0 else None
         while answer is not None:
             found, asked = answer(), size
             if limit is not None:
                 limit -= len(found)
                 size = min(size, limit)
             whole = len(found) == asked and size > 0
-            answer = ask(self._which(found[-1][0], size)) if whole else None
+            answer = ask(found[-1][0], size) if whole else None
             if found:
                 yield list(zip(*found, strict=True))
-
-    def _which(self, after: int, size: int) -> dict[str, int]:
-        return {"job_id": self._job_id, "after": after, "size": size}
 
 
 @contextmanager
@@ -176,26 +181,6 @@ def _names() -> Select[Any]:
     )
     documents = (cast(trial.c[name], Text) for name in ("other_metrics", "configuration"))
     return _page(trial.c.number, present, *documents)
-
-
-def _kept_names() -> Select[Any]:
-    return (
-        select(cast(document.c.body, Text))
-        .join(job, job.c.id == document.c.job_id)
-        .where(
-            job.c.id == bindparam("job_id"),
-            job.c.state == JobState.DONE.value,
-            document.c.name == KEPT_NAMES,
-        )
-    )
-
-
-def _columns(dialect: str) -> Select[Any]:
-    return _page(
-        *(trial.c[name] for name in (*SCALARS, *MAIN_METRICS)),
-        *(_moment(name, dialect) for name in MOMENTS),
-        *(cast(trial.c[name], Text) for name in DOCUMENTS),
-    )
 
 
 def _page(*columns: ColumnElement[Any]) -> Select[Any]:
@@ -240,9 +225,7 @@ def reading_ahead(engine: Engine) -> Iterator[Prepare]:
     """
     with reading(engine) as connection:
         if engine.dialect.name != "postgresql":
-            yield (
-                lambda rows: lambda parameters: lambda: connection.execute(rows, parameters).all()
-            )
+            yield lambda rows: lambda values: lambda: connection.execute(rows, values).all()
             return
         # Or every statement would see what was written since the one before.
         connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -274,13 +257,14 @@ class _Pipelined:
                 cursor.execute(statement.encode(), {**constants, **parameters})
                 # Sends it, and lets the server count the time until the next as idle.
                 self.pipeline.sync()
-            return partial(self._fetch, cursor, statement)
+
+            def answer() -> Sequence[Sequence[Any]]:
+                with self._errors(statement):
+                    return cursor.fetchall()
+
+            return answer
 
         return ask
-
-    def _fetch(self, cursor: psycopg.Cursor[Any], statement: str) -> Sequence[Sequence[Any]]:
-        with self._errors(statement):
-            return cursor.fetchall()
 
     @contextmanager
     def _errors(self, statement: str) -> Iterator[None]:

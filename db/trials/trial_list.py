@@ -6,6 +6,7 @@ Which trials a page has is read from one index that holds all that is asked abou
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +16,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    Select,
     and_,
     func,
     literal,
@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from db.connection.transactions import reading
 from db.schema.tables import trial
-from db.trials.trial_rows import read_rows
+from db.trials.trial_rows import read_shown, shown_trials
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
@@ -80,33 +80,32 @@ def read_listed(
     phase: Phase | None = None,
     order: TrialOrder = TrialOrder.NUMBER,
 ) -> list[Trial]:
-    """A page of a job's trials, without their points and counters.
+    """A page of a job's trials, without their points and counters, behind the trial ``after``.
 
-    Args:
-        engine: The database.
-        job_id: The job.
-        limit: How many at most.
-        after: The last trial of the page before; the page goes on behind it.
-        state: Only those in this state.
-        phase: Only those of this phase.
-        order: Of those that are equal in it the lower number goes first; those without the metric
-            are the last.
+    Of those that are equal in the order the lower number goes first; those without the metric are
+    the last.
 
     Raises:
         KeyError: ``after`` is none of the job's trials, and the order is not by number.
     """
-    falling = order.startswith("-")
-    key = _key(order.removeprefix("-"), falling)
-    listed = _listed(select(trial.c.number), job_id, state, phase).limit(limit)
-    if key is trial.c.number:
-        listed = listed.order_by(key.desc() if falling else key)
-    else:
-        listed = listed.order_by(key.desc() if falling else key, trial.c.number)
+    name, falling = order.removeprefix("-"), order.startswith("-")
+    key: ColumnElement[Any] = trial.c.number
+    if name != "number":
+        key = func.coalesce(trial.c[name], -_NONE if falling else _NONE)
+    mine = trial.c.job_id == job_id
+    listed = select(trial.c.number).where(mine).limit(limit)
+    if state is not None:
+        listed = listed.where(state == _STATE)
+    if phase is not None:
+        listed = listed.where(phase == _PHASE)
+    by_number = [] if name == "number" else [trial.c.number]
+    listed = listed.order_by(key.desc() if falling else key, *by_number)
     with reading(engine) as connection:
         if after is not None:
             listed = listed.where(_behind(connection, job_id, key, falling, after))
         numbers = list(connection.execute(listed).scalars())
-        found = {each.number: each for each in _rows(connection, job_id, numbers)}
+        rows = read_shown(connection, shown_trials.where(mine, trial.c.number.in_(numbers)))
+    found = {each.number: each for each in rows}
     # A trial may have been taken back between the two questions.
     return [found[number] for number in numbers if number in found]
 
@@ -117,29 +116,12 @@ def count_listed(engine: Engine, job_id: int) -> TrialCounts:
     kinds = (_STATE, _PHASE)
     with reading(engine) as connection:
         rows = connection.execute(select(*kinds, func.count()).where(mine).group_by(*kinds)).all()
-    states: dict[TrialState, int] = {}
-    phases: dict[Phase, int] = {}
+    states: Counter[TrialState] = Counter()
+    phases: Counter[Phase] = Counter()
     for state, phase, count in rows:
-        states[TrialState(state)] = states.get(TrialState(state), 0) + count
-        phases[Phase(phase)] = phases.get(Phase(phase), 0) + count
+        states[state] += count
+        phases[phase] += count
     return TrialCounts(states, phases)
-
-
-def _listed(
-    which: Select[Any], job_id: int, state: TrialState | None, phase: Phase | None
-) -> Select[Any]:
-    which = which.where(trial.c.job_id == job_id)
-    if state is not None:
-        which = which.where(state.value == _STATE)
-    if phase is not None:
-        which = which.where(phase.value == _PHASE)
-    return which
-
-
-def _key(name: str, falling: bool) -> ColumnElement[Any]:
-    if name == "number":
-        return trial.c.number
-    return func.coalesce(trial.c[name], -_NONE if falling else _NONE)
 
 
 def _behind(
@@ -154,10 +136,3 @@ def _behind(
     value = literal(found[0])
     further = key < value if falling else key > value
     return or_(further, and_(key == value, trial.c.number > after))
-
-
-def _rows(connection: Connection, job_id: int, numbers: list[int]) -> list[Trial]:
-    return read_rows(
-        connection,
-        lambda columns: columns.where(trial.c.job_id == job_id, trial.c.number.in_(numbers)),
-    )

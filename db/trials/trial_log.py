@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
 from db.connection.transactions import insert_into, reading, writing
-from db.leases.lease import Lease, fence, held
-from db.schema.tables import document, job, trial
+from db.leases.lease import Lease, change_held, fence
+from db.schema.tables import document, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
 from optimizer.run.ports import TrialLog
@@ -25,24 +25,13 @@ WITHDRAWN = "withdrawn"
 
 _LARGEST_SEED = 2**63 - 1  # a column's largest integer, on both databases
 
-_finish = update(trial).where(
+_attempt = update(trial).where(
     trial.c.job_id == bindparam("in_job"),
     trial.c.number == bindparam("of_number"),
     trial.c.attempt == bindparam("of_attempt"),
-    trial.c.state == TrialState.RUNNING,
 )
-_withdraw = update(trial).where(
-    trial.c.job_id == bindparam("in_job"),
-    trial.c.number == bindparam("of_number"),
-    trial.c.attempt == bindparam("of_attempt"),
-    trial.c.state.not_in([TrialState.RUNNING, TrialState.LOST]),
-)
-_standing = select(trial.c.state, trial.c.attempt).where(
-    trial.c.job_id == bindparam("job_id"), trial.c.number == bindparam("number")
-)
-_recall = select(document.c.body).where(
-    document.c.job_id == bindparam("job_id"), document.c.name == bindparam("name")
-)
+_finish = _attempt.where(trial.c.state == TrialState.RUNNING)
+_withdraw = _attempt.where(trial.c.state.not_in([TrialState.RUNNING, TrialState.LOST]))
 
 
 class StoredTrialLog:
@@ -55,6 +44,7 @@ class StoredTrialLog:
     def __init__(self, engine: Engine, lease: Lease) -> None:
         self._engine = engine
         self._lease = lease
+        self._about = {"job_id": lease.job_id, "lease_epoch": lease.epoch}
         self._propose = _upsert_trial(engine)
         self._remember = _upsert_document(engine)
 
@@ -75,10 +65,9 @@ class StoredTrialLog:
             raise ValueError(f"trial {trial.number} is proposed as {trial.state}, not running")
         if not 0 <= trial.seed <= _LARGEST_SEED:
             raise ValueError(f"the seed {trial.seed} of trial {trial.number} is not of 63 bits")
-        values = {"job_id": self._lease.job_id, "lease_epoch": self._lease.epoch}
         with writing(self._engine) as connection:
             fence(connection, self._lease)
-            if connection.execute(self._propose, values | proposal(trial)).first() is None:
+            if connection.execute(self._propose, self._about | proposal(trial)).first() is None:
                 raise ValueError(f"trial {trial.number} has ended: it is not run again")
 
     def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
@@ -96,11 +85,9 @@ class StoredTrialLog:
             self._end(connection, trial)
 
     def take_in(self, trials: Sequence[Trial], standing: RunProgress) -> None:
-        """Keeps trials that were measured elsewhere, all or none of them.
+        """Keeps trials that were measured elsewhere, all or none, and how the job then stands.
 
-        Args:
-            trials: Of each that is given there must be no row yet; the others are finished.
-            standing: How the job stands after them.
+        Of each that is given there must be no row yet; the others are finished.
 
         Raises:
             LeaseLost: Another controller has taken the job over.
@@ -108,8 +95,7 @@ class StoredTrialLog:
         """
         for each in trials:
             self._require_ended(each)
-        values = {"job_id": self._lease.job_id, "lease_epoch": self._lease.epoch}
-        given = [values | proposal(each) for each in trials if each.given]
+        given = [self._about | proposal(each) for each in trials if each.given]
         with writing(self._engine) as connection:
             self._stand(connection, standing)
             if given:
@@ -125,18 +111,14 @@ class StoredTrialLog:
             LeaseLost: Another controller has taken the job over.
             ValueError: One has not ended, or is another attempt.
         """
-        job_id, moment = self._lease.job_id, datetime.now(UTC)
         rows = [withdrawn(each, why) for each in trials]
         with writing(self._engine) as connection:
             fence(connection, self._lease)
-            kept = recall_document(connection, job_id, WITHDRAWN) or {"trials": []}
-            body = storable({"trials": [*kept["trials"], *rows]}, WITHDRAWN)
-            values = {"job_id": job_id, "name": WITHDRAWN, "body": body, "updated_at": moment}
-            connection.execute(self._remember, values)
+            kept = recall_document(connection, self._lease.job_id, WITHDRAWN) or {"trials": []}
+            self._keep(connection, WITHDRAWN, {"trials": [*kept["trials"], *rows]})
             for each in trials:
-                which = {"in_job": job_id, "of_number": each.number, "of_attempt": each.attempt}
-                lost = outcome(each.lost(why, at=moment))
-                if not connection.execute(_withdraw, which | lost).rowcount:
+                lost = outcome(each.lost(why, at=datetime.now(UTC)))
+                if not connection.execute(_withdraw, self._which(each) | lost).rowcount:
                     told = f"trial {each.number} has no outcome of attempt {each.attempt}"
                     raise ValueError(f"{told} to take back")
 
@@ -144,25 +126,22 @@ class StoredTrialLog:
         if trial.state is TrialState.RUNNING:
             raise ValueError(f"trial {trial.number} has no outcome yet")
 
+    def _which(self, trial: Trial) -> dict[str, int]:
+        job_id = self._lease.job_id
+        return {"in_job": job_id, "of_number": trial.number, "of_attempt": trial.attempt}
+
     def _end(self, connection: Connection, trial: Trial) -> None:
-        which = {
-            "in_job": self._lease.job_id,
-            "of_number": trial.number,
-            "of_attempt": trial.attempt,
-            "lease_epoch": self._lease.epoch,
-        }
-        if not connection.execute(_finish, which | outcome(trial)).rowcount:
+        ended = outcome(trial) | {"lease_epoch": self._lease.epoch}
+        if not connection.execute(_finish, self._which(trial) | ended).rowcount:
             self._explain(connection, trial)
 
     def _stand(self, connection: Connection, standing: RunProgress | None) -> None:
         """Proves the lease; by changing the job's row where there is something to change."""
         if standing is None:
             fence(connection, self._lease)
-            return
-        values = {"standing": storable(standing.document()), "updated_at": datetime.now(UTC)}
-        change = update(job).where(held(self._lease)).values(values)
-        if not connection.execute(change).rowcount:
-            fence(connection, self._lease)
+        else:
+            kept = storable(standing.document())
+            change_held(connection, self._lease, standing=kept, updated_at=datetime.now(UTC))
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why.
@@ -170,14 +149,9 @@ class StoredTrialLog:
         Raises:
             LeaseLost: Another controller has taken the job over.
         """
-        change = (
-            update(job)
-            .where(held(self._lease))
-            .values(phase=phase, why=why, updated_at=datetime.now(UTC))
-        )
         with writing(self._engine) as connection:
-            if not connection.execute(change).rowcount:
-                fence(connection, self._lease)
+            moment = datetime.now(UTC)
+            change_held(connection, self._lease, phase=phase, why=why, updated_at=moment)
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name, in place of an earlier one.
@@ -186,30 +160,29 @@ class StoredTrialLog:
             LeaseLost: Another controller has taken the job over.
             ValueError: A number in it is not finite.
         """
-        values = {
-            "job_id": self._lease.job_id,
-            "name": name,
-            "body": storable(document, name),
-            "updated_at": datetime.now(UTC),
-        }
         with writing(self._engine) as connection:
             fence(connection, self._lease)
-            connection.execute(self._remember, values)
+            self._keep(connection, name, document)
 
     def recall(self, name: str) -> Mapping[str, Any] | None:
         """A document kept earlier, or None."""
         with reading(self._engine) as connection:
             return recall_document(connection, self._lease.job_id, name)
 
-    def _explain(self, connection: Connection, trial: Trial) -> None:
-        which = {"job_id": self._lease.job_id, "number": trial.number}
-        found = connection.execute(_standing, which).one_or_none()
+    def _keep(self, connection: Connection, name: str, body: Mapping[str, Any]) -> None:
+        values = {"name": name, "body": storable(body, name), "updated_at": datetime.now(UTC)}
+        connection.execute(self._remember, {"job_id": self._lease.job_id, **values})
+
+    def _explain(self, connection: Connection, ended: Trial) -> None:
+        number, mine = ended.number, trial.c.job_id == self._lease.job_id
+        which = select(trial.c.state, trial.c.attempt).where(mine, trial.c.number == number)
+        found = connection.execute(which).one_or_none()
         if found is None:
-            raise KeyError(f"trial {trial.number} was never proposed")
-        if found.state == TrialState.RUNNING:
-            told = f"attempt {found.attempt} is in flight, not {trial.attempt}"
-            raise ValueError(f"of trial {trial.number}, {told}")
-        raise ValueError(f"trial {trial.number} has ended already: {found.state}")
+            raise KeyError(f"trial {number} was never proposed")
+        if found.state is TrialState.RUNNING:
+            told = f"attempt {found.attempt} is in flight, not {ended.attempt}"
+            raise ValueError(f"of trial {number}, {told}")
+        raise ValueError(f"trial {number} has ended already: {found.state}")
 
 
 def lose_in_flight(log: TrialLog, failure: str) -> None:
@@ -221,9 +194,9 @@ def lose_in_flight(log: TrialLog, failure: str) -> None:
 
 def recall_document(connection: Connection, job_id: int, name: str) -> Mapping[str, Any] | None:
     """A job's document by name, or None."""
-    found: Mapping[str, Any] | None = connection.execute(
-        _recall, {"job_id": job_id, "name": name}
-    ).scalar_one_or_none()
+    mine = (document.c.job_id == job_id, document.c.name == name)
+    found: Mapping[str, Any] | None
+    found = connection.execute(select(document.c.body).where(*mine)).scalar_one_or_none()
     return found
 
 

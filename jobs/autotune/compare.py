@@ -7,8 +7,8 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,12 @@ def _host(
     if MARK in os.environ:
         yield
         return
-    waiting = {"said": ""}
+    said = ""
 
     def wait(holder: str) -> None:
-        if waiting["said"] != holder:
-            waiting["said"] = holder
+        nonlocal said
+        if said != holder:
+            said = holder
             told(f"waiting: {holder} uses this host")
 
     with host_lock(settings.lock, secrets.token_hex(8), waiting=wait, pause=pause):
@@ -105,7 +106,8 @@ def table(documents: Sequence[dict[str, Any]]) -> list[list[str]]:
         for name, words, unit in ROWS
     ] + [
         [f"level {number}, MiB", *(_level(document, number) for document in documents)]
-        for number in _levels(documents)
+        for number in sorted({level["number"] for document in documents
+                              for level in document["levels"] if level["files"]})
     ]  # fmt: skip
 
 
@@ -115,13 +117,6 @@ def cell(value: float | None, unit: str) -> str:
         return "n/a"
     shown = value * _FACTORS.get(unit, 1.0)
     return f"{shown:,.0f}" if abs(shown) >= 1000 else f"{shown:.3g}"
-
-
-def _levels(documents: Sequence[dict[str, Any]]) -> list[int]:
-    filled = {
-        level["number"] for document in documents for level in document["levels"] if level["files"]
-    }
-    return sorted(filled)
 
 
 def _level(document: dict[str, Any], number: int) -> str:
@@ -134,13 +129,11 @@ _SMOOTH = 4  # points that an interval spans
 
 
 def run_plot(document: Mapping[str, Any]) -> Curves:
-    """The plot of a run, in MB/s, as the thesis's figures 4.3, 4.5 and 4.7 show theirs.
-
-    Args:
-        document: As ``outcome.document`` made it.
-    """
+    """The plot of a run's document, in MB/s, as the thesis's figures 4.3, 4.5 and 4.7 are."""
     policy, figures = document["asked"]["policy"], document["figures"]
     shape, curve = LoadShape(**document["asked"]["shape"]), document["curve"]
+    ats = [min(each[0], shape.seconds) for each in curve]
+    planned = [(at, shape.rate(at) / 1e6) for at in ats]
     rate, stored = figures["insertion_rate"] / 1e6, figures["compaction_rate"] / 1e6
     return Curves(
         name=policy,
@@ -151,37 +144,23 @@ def run_plot(document: Mapping[str, Any]) -> Curves:
         x_title="seconds",
         y_title="MB/s",
         curves=[
-            TimeCurve("sine wave", _planned(shape, curve), dashed=True),
-            TimeCurve("interval writes", _interval(curve, 1)),
-            TimeCurve("cumulative writes", _cumulative(curve, 1)),
-            TimeCurve("cumulative compaction", _cumulative(curve, 2)),
+            TimeCurve("sine wave", planned, dashed=True),
+            TimeCurve("interval writes", _rates(zip(curve, curve[_SMOOTH:], strict=False), 1)),
+            TimeCurve("cumulative writes", _rates(product(curve[:1], curve), 1)),
+            TimeCurve("cumulative compaction", _rates(product(curve[:1], curve), 2)),
         ],
         shaded=_joined([Span(**span) for span in document["off"]]),
     )
 
 
-def _planned(
-    shape: LoadShape, curve: Sequence[Sequence[float]]
+def _rates(
+    pairs: Iterable[tuple[Sequence[float], Sequence[float]]], column: int
 ) -> list[tuple[float, float | None]]:
-    ats = [min(each[0], shape.seconds) for each in curve]
-    return [(at, shape.rate(at) / 1e6) for at in ats]
-
-
-def _interval(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
-    pairs = zip(curve, curve[_SMOOTH:], strict=False)
+    """MB/s of a column from one point to another, at the later one."""
     return [
         (b[0], (b[column] - a[column]) / (b[0] - a[0]) / 1e6)
         for a, b in pairs
         if b[0] - a[0] > _STILL
-    ]
-
-
-def _cumulative(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
-    first = curve[0]
-    return [
-        (each[0], (each[column] - first[column]) / (each[0] - first[0]) / 1e6)
-        for each in curve
-        if each[0] - first[0] > _STILL
     ]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Self
 
 import psutil
@@ -112,12 +112,7 @@ class TunedDatabase:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._db.close()
 
     def put(self, key: bytes, value: bytes) -> None:
@@ -139,7 +134,8 @@ class TunedDatabase:
 
     def tickers(self) -> Mapping[str, int]:
         """RocksDB's counters since the opening, without ``rocksdb.``."""
-        return parse_tickers(_as_db_bench(self._options.get_statistics() or ""))
+        # db_bench prints a new line after every counter.
+        return parse_tickers(f"{self._options.get_statistics() or ''}\n")
 
     def reading(self, at: float) -> Reading:
         """What flushes and compactions wrote by now.
@@ -188,11 +184,6 @@ def _sized(mib: int, factor: float) -> int:
     return max(int(mib * _MIB * factor), 64 * 1024) if mib else 0
 
 
-def _as_db_bench(statistics: str) -> str:
-    """Statistics as db_bench prints them: a new line after every counter."""
-    return statistics if statistics.endswith("\n") else statistics + "\n"
-
-
 def _written() -> int | None:
     """Bytes that the process handed to the kernel by now; None where the kernel does not count."""
     try:
@@ -205,8 +196,8 @@ def _binding() -> ModuleType:
     try:
         import rocksdict
     except ImportError:
+        mend = "`make tuner`, or install 'rocktune[tuner]'"
         raise InputError(
-            "rocktune autotune",
-            "needs a Python binding of RocksDB: `make tuner`, or install 'rocktune[tuner]'",
+            "rocktune autotune", f"needs a Python binding of RocksDB: {mend}"
         ) from None
     return rocksdict

@@ -83,14 +83,9 @@ class Loaded:
     live_bytes: int
 
 
-def database_layout(asked: AutotuneRequest, *, compacting: bool, lifted: bool) -> DatabaseLayout:
+def database_layout(asked: AutotuneRequest, **more: bool) -> DatabaseLayout:
     """How the database is opened for a part of the run."""
-    return DatabaseLayout(
-        factor=asked.factor,
-        compacting=compacting,
-        lifted=lifted,
-        rate_limit=asked.rate_limit,
-    )
+    return DatabaseLayout(factor=asked.factor, rate_limit=asked.rate_limit, **more)
 
 
 def load(
@@ -191,11 +186,9 @@ def key_of(number: int) -> bytes:
 
 
 def off_spans(flips: list[tuple[float, bool]], end: float) -> tuple[Span, ...]:
-    """When compaction was off.
+    """When compaction was off, up to the end of the load.
 
-    Args:
-        flips: When it was switched on (True) or off, the first at the beginning.
-        end: Of the load.
+    ``flips``: when it was switched on (True) or off, the first at the beginning.
     """
     ends = [*(at for at, _ in flips[1:]), end]
     return tuple(Span(at, to) for (at, on), to in zip(flips, ends, strict=True) if not on)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,10 @@ def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Rea
     Raises:
         InputError: The file system refuses direct reads.
     """
-    layout = database_layout(asked, compacting=False, lifted=True)
+    how = {"compacting": False, "lifted": True, "direct_reads": asked.direct_reads}
     draws = random.Random(asked.seed + 1)
     reads = found = size = 0
-    with TunedDatabase(
-        folder, replace(layout, filters=filters, direct_reads=asked.direct_reads)
-    ) as store:
+    with TunedDatabase(folder, database_layout(asked, **how, filters=filters)) as store:
         began = time.monotonic()
         while (passed := time.monotonic() - began) < asked.read_seconds:
             value = store.get(key_of(draws.randrange(asked.keys)))
@@ -81,10 +79,8 @@ def recover(
                 idle_since = time.monotonic() if idle == 0 else idle_since
                 idle += 1
             pause(_POLL_SECONDS)
-        tickers = store.tickers()
-        written = sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
         seconds = idle_since - began if idle >= _STILL else None
-        return Recovery(seconds, written, store.live_bytes())
+        return Recovery(seconds, _stored(store.tickers()), store.live_bytes())
 
 
 @dataclass(frozen=True)
@@ -112,14 +108,9 @@ def measure_policy(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> AutotuneRun:
-    """Loads, reads and recovers in an empty folder.
+    """Loads, reads and recovers in an empty folder, which the caller removes.
 
-    Args:
-        asked: What.
-        folder: Receives the database; the caller removes it.
-        told: What is being done.
-        clock: Seconds, of the load.
-        pause: How the load waits.
+    ``told`` hears what is being done; clock and pause are those of the load.
 
     Raises:
         InputError: The binding is not installed, or the file system refuses direct reads.
@@ -144,8 +135,8 @@ def figures(run: AutotuneRun) -> dict[str, float | None]:
     written by the user. ``settled_write_amplification`` has the recovery's in it, so that what a
     policy puts off is counted. ``reached`` is the share of the planned bytes that came in.
     """
-    loaded, recovery, tickers = run.loaded, run.recovery, run.loaded.tickers
-    stored = sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
+    loaded, recovery = run.loaded, run.recovery
+    stored = _stored(loaded.tickers)
     user = loaded.writes * run.asked.pair_bytes
     live = loaded.distinct * run.asked.pair_bytes
     return {
@@ -209,6 +200,11 @@ def document(run: AutotuneRun) -> dict[str, Any]:
             for p in run.loaded.points
         ],
     }
+
+
+def _stored(tickers: Mapping[str, int]) -> int:
+    """Bytes that flushes and compactions wrote."""
+    return sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
 
 
 def _read_rate(reads: Reads | None) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jobs.batch.batch_items import batch_items, require_name
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
@@ -16,6 +17,7 @@ from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
+T = TypeVar("T")
 SETTINGS = JobRequest.model_fields.keys() - {"baseline_options", "priority"}
 _BY_NAME = {
     "workload": WORKLOADS,
@@ -33,22 +35,13 @@ def read_batch(path: Path) -> BatchPlan:
         InputError: Something is wrong; the message names the item, the field and the mend.
         InputErrors: Several things are.
     """
-    rest = parse_toml(_text(path), field=str(path))
-    found: list[InputError] = []
-    name = ""
-    with noting(found):
-        name = _name(rest)
-    items = []
-    for each in batch_items(rest, known=SETTINGS, found=found, field=path.name):
-        try:
-            specification = specified(each.settings, find=files_beside(path.parent))
-            require_measured_here(specification)
-        except InputError as error:
-            found += findings_of(each.name, error)
-        else:
-            items.append(BatchItem(each.name, specification))
-    refuse_noted(found)
-    plan = BatchPlan(name, tuple(items))
+
+    def item(name: str, settings: Mapping[str, Any]) -> BatchItem:
+        specification = specified(settings, find=files_beside(path.parent))
+        require_measured_here(specification)
+        return BatchItem(name, specification)
+
+    plan = BatchPlan(*_read(path, item))
     require_small(plan.document()["items"])
     return plan
 
@@ -56,34 +49,42 @@ def read_batch(path: Path) -> BatchPlan:
 def batch_request(path: Path) -> dict[str, Any]:
     """The batch for the body of ``POST /v1/schedules``, each of its jobs as a single one.
 
-    Args:
-        path: The file; the files that it names are looked for beside it.
+    The files that it names are looked for beside it.
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
         InputErrors: Several of that.
     """
-    document = parse_toml(_text(path), field=str(path))
-    name = _name(document)
-    rows = []
-    found: list[InputError] = []
-    for each in batch_items(document, known=SETTINGS, found=found, field=path.name):
-        try:
-            sent = inlined(each.settings, find=files_beside(path.parent))
-        except InputError as error:
-            found += findings_of(each.name, error)
-        else:
-            rows.append({"name": each.name, **sent})
-    refuse_noted(found)
-    return {"name": name, "job": rows}
+
+    def row(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {"name": name, **inlined(settings, find=files_beside(path.parent))}
+
+    name, rows = _read(path, row)
+    return {"name": name, "job": list(rows)}
 
 
-def _text(path: Path) -> str:
+def _read(path: Path, make: Callable[[str, Mapping[str, Any]], T]) -> tuple[str, tuple[T, ...]]:
+    """The batch's name, and what is made of the name and the settings of each item."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError("FILE", f"cannot read {str(path)!r}: {reason}") from None
+    document = parse_toml(text, field=str(path))
+    found: list[InputError] = []
+    name = ""
+    with noting(found):
+        if "name" not in document:
+            raise InputError("name", 'give the batch a name, as name = "nightly"')
+        name = require_name(document.pop("name"), "name")
+    made = []
+    for each in batch_items(document, known=SETTINGS, found=found, field=path.name):
+        try:
+            made.append(make(each.name, each.settings))
+        except InputError as error:
+            found += findings_of(each.name, error)
+    refuse_noted(found)
+    return name, tuple(made)
 
 
 def findings_of(item: str, error: InputError) -> list[InputError]:
@@ -101,13 +102,6 @@ def _as_written(field: str) -> str:
         option = option.removeprefix("--").replace("-", "_")
         option = "limits" if option == "limit" else option  # a list in the file
     return f"{option}{space}{rest}"
-
-
-def _name(document: dict[str, Any]) -> str:
-    """The batch's name, taken out of its document."""
-    if "name" not in document:
-        raise InputError("name", 'give the batch a name, as name = "nightly"')
-    return require_name(document.pop("name"), "name")
 
 
 def files_beside(folder: Path) -> Find:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -46,21 +47,17 @@ def batch_items(
 ) -> list[BatchEntry]:
     """The jobs of a batch: workloads x spaces x host kinds, then each ``[[job]]``.
 
-    Args:
-        document: As the TOML file holds it, without ``name``.
-        known: The settings that a job may have.
-        found: Receives what is wrong: a key is unknown or of the wrong type, two items have the
-            same name, there are none, or too many.
-        field: What the whole document is called where it is wrong.
+    The document is as the TOML file holds it, without ``name``; ``known`` are the settings that a
+    job may have. ``found`` receives what is wrong: a key is unknown or of the wrong type, two
+    items have the same name, there are none, or too many.
 
     Returns:
         Those that can be told, so that their settings can be checked all the same.
     """
     before = len(found)
     for key in document:
-        if key not in known and key not in _LISTS and key != "job":
-            names = ", ".join(sorted({*known, *_LISTS, "job"}))
-            found.append(InputError(key, f"is unknown; known are {names}"))
+        with noting(found):
+            _require_known(key, key, {*known, *_LISTS, "job"})
     common = {key: value for key, value in document.items() if key in known}
     items: list[BatchEntry] = []
     with noting(found):
@@ -96,8 +93,9 @@ def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Bat
     found: list[InputError] = []
     axes: dict[str, list[Any]] = {}
     for plural, single in _LISTS.items():
-        with noting(found):
-            axes[single] = _axis(document, plural, common.get(single, _USUAL.get(single)))
+        axes[single] = document.get(plural, [common.get(single, _USUAL.get(single))])
+        if not isinstance(axes[single], list) or not axes[single]:
+            found.append(InputError(plural, "write a list of names, at least one"))
     refuse_noted(found)
     items = []
     for values in itertools.product(*axes.values()):
@@ -105,15 +103,6 @@ def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Bat
         settings = {name: value for name, value in settings.items() if value is not None}
         items.append(BatchEntry(_called(settings), settings))
     return items
-
-
-def _axis(document: Mapping[str, Any], plural: str, usual: Any) -> list[Any]:
-    if plural not in document:
-        return [usual]
-    given = document[plural]
-    if not isinstance(given, list) or not given:
-        raise InputError(plural, "write a list of names, at least one")
-    return given
 
 
 def _rows(document: Mapping[str, Any], found: list[InputError]) -> list[Any]:
@@ -128,9 +117,7 @@ def _single(
     row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
 ) -> BatchEntry:
     for key in row:
-        if key != "name" and key not in known:
-            names = ", ".join(sorted({*known, "name"}))
-            raise InputError(f"{where}.{key}", f"is unknown; known are {names}")
+        _require_known(key, f"{where}.{key}", {*known, "name"})
     own = {key: value for key, value in row.items() if key != "name"}
     if "trials" in own or "minutes" in own:  # a budget of one kind replaces that of the other
         common = {key: common[key] for key in common if key not in ("trials", "minutes")}
@@ -142,6 +129,11 @@ def _single(
     for part in parts:
         require_name(part, f"{where}.name")
     return BatchEntry(_checked(str(given), f"{where}.name"), settings)
+
+
+def _require_known(key: str, field: str, known: set[str]) -> None:
+    if key not in known:
+        raise InputError(field, f"is unknown; known are {', '.join(sorted(known))}")
 
 
 def _called(settings: Mapping[str, Any]) -> str:
@@ -166,13 +158,6 @@ def _checked(name: str, field: str) -> str:
 
 
 def _repeated(items: list[BatchEntry]) -> list[InputError]:
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
-    for item in items:
-        if item.name in seen:
-            twice[item.name] = None
-        seen.add(item.name)
-    return [
-        InputError(name, "is the name of two jobs; give one of them a name in a [[job]]")
-        for name in twice
-    ]
+    mend = "is the name of two jobs; give one of them a name in a [[job]]"
+    times = Counter(item.name for item in items)
+    return [InputError(name, mend) for name, count in times.items() if count > 1]

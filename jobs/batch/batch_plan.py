@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.nightly.batches import NewJob, begin_batch
+from db.nightly.batches import begin_batch
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.errors import InputError
 
@@ -52,34 +52,31 @@ class BatchPlan:
     def document(self) -> dict[str, Any]:
         """All of it, as a schedule keeps it."""
         items = [
-            {
-                "item": item.name,
-                "specification": item.specification.document(),
-                "priority": item.priority,
-            }
-            for item in self.items
+            {"item": i.name, "specification": i.specification.document(), "priority": i.priority}
+            for i in self.items
         ]
         return {"name": self.name, "items": items}
 
-    def begin(self, connection: Connection, **about: Any) -> int | None:
-        """Keeps the batch with all of its jobs; takes and returns what ``begin_batch`` does."""
+    def begin(
+        self, connection: Connection, *, job_why: str, submitter: str | None = None, **about: Any
+    ) -> int | None:
+        """Keeps the batch with all of its jobs; takes and returns what ``begin_batch`` does.
+
+        ``job_why`` is what the jobs wait for, ``submitter`` the name of the token that asked.
+        """
         jobs = [
-            NewJob(
-                item.name,
-                item.specification.document(),
-                item.specification.digest(),
-                item.priority,
-            )
+            {
+                "specification": item.specification.document(),
+                "digest": item.specification.digest(),
+                "priority": item.priority,
+                "batch_item": item.name,
+                "why": job_why,
+                "submitter": submitter,
+            }
             for item in self.items
         ]
-        return begin_batch(
-            connection,
-            name=self.name,
-            document=self.outline(),
-            digest=self.digest(),
-            jobs=jobs,
-            **about,
-        )
+        about |= {"name": self.name, "document": self.outline(), "digest": self.digest()}
+        return begin_batch(connection, jobs=jobs, **about)
 
 
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
@@ -88,13 +85,11 @@ def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
     Raises:
         InputError: It was written by another version that this one does not understand.
     """
-    items = tuple(
-        BatchItem(
-            each["item"], specification_from_document(each["specification"]), each["priority"]
-        )
-        for each in document["items"]
-    )
-    return BatchPlan(document["name"], items)
+    items = [
+        BatchItem(i["item"], specification_from_document(i["specification"]), i["priority"])
+        for i in document["items"]
+    ]
+    return BatchPlan(document["name"], tuple(items))
 
 
 def require_measured_here(specification: Specification) -> None:
@@ -110,10 +105,7 @@ def require_measured_here(specification: Specification) -> None:
 
 
 def require_small(documents: Iterable[Mapping[str, Any]]) -> None:
-    """Refuses a batch that no row should hold, whether its jobs are checked already or not.
-
-    Args:
-        documents: Of its jobs.
+    """Refuses the documents of jobs, checked or not, that no row of a batch should hold.
 
     Raises:
         InputError: Together they are larger.

@@ -15,7 +15,6 @@ from db.nightly.batches import (
     BatchRow,
     BatchState,
     add_to_result,
-    all_ended,
     batch_jobs,
     end_batch,
     find_batch,
@@ -58,14 +57,6 @@ def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     for line in report_lines(found)[:-1]:
         _log.warning("night differs", batch=name, finding=line)
     return found.document() | {"lines": report_lines(found)}
-
-
-def end_batches(engine: Engine) -> list[BatchRow]:
-    """Ends the service's batches whose jobs have all ended; those that it ended."""
-    ended = all_ended(engine)
-    for row in ended:
-        end_batch_now(engine, row.id)
-    return ended
 
 
 def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
+from db.leases.leader import LedBy, give_back_lead, keep_lead, take_lead
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken, this_process_name
 from db.nightly.batches import (
@@ -27,7 +27,7 @@ from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
 from jobs.execution.heartbeat import JobCancelled
-from jobs.execution.retry import is_away
+from jobs.execution.retry import unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"
@@ -73,23 +73,15 @@ class BatchTurn:
         if time.monotonic() - self._kept < _KEEP_SECONDS:
             return
         self._kept = time.monotonic()
-        try:
-            held = keep_lead(self._engine, self._turn, seconds=_SECONDS)
-        except Exception as error:
-            if not is_away(error, self._engine):
-                raise
-            return  # nobody else can take it either
-        if not held:
-            raise TurnLost(f"the batch {self._name} was taken over by another process")
+        # While the database is away nobody else can take it either.
+        with unless_away(self._engine):
+            if not keep_lead(self._engine, self._turn, seconds=_SECONDS):
+                raise TurnLost(f"the batch {self._name} was taken over by another process")
 
     def give_back(self) -> None:
         """Lets the next begin at once; without a database the turn runs out by itself."""
-        turn: LeaderLease = self._turn
-        try:
-            give_back_lead(self._engine, turn)
-        except Exception as error:
-            if not is_away(error, self._engine):
-                raise
+        with unless_away(self._engine):
+            give_back_lead(self._engine, self._turn)
 
 
 @dataclass(frozen=True)
@@ -110,12 +102,8 @@ class Opened:
 def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
     """Finds the batch to go on with, or begins one with all of its jobs.
 
-    Whoever calls has the batch's turn (``BatchTurn``).
-
-    Args:
-        engine: The database.
-        plan: The batch.
-        resume: Go on with the newest of this name and digest that has not ended, if there is one.
+    Whoever calls has the batch's turn (``BatchTurn``). With ``resume`` the newest of this name and
+    digest that has not ended is gone on with, if there is one.
 
     Raises:
         BatchHeld: The service runs a batch of this name.
@@ -133,14 +121,10 @@ def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
     if same is not None:
         note_batch(engine, same.id, _RUNS)
         return Opened(same, True, others)
-    return Opened(find_batch(engine, _begun(engine, plan)), False, others)
-
-
-def _begun(engine: Engine, plan: BatchPlan) -> int:
     with writing(engine) as connection:
-        batch_id = plan.begin(connection, why=_RUNS, job_why=_JOB_WAITS)
-    assert batch_id is not None  # it is of no schedule, so there is no time to be taken
-    return batch_id
+        begun = plan.begin(connection, why=_RUNS, job_why=_JOB_WAITS)
+    assert begun is not None  # it is of no schedule, so there is no time to be taken
+    return Opened(find_batch(engine, begun), False, others)
 
 
 def run_batch(
@@ -154,15 +138,9 @@ def run_batch(
 ) -> Mapping[str, Any]:
     """Runs what is left of a batch, one job after another, and ends it; returns its document.
 
-    Args:
-        engine: The database.
-        batch_id: The batch.
-        run_one: Runs a job, or what is left of it, to its end; given the item's name. A job that
-            is done already is given too, for what is to be written about it.
-        failed: Told which item failed and why, also where only its files could not be written;
-            the others still run.
-        waiting: Told who holds a job while it must be waited for.
-        pause: How to wait.
+    ``run_one`` runs a job, or what is left of it, to its end, given the item's name; one that is
+    done already too, for what is to be written about it. ``failed`` is told which item failed and
+    why, also where only its files could not be written; the others still run.
 
     Raises:
         TurnLost: Another process has taken the batch over.
@@ -179,7 +157,8 @@ def run_batch(
         except (JobCancelled, LeaseLost, KeyError) as gone:
             failed(item, str(gone))
         except Exception as error:
-            _fail(store, job_id, error)
+            # What fails before a job begins is its end; `run_job` has said the rest itself.
+            store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
             failed(item, _why(store, job_id, error))
     return end_batch_now(engine, batch_id)
 
@@ -201,11 +180,6 @@ def _run(
 def interrupt_batch(engine: Engine, batch_id: int) -> None:
     """Says that a batch stands still until it is gone on with."""
     note_batch(engine, batch_id, "interrupted; the same command with --resume goes on")
-
-
-def _fail(store: JobStore, job_id: int, error: Exception) -> None:
-    """What fails before a job begins is its end; `run_job` has said the rest itself."""
-    store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
 
 
 def _why(store: JobStore, job_id: int, error: Exception) -> str:

@@ -6,10 +6,9 @@ import ipaddress
 import os
 import re
 import secrets
-import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -63,35 +62,37 @@ def authority_of(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certifi
     )
 
 
-def certificate_for(
-    role: CertificateRole,
+def _certificates(
     authority: x509.Certificate,
     authority_key: ec.EllipticCurvePrivateKey,
-    names: Sequence[x509.GeneralName],
-    *,
+    names: Sequence[str],
     days: int,
     now: datetime,
-) -> bytes:
-    """A new key and its certificate by an authority, in one PEM document.
+) -> dict[str, bytes]:
+    """By role a new key and its certificate by an authority, in one PEM document.
 
-    It ends after so many days, or with the authority if that is sooner.
+    They end after so many days, or with the authority if that is sooner.
     """
-    key = ec.generate_private_key(ec.SECP256R1())
     ends = min(now + timedelta(days=days), authority.not_valid_after_utc)
     uses = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
-    builder = (
-        _begun(_name(f"rocktune {role.value}"), authority.subject, key, now, ends)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(uses, critical=True)
-        .add_extension(x509.ExtendedKeyUsage(_USES[role]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()),
-            critical=False,
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
+    alternatives = alternative_names(names)
+    files = {}
+    for role in CertificateRole:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            _begun(_name(f"rocktune {role.value}"), authority.subject, key, now, ends)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(uses, critical=True)
+            .add_extension(x509.ExtendedKeyUsage(_USES[role]), critical=False)
+            .add_extension(issuer, critical=False)
         )
-    )
-    if names:
-        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-    return key_pem(key) + certificate_pem(builder.sign(authority_key, hashes.SHA256()))
+        if names:
+            named = x509.SubjectAlternativeName(alternatives)
+            builder = builder.add_extension(named, critical=False)
+        signed = builder.sign(authority_key, hashes.SHA256())
+        files[role.file] = key_pem(key) + certificate_pem(signed)
+    return files
 
 
 def _begun(
@@ -139,34 +140,25 @@ def make_set(
 ) -> None:
     """Makes an authority and a certificate for each role in a new folder, all or nothing.
 
-    Args:
-        folder: Made, for its owner alone; an empty one is taken.
-        names: Host names and addresses to write into them.
-        days: How long the certificates hold; the authority holds ten years.
-        now: When they begin; None for the clock's.
+    The folder is for its owner alone; an empty one is taken. The certificates name these hosts and
+    addresses, and hold for so many days from ``now`` on; the authority holds ten years.
 
     Raises:
         InputError: The folder holds something, cannot be written, or a name is none.
     """
-    now, alternatives = now or datetime.now(UTC), alternative_names(names)
+    now = now or datetime.now(UTC)
     folder = folder.resolve()
     key = ec.generate_private_key(ec.SECP256R1())
     authority = authority_of(key, now)
     files = {AUTHORITY: certificate_pem(authority), AUTHORITY_KEY: key_pem(key)}
-    for role in CertificateRole:
-        files[role.file] = certificate_for(role, authority, key, alternatives, days=days, now=now)
-    partial = None
+    files |= _certificates(authority, key, names, days, now)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        _write(partial, files)
-        partial.rename(folder)  # fails where the folder holds something
+        with _written(files, folder.parent, f".{folder.name}.") as partial:
+            partial.rename(folder)  # fails where the folder holds something
     except OSError as error:
         why = f"cannot make '{folder}': {error.strerror}; name a new folder"
         raise InputError("DIR", why) from None
-    finally:
-        if partial:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def renew_certificates(
@@ -178,13 +170,8 @@ def renew_certificates(
 ) -> None:
     """Makes the certificates of a folder anew by the authority that it holds.
 
-    Old and new ones hold side by side until the old ones end. Each file is replaced whole.
-
-    Args:
-        folder: Where the authority with its key is.
-        names: Host names and addresses; None for those that the scheduler's has now.
-        days: How long they hold, at most as long as the authority.
-        now: When they begin; None for the clock's.
+    Old and new ones hold side by side until the old ones end. Each file is replaced whole. See
+    ``make_set`` for the rest; without names those that the scheduler's has now are taken.
 
     Raises:
         InputError: The authority or its key is missing or has ended, or nothing can be written.
@@ -194,24 +181,14 @@ def renew_certificates(
     if now >= authority.not_valid_after_utc:
         ended = f"{authority.not_valid_after_utc:%F}"
         raise InputError("DIR", f"its authority ended on {ended}; make a new set in a new folder")
-    if names is None:
-        names = _names_now(folder)
-    alternatives = alternative_names(names)
-    files = {
-        role.file: certificate_for(role, authority, key, alternatives, days=days, now=now)
-        for role in CertificateRole
-    }
-    partial = None
+    names = _names_now(folder) if names is None else names
+    files = _certificates(authority, key, names, days, now)
     try:
-        partial = Path(tempfile.mkdtemp(prefix=".renewed.", dir=folder))
-        _write(partial, files)
-        for name in files:
-            (partial / name).replace(folder / name)
+        with _written(files, folder, ".renewed.") as partial:
+            for name in files:
+                (partial / name).replace(folder / name)
     except OSError as error:
         raise InputError("DIR", f"cannot write to '{folder}': {error.strerror}") from None
-    finally:
-        if partial:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _read_authority(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
@@ -225,9 +202,8 @@ def _read_authority(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePri
         raise InputError("DIR", f"cannot read '{error.filename}': {error.strerror}") from None
     except (ValueError, TypeError):
         raise InputError("DIR", f"the authority in '{folder}' cannot be read") from None
-    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != (
-        authority.public_key()
-    ):
+    own = authority.public_key()
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != own:
         raise InputError("DIR", f"'{AUTHORITY_KEY}' is not the key of '{AUTHORITY}'")
     return authority, key
 
@@ -239,11 +215,17 @@ def _names_now(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        mode = 0o644 if name == AUTHORITY else 0o600
-        file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(file, "wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(file)
+@contextmanager
+def _written(files: Mapping[str, bytes], parent: Path, prefix: str) -> Iterator[Path]:
+    """The files in a folder for a while, for its owner alone; on the disk."""
+    with tempfile.TemporaryDirectory(
+        prefix=prefix, dir=parent, ignore_cleanup_errors=True
+    ) as folder:
+        for name, content in files.items():
+            mode = 0o644 if name == AUTHORITY else 0o600
+            file = os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(file, "wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(file)
+        yield Path(folder)

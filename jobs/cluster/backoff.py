@@ -20,12 +20,7 @@ class Backoff:
     def __init__(
         self, told: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begins with nobody resting.
-
-        Args:
-            told: Hears who is left alone, for how long and why.
-            clock: Seconds, from any moment on.
-        """
+        """Begins with nobody resting; ``told`` hears who is left alone, for how long and why."""
         self._told, self._clock = told, clock
         self._until: dict[str, float] = {}
         self._gone: Counter[str] = Counter()

@@ -45,11 +45,7 @@ class CertificateRole(StrEnum):
         return f"{self.value}.pem"
 
 
-_AS_DASK_SAYS = {
-    CertificateRole.SCHEDULER: "scheduler",
-    CertificateRole.HOST: "worker",
-    CertificateRole.CONTROLLER: "client",
-}
+_AS_DASK_SAYS = dict(zip(CertificateRole, ("scheduler", "worker", "client"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -100,12 +96,8 @@ def security_of(
 ) -> Security | None:
     """What Dask needs to speak TLS alone, at least 1.2, with a certificate on both sides.
 
-    What is wrong is found here, because Dask tells it as a lost connection or not at all.
-
-    Args:
-        folder: Where the certificates are; None for none.
-        role: Whose certificate is needed; None for those that are there, at least one.
-        now: The time; None for the clock's.
+    What is wrong is found here, because Dask tells it as a lost connection or not at all. Without
+    a role those whose certificates are there are taken, at least one.
 
     Raises:
         InputError: A file is missing, unreadable, ended, not yet valid, readable by everyone, or

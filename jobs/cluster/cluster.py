@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from distributed import Client, Security
+from distributed import Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import SchedulerConnection
+from jobs.cluster.connection import SchedulerConnection, submitted
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.host_descriptor import RESOURCE, HostSeen, own_version
+from jobs.cluster.host_descriptor import HostSeen, own_version
 from jobs.cluster.measuring import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.specification.specification import Specification
@@ -31,12 +31,7 @@ class Cluster:
     """Measures on all hosts of a scheduler that fit the job. Of one thread, one job at a time."""
 
     def __init__(self, scheduler: str, security: Security | None) -> None:
-        """Names the scheduler; nothing is connected yet.
-
-        Args:
-            scheduler: Its address, as ``scheduler_address`` gives it.
-            security: The controller's certificates; None on loopback alone.
-        """
+        """Names the scheduler; nothing is connected yet. ``security``: None on loopback alone."""
         self._scheduler = scheduler
         self._connection = SchedulerConnection(scheduler, security)
         self._reference: HostSeen | None = None
@@ -83,7 +78,8 @@ class Cluster:
         found = {seen.name: dict(seen.environment) for seen in self._connection.seen()}
         known = {**self._environment.get("hosts", {}), **found}
         self._environment = {**self._environment, "hosts": known}
-        return {**self._environment, "warnings": self._warnings(assembly)}
+        own = assembly.installed.warnings if assembly.installed else ()
+        return {**self._environment, "warnings": [*own, *assembly.warnings]}
 
     def hosts(
         self,
@@ -123,16 +119,9 @@ class Cluster:
                 time.sleep(_LOOK_SECONDS)
                 continue
             with suppress(FutureCancelledError, OSError, TimeoutError):
-                text: str = client.submit(
-                    export_here,
-                    specification,
-                    dict(configuration),
-                    comments,
-                    workers=[each.address for each in seen],
-                    resources={RESOURCE: 1},
-                    pure=False,
-                ).result(timeout=_EXPORT_SECONDS)
-                return text
+                asked = (export_here, specification, dict(configuration), comments)
+                future = submitted(client, seen, *asked)
+                return str(future.result(timeout=_EXPORT_SECONDS))
         raise InputError("hosts", "none is there to try the OPTIONS file; resume the job later")
 
     def seen(self) -> Sequence[HostSeen]:
@@ -152,26 +141,14 @@ class Cluster:
         client = self._connection.client()
         if client is None:
             raise TimeoutError
-        future = self._submit(client, seen, specification)
+        future = submitted(client, [seen], describe_build, specification)
         while True:
             try:
                 return future.result(timeout=_ANSWER_SECONDS)
             except TimeoutError:
                 check()
-                if (seen.name, seen.address) not in {
-                    (each.name, each.address) for each in self._connection.seen()
-                }:
+                if seen.place not in {each.place for each in self._connection.seen()}:
                     raise
-
-    def _submit(self, client: Client, seen: HostSeen, specification: Specification) -> Any:
-        return client.submit(
-            describe_build,
-            specification,
-            workers=[seen.address],
-            allow_other_workers=False,
-            resources={RESOURCE: 1},
-            pure=False,
-        )
 
     def _unfit(self, seen: HostSeen, specification: Specification) -> str | None:
         """Why a host is not for a job; None when it is."""
@@ -204,10 +181,6 @@ class Cluster:
         if text != said:
             told(text)
         return text
-
-    def _warnings(self, assembly: Assembly) -> list[str]:
-        own = assembly.installed.warnings if assembly.installed else ()
-        return [*own, *assembly.warnings]
 
 
 def _build(seen: HostSeen, name: str) -> tuple[object, ...] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 import dask
 from distributed import Client, Security
 
-from jobs.cluster.host_descriptor import HostSeen, hosts_seen
+from jobs.cluster.host_descriptor import RESOURCE, HostSeen, hosts_seen
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 1.0
@@ -60,8 +61,7 @@ class SchedulerConnection:
                     direct_to_workers=False,
                 )
         except (OSError, TimeoutError, ValueError) as error:
-            cause = error.__cause__ or error
-            self.problem = _in_words(cause)
+            self.problem = _in_words(error.__cause__ or error)
             return None
         self.problem = None
         self._looked = -_LOOK_SECONDS
@@ -86,6 +86,16 @@ class SchedulerConnection:
         if client is not None:
             with suppress(Exception):
                 client.close(timeout=2)
+
+
+def submitted(
+    client: Client, hosts: Sequence[HostSeen], run: Callable[..., Any], *given: Any, **more: Any
+) -> Any:
+    """The future of a call on one of these hosts, which measures nothing else meanwhile."""
+    where = [each.address for each in hosts]
+    return client.submit(
+        run, *given, workers=where, resources={RESOURCE: 1}, pure=False, retries=0, **more
+    )
 
 
 def _in_words(cause: BaseException) -> str:

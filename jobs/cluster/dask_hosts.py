@@ -18,8 +18,8 @@ from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
 from jobs.cluster.backoff import Backoff
-from jobs.cluster.connection import SchedulerConnection
-from jobs.cluster.host_descriptor import RESOURCE, HostSeen
+from jobs.cluster.connection import SchedulerConnection, submitted
+from jobs.cluster.host_descriptor import HostSeen
 from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial
@@ -27,6 +27,7 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _HAND_OVER_SECONDS = 30.0
+_BROKEN = (OSError, TimeoutError, ValueError, KeyError)  # what a scheduler that goes away raises
 _MOST_HOSTS_FULL = 2  # a configuration that fills the disks of so many hosts is itself to blame
 
 
@@ -53,12 +54,8 @@ class DaskHosts:
     ) -> None:
         """Binds a job to a cluster.
 
-        Args:
-            connection: To the scheduler.
-            specification: Of the job.
-            prefix: Of the names of its trials on the scheduler; the same for the same job alone.
-            fits: Why a host is not for this job; None when it is.
-            told: Hears what happens to hosts.
+        ``prefix`` begins the names of its trials on the scheduler, the same for the same job
+        alone. ``fits`` says why a host is not for this job, ``told`` hears what happens to hosts.
         """
         self._connection, self._specification = connection, specification
         self._prefix, self._fits, self._told = prefix, fits, told
@@ -90,18 +87,9 @@ class DaskHosts:
             confirms=trial.phase is Phase.CONFIRM,
             shares=trial.purpose is not Purpose.PROVE,
         )
-        future = client.submit(
-            measure_trial,
-            request,
-            key=name,
-            workers=[seen.address],
-            allow_other_workers=False,
-            resources={RESOURCE: 1},
-            pure=False,
-            retries=0,
-        )
+        future = submitted(client, [seen], measure_trial, request, key=name)
         self._fly(name, _Flight(trial, host, seen.address, future, client))
-        with suppress(OSError, TimeoutError, ValueError, KeyError):
+        with suppress(*_BROKEN):
             client.publish_dataset((future, seen.address), name=name, override=True)
 
     def attach(self, trial: Trial) -> bool:
@@ -112,7 +100,7 @@ class DaskHosts:
             return False
         try:
             future, address = client.get_dataset(name)
-        except (KeyError, OSError, TimeoutError, ValueError):
+        except _BROKEN:
             return False
         self._fly(name, _Flight(trial, trial.host, address, future, client))
         return True
@@ -154,7 +142,7 @@ class DaskHosts:
         if client is None:
             return
         wanted = {self._name(trial) for trial in known}
-        with suppress(OSError, TimeoutError, ValueError, KeyError):
+        with suppress(*_BROKEN):
             for name in client.list_datasets():
                 if str(name).startswith(f"{self._prefix}-") and name not in wanted:
                     future, _ = client.get_dataset(name)
@@ -168,27 +156,23 @@ class DaskHosts:
             if problem is None and not self._backoff.rests(seen.name):
                 self._said.pop(seen.name, None)
                 usable.append(seen)
-            elif problem is not None:
-                self._say(seen.name, problem)
+            elif problem is not None and self._said.get(seen.name) != problem:
+                self._said[seen.name] = problem
+                self._told(f"host {seen.name} is not used: {problem}")
         return usable
-
-    def _say(self, host: str, problem: str) -> None:
-        if self._said.get(host) != problem:
-            self._said[host] = problem
-            self._told(f"host {host} is not used: {problem}")
 
     def _name(self, trial: Trial) -> str:
         return f"{self._prefix}-{trial.number}-{trial.attempt}"
 
     def _fly(self, name: str, flight: _Flight) -> None:
+        """Waits for a trial; what it measured lies with its host, and is fetched beside others."""
         assert flight.future is not None
         self._flying[name] = flight
-        flight.future.add_done_callback(lambda future: self._fetch_beside(name, future))
 
-    def _fetch_beside(self, name: str, future: Future[Any]) -> None:
-        """Fetches what was measured, which lies with its host; other hosts do not wait for it."""
-        thread = threading.Thread(target=self._fetch, args=(name, future), daemon=True)
-        thread.start()
+        def fetch_beside(future: Future[Any]) -> None:
+            threading.Thread(target=self._fetch, args=(name, future), daemon=True).start()
+
+        flight.future.add_done_callback(fetch_beside)
 
     def _fetch(self, name: str, future: Future[Any]) -> None:
         try:
@@ -204,7 +188,7 @@ class DaskHosts:
     def _notice_gone(self) -> None:
         """Ends the waiting for trials whose host, or whose scheduler, is not there any more."""
         client = self._connection.client()
-        there = {(seen.name, seen.address) for seen in self._connection.seen()}
+        there = {seen.place for seen in self._connection.seen()}
         for name, flight in list(self._flying.items()):
             if flight.future is not None and (why := _why_gone(flight, client, there)):
                 if flight.client is client:  # else it is its scheduler that has gone
@@ -241,7 +225,7 @@ class DaskHosts:
         client, future = flight.client, flight.future
         if future is None or client is None or client.status != "running":
             return
-        with suppress(OSError, TimeoutError, ValueError, KeyError):
+        with suppress(*_BROKEN):
             client.cancel([future], force=True)
             client.unpublish_dataset(name)
 
@@ -250,7 +234,7 @@ class DaskHosts:
         name, self._taken = self._taken, None
         client = self._connection.client()
         if name is not None and client is not None:
-            with suppress(OSError, TimeoutError, ValueError, KeyError):
+            with suppress(*_BROKEN):
                 client.unpublish_dataset(name)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import dask
@@ -14,14 +15,7 @@ import structlog
 from distributed import Security, Worker
 
 import jobs.cluster.measuring  # noqa: F401  # now, so that no trial waits for it
-from jobs.cluster.host_descriptor import (
-    DESCRIPTOR,
-    FITNESS,
-    RESOURCE,
-    descriptor_of,
-    folder_of,
-    unfit,
-)
+from jobs.cluster.host_descriptor import DESCRIPTOR, FITNESS, RESOURCE, descriptor_of, unfit
 from jobs.cluster.listening import HTTP_ADDRESS
 from sampler.runner.settings import Settings
 
@@ -53,62 +47,51 @@ def serve_host(
     """Measures what controllers send, until SIGTERM or SIGINT.
 
     A scheduler that is not there, or goes away, is waited for: hosts may be started first, and
-    need not be started again.
-
-    Args:
-        settings: Where things are on this machine.
-        scheduler: Its address, checked by ``scheduler_address``.
-        host: Where to listen, checked by ``listening_host``.
-        name: The host's name, unlike any other's.
-        kind: What kind of host it is: jobs may ask for one.
-        security: The certificates; None on loopback alone.
+    need not be started again. It listens on ``host``, and has a name unlike any other's; jobs may
+    ask for hosts of a kind. ``security`` is None on loopback alone.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     descriptor = descriptor_of(settings, kind)
-    folder = folder_of(settings)
+    folder = settings.bench_dir / "host"  # the one folder that a host may surely write
     folder.mkdir(parents=True, exist_ok=True)
+    make = partial(
+        Worker,
+        scheduler,
+        nthreads=1,
+        resources={RESOURCE: 1},
+        name=name,
+        host=host,
+        security=security or Security(require_encryption=False),
+        local_directory=str(folder),
+        memory_limit=0,
+        dashboard=False,
+        dashboard_address=HTTP_ADDRESS,
+        metrics={FITNESS: lambda _worker: unfit(settings) or ""},
+        startup_information={DESCRIPTOR: lambda _worker: descriptor},
+    )
     with dask.config.set(SETTINGS):
-        asyncio.run(_serve(settings, scheduler, host, name, security, descriptor, folder))
+        asyncio.run(_serve(make, scheduler=scheduler, host=name, kind=kind))
 
 
-async def _serve(
-    settings: Settings,
-    scheduler: str,
-    host: str,
-    name: str,
-    security: Security | None,
-    descriptor: dict[str, Any],
-    folder: Path,
-) -> None:
+async def _serve(make: Callable[[], Worker], **about: str) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    plain = Security(require_encryption=False)
     told: str | None = None
     while not stop.is_set():
-        worker = Worker(
-            scheduler,
-            nthreads=1,
-            resources={RESOURCE: 1},
-            name=name,
-            host=host,
-            security=security or plain,
-            local_directory=str(folder),
-            memory_limit=0,
-            dashboard=False,
-            dashboard_address=HTTP_ADDRESS,
-            metrics={FITNESS: lambda _worker: unfit(settings) or ""},
-            startup_information={DESCRIPTOR: lambda _worker: descriptor},
-        )
+        worker = make()
         starting = asyncio.ensure_future(worker.start())
         await _first(starting, stop)
         if not starting.done():
             starting.cancel()
         elif (error := starting.exception()) is not None:
-            told = _tell(_reason(error, name), told)
+            reason = _reason(error, about["host"])
+            if reason != told:  # once, not every two seconds
+                _log.warning(reason, again="every 2 s")
+            told = reason
         else:
             told = None
-            _log.info("ready", scheduler=scheduler, host=name, kind=descriptor["kind"])
+            _log.info("ready", **about)
             await _first(asyncio.ensure_future(worker.finished()), stop)
             if not stop.is_set():
                 _log.warning("the scheduler has gone, or has given this host up; trying again")
@@ -131,10 +114,3 @@ def _reason(error: BaseException, name: str) -> str:
     if "name taken" in text:
         return f"another host is called {name!r}: give this one another --name, or end that one"
     return f"cannot join: {text.splitlines()[0]}"
-
-
-def _tell(reason: str, told: str | None) -> str:
-    """Says each reason once, not every two seconds."""
-    if reason != told:
-        _log.warning(reason, again="every 2 s")
-    return reason

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from sampler.bench.builds import advertised
@@ -57,7 +56,6 @@ class HostSeen:
         version: Of Rocktune.
         problem: Why it cannot measure just now; None when it can.
         environment: Fingerprint and builds.
-        last_seen: Seconds since the epoch, by the scheduler's clock.
         busy: Whether it measures.
     """
 
@@ -67,8 +65,12 @@ class HostSeen:
     version: str
     problem: str | None
     environment: Mapping[str, Any]
-    last_seen: float
     busy: bool
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Name and address: the host as long as it has not begun anew."""
+        return self.name, self.address
 
     @property
     def build_names(self) -> list[str]:
@@ -78,40 +80,25 @@ class HostSeen:
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it."""
-        return {
-            "name": self.name,
-            "address": self.address,
-            "kind": self.kind,
-            "version": self.version,
-            "problem": self.problem,
-            "busy": self.busy,
-            "environment": dict(self.environment),
-        }
+        told = ("name", "address", "kind", "version", "problem", "busy")
+        own = {name: getattr(self, name) for name in told}
+        return {**own, "environment": dict(self.environment)}
 
 
 def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:
     """The hosts among a scheduler's workers; others than ours are left out."""
     found: list[HostSeen] = []
     for address, worker in workers.items():
-        descriptor = worker.get(DESCRIPTOR)
-        if not isinstance(descriptor, Mapping):
-            continue
-        metrics = worker.get("metrics", {})
-        found.append(
-            HostSeen(
+        descriptor, metrics = worker.get(DESCRIPTOR), worker.get("metrics", {})
+        if isinstance(descriptor, Mapping):
+            host = HostSeen(
                 name=str(worker.get("name", address)),
                 address=address,
+                problem=metrics.get(FITNESS) or None,
+                busy=bool(metrics.get("task_counts", {}).get("executing")),
                 kind=descriptor["kind"],
                 version=descriptor["version"],
-                problem=metrics.get(FITNESS) or None,
                 environment=descriptor["environment"],
-                last_seen=float(worker.get("last_seen", 0.0)),
-                busy=bool(metrics.get("task_counts", {}).get("executing")),
             )
-        )
+            found.append(host)
     return sorted(found, key=lambda host: host.name)
-
-
-def folder_of(settings: Settings) -> Path:
-    """Where Dask keeps its own files: in the one folder that a host may surely write."""
-    return settings.bench_dir / "host"

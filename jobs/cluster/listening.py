@@ -35,10 +35,7 @@ def is_loopback(host: str) -> bool:
 def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
     """The host to listen on, as an address where it is loopback.
 
-    Args:
-        host: What the user gave.
-        encrypted: Whether there are certificates.
-        field: What the user calls it.
+    ``encrypted``: whether there are certificates.
 
     Raises:
         InputError: It is reached from beyond this machine, and there are none.
@@ -54,11 +51,8 @@ def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
 def scheduler_address(text: str, *, encrypted: bool, field: str = "--scheduler") -> str:
     """The address of a scheduler as Dask takes it: ``tls://host:port`` or ``tcp://host:port``.
 
-    Args:
-        text: ``host``, ``host:port``, or either after ``tls://`` or ``tcp://``; the port is 8786
-            unless it is named.
-        encrypted: Whether there are certificates.
-        field: What the user calls it.
+    Given as ``host``, ``host:port``, or either after ``tls://`` or ``tcp://``; the port is 8786
+    unless it is named. ``encrypted``: whether there are certificates.
 
     Raises:
         InputError: It is no such address, or its protocol does not go with the certificates.
@@ -84,9 +78,6 @@ def facing(scheduler: str) -> str:
     """The address of this machine that a scheduler sees: where a host listens unless told.
 
     Dask would listen on all interfaces. Nothing is sent to find it.
-
-    Args:
-        scheduler: As ``scheduler_address`` gives it.
 
     Raises:
         InputError: The name is not known here, or no way leads there.

@@ -21,7 +21,7 @@ from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings, load_settings
+from sampler.runner.settings import load_settings
 
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 
@@ -35,7 +35,7 @@ def measure_trial(request: MeasureRequest) -> Outcome:
     """
     try:
         settings = load_settings()
-        assembly = _assembled(_text(request.specification))
+        assembly = _assembled(request.specification)
         confirming = assembly.confirming if request.confirms else None
         runner = LocalRunner(confirming or assembly.benchmark, settings, pause=_pause)
         runner.start(
@@ -54,11 +54,7 @@ def measure_trial(request: MeasureRequest) -> Outcome:
     except BaseException:
         runner.cancel()
         raise
-    return _blamed(outcome, settings)
-
-
-def _blamed(outcome: Outcome, settings: Settings) -> Outcome:
-    """A failure beside a full disk is the host's, though it ended before anybody had looked."""
+    # A failure beside a full disk is the host's, though it ended before anybody had looked.
     problem = unfit(settings)
     if outcome.state is not TrialState.FAILED or outcome.by_host or problem is None:
         return outcome
@@ -94,7 +90,7 @@ def describe_build(
         HostUnfit: The job cannot be measured here.
     """
     try:
-        assembly = _assembled(_text(specification))
+        assembly = _assembled(specification)
         return assembly.installed, environment_of(assembly, load_settings())
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
@@ -104,16 +100,16 @@ def export_here(
     specification: Specification, configuration: Mapping[str, Value], comments: list[str]
 ) -> str:
     """Writes the OPTIONS file and lets this host's RocksDB try it; see ``export_options``."""
-    assembly = _assembled(_text(specification))
+    assembly = _assembled(specification)
     return export_options(assembly.plan, assembly.installed, configuration, comments)
 
 
-def _text(specification: Specification) -> str:
-    return json.dumps(specification.document(), sort_keys=True)
+def _assembled(specification: Specification) -> Assembly:
+    return _assembled_of(json.dumps(specification.document(), sort_keys=True))
 
 
 @lru_cache(maxsize=8)  # a job's trials share it: db_bench is asked for its options once
-def _assembled(specification: str) -> Assembly:
+def _assembled_of(specification: str) -> Assembly:
     return assemble(specification_from_document(json.loads(specification)), load_settings())
 
 

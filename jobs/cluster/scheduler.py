@@ -9,6 +9,7 @@ import resource
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask
@@ -64,49 +65,45 @@ def serve_scheduler(
 ) -> None:
     """Runs a scheduler until SIGTERM or SIGINT.
 
-    Args:
-        host: Where to listen, checked by ``listening_host``.
-        port: 0 for any.
-        security: The certificates; None on loopback alone.
-        ttl_seconds: A host that is silent for so long is taken for dead.
-        listening: Hears the address under which hosts reach it, once it listens.
+    Port 0 is any; ``security`` is None on loopback alone. A host that is silent for
+    ``ttl_seconds`` is taken for dead. ``listening`` hears the address under which hosts reach it.
 
     Raises:
         InputError: The port is in use, or the host is not this machine's.
     """
-    _raise_file_limit()
+    # Each host holds a few sockets; the usual soft limit ends at some hundreds of hosts.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    with dask.config.set(SETTINGS):
-        asyncio.run(_serve(host, port, security, ttl_seconds, listening))
-
-
-async def _serve(
-    host: str,
-    port: int,
-    security: Security | None,
-    ttl_seconds: float,
-    listening: Callable[[str], None],
-) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    plain = Security(require_encryption=False)
-    scheduler = Scheduler(
+    make = partial(
+        Scheduler,
         host=host,
         port=port,
         protocol="tls" if security else "tcp",
-        security=security or plain,
+        security=security or Security(require_encryption=False),
         worker_ttl=ttl_seconds,
         dashboard=False,
         dashboard_address=HTTP_ADDRESS,
         plugins=[_Membership()],
     )
     try:
-        await scheduler
+        with dask.config.set(SETTINGS):
+            asyncio.run(_serve(make, listening))
     except RuntimeError as error:
-        await scheduler.close()
         if isinstance(error.__cause__, OSError):
             raise _refusal(error.__cause__, host, port) from None
+        raise
+
+
+async def _serve(make: Callable[[], Scheduler], listening: Callable[[str], None]) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    scheduler = make()
+    try:
+        await scheduler
+    except RuntimeError:
+        await scheduler.close()
         raise
     try:
         listening(scheduler.address)
@@ -124,9 +121,3 @@ def _refusal(error: OSError, host: str, port: int) -> InputError:
     if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
         return InputError("--host", f"{host!r} is not an address of this machine")
     return InputError("--host", f"cannot listen on {host!r}: {error.strerror}")
-
-
-def _raise_file_limit() -> None:
-    """Each host holds a few sockets; the usual soft limit ends at some hundreds of hosts."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -60,9 +60,7 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
 def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> Assembly:
     """Puts the parts together around a db_bench, here or on another host.
 
-    Args:
-        specification: What is asked for.
-        installed: What measures it; None with a benchmark of the user's own.
+    It is None with a benchmark of the user's own.
 
     Raises:
         InputError: See ``jobs.specification.resolved_job.resolve``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from jobs.execution.assembly import Assembly, assemble
@@ -36,11 +37,9 @@ class ExecutionBackend(Protocol):
         Raises:
             InputError: It cannot be measured there.
         """
-        ...
 
     def environment(self, assembly: Assembly) -> dict[str, Any]:
         """The machines, the RocksDB, and what must be known of either."""
-        ...
 
     def hosts(
         self,
@@ -53,18 +52,11 @@ class ExecutionBackend(Protocol):
         told: Callable[[str], None],
         pause: Callable[[float], None],
     ) -> Hosts:
-        """The hosts of one job.
+        """The hosts of one job, whose trials so far are ``known``.
 
-        Args:
-            specification: Of the job.
-            assembly: Made of it.
-            key: Names the job among all that a cluster may ever measure.
-            known: Its trials so far.
-            waiting: Told who holds this machine while a trial must wait for it.
-            told: Told what happens to hosts.
-            pause: How to wait.
+        ``key`` names it among all that a cluster may ever measure. ``waiting`` is told who holds
+        this machine while a trial must wait for it, ``told`` what happens to hosts.
         """
-        ...
 
     def export(
         self,
@@ -74,11 +66,9 @@ class ExecutionBackend(Protocol):
         comments: list[str],
     ) -> str:
         """The OPTIONS file, tried with the RocksDB that measured; see ``export_options``."""
-        ...
 
     def close(self) -> None:
         """Lets go of whatever was opened."""
-        ...
 
 
 class ThisMachine:
@@ -117,17 +107,12 @@ class ThisMachine:
         pause: Callable[[float], None],
     ) -> Hosts:
         """The one."""
-        confirming = assembly.confirming
+        confirming, settings = assembly.confirming, self._settings
         if confirming:  # known now, not when the search is over
-            require_space(self._settings.bench_dir, confirming.space_bytes)
-        host = LocalHost(
-            assembly.benchmark,
-            self._settings,
-            waiting=waiting,
-            pause=pause,
-            confirming=confirming,
-        )
-        return OneHost(host)
+            require_space(settings.bench_dir, confirming.space_bytes)
+        bench = assembly.benchmark
+        local = LocalHost(bench, settings, waiting=waiting, pause=pause, confirming=confirming)
+        return OneHost(local)
 
     def export(
         self,
@@ -157,26 +142,13 @@ class LocalHost:
     ) -> None:
         """Binds a benchmark to this machine; see ``LocalRunner``.
 
-        Args:
-            benchmark: What is run.
-            settings: Where.
-            waiting: Told who holds the host while a trial must wait for it.
-            pause: How to wait.
-            confirming: What the trials of the confirmation run instead; None: the same.
+        ``confirming`` is what the trials of the confirmation run instead; None: the same.
         """
-        self._searching = LocalRunner(benchmark, settings, waiting=waiting, pause=pause)
-        self._confirming = (
-            LocalRunner(confirming, settings, waiting=waiting, pause=pause)
-            if confirming
-            else self._searching
-        )
+        made = partial(LocalRunner, settings=settings, waiting=waiting, pause=pause)
+        self._searching = made(benchmark)
+        self._confirming = made(confirming) if confirming else self._searching
         self._runner = self._searching  # the one whose trial is in flight
-        self._name = host_name()
-
-    @property
-    def name(self) -> str:
-        """This machine's name."""
-        return self._name
+        self.name = host_name()
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Begins to measure, when the host is free; a proof shares no prepared database."""

@@ -13,10 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.jobs.job_queue import state_of
 from db.leases.lease import Lease, renew
 from db.schema.job_row import JobState
-from jobs.execution.retry import is_away
+from jobs.execution.retry import unless_away
 from optimizer.run.ports import LeaseLost, RunObserver
 from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Phase, Trial
+from optimizer.trials.trial import Trial
 
 _RENEW_SECONDS = 10.0
 # Cancelling must end db_bench within two seconds; one small query a second disturbs no clock.
@@ -45,23 +45,13 @@ class Heartbeat:
         """Binds a lease to whoever watches; ``check`` is called at every tick."""
         self._engine, self._lease, self._progress, self._check = engine, lease, progress, check
         self._renewed = self._looked = time.monotonic()
-
-    def phase(self, phase: Phase, why: str) -> None:
-        """Passes it on."""
-        self._progress.phase(phase, why)
-
-    def trial_started(self, trial: Trial) -> None:
-        """Passes it on."""
-        self._progress.trial_started(trial)
+        self.phase, self.trial_started = progress.phase, progress.trial_started
+        self.host_set_aside = progress.host_set_aside
 
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Passes it on. Trials may be too short for a tick."""
         self._progress.trial_ended(trial, standing)
         self._keep()
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        """Passes it on."""
-        self._progress.host_set_aside(host, why)
 
     def tick(self) -> None:
         """Looks after the job.
@@ -75,28 +65,18 @@ class Heartbeat:
 
     def _keep(self) -> None:
         self._check()
-        try:
-            self._look()
-            self._renew()
-        except Exception as error:
-            # While the database is away nobody else can take the job over either: every write
-            # proves the lease when it is back.
-            if not is_away(error, self._engine):
-                raise
-
-    def _look(self) -> None:
-        if time.monotonic() - self._looked < _LOOK_SECONDS:
-            return
-        self._looked = time.monotonic()
-        found = state_of(self._engine, self._lease.job_id)
-        # Not only cancelled: it may have been queued again since the last look.
-        if found is not None and found[0] is not JobState.RUNNING:
-            raise JobCancelled(self._lease.job_id)
-
-    def _renew(self) -> None:
-        if time.monotonic() - self._renewed >= _RENEW_SECONDS:
-            renew(self._engine, self._lease)
-            self._renewed = time.monotonic()
+        # While the database is away nobody else can take the job over either: every write proves
+        # the lease when it is back.
+        with unless_away(self._engine):
+            if time.monotonic() - self._looked >= _LOOK_SECONDS:
+                self._looked = time.monotonic()
+                found = state_of(self._engine, self._lease.job_id)
+                # Not only cancelled: it may have been queued again since the last look.
+                if found is not None and found[0] is not JobState.RUNNING:
+                    raise JobCancelled(self._lease.job_id)
+            if time.monotonic() - self._renewed >= _RENEW_SECONDS:
+                renew(self._engine, self._lease)
+                self._renewed = time.monotonic()
 
 
 @contextmanager
@@ -107,11 +87,6 @@ def renewed_meanwhile(
 
     The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may take
     longer than a lease holds. Who has lost it hears so at the next write, which proves it.
-
-    Args:
-        engine: The database.
-        lease: Held.
-        every: Seconds between two renewals.
     """
     over = threading.Event()
 

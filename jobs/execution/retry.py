@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,16 @@ def is_away(error: BaseException, engine: Engine) -> bool:
     return isinstance(error, NoConnection)
 
 
+@contextmanager
+def unless_away(engine: Engine) -> Iterator[None]:
+    """Lets what the block does go undone while the database is away."""
+    try:
+        yield
+    except Exception as error:
+        if not is_away(error, engine):
+            raise
+
+
 class Retry:
     """Does things as often as it takes until the database has answered."""
 
@@ -43,10 +54,8 @@ class Retry:
     ) -> None:
         """Binds it to a database.
 
-        Args:
-            engine: The database.
-            pause: Waits for some seconds; may raise to give up.
-            told: Hears that the database is away and why, each reason once, and when it is back.
+        ``pause`` waits for some seconds, and may raise to give up. ``told`` hears that the
+        database is away and why, each reason once, and when it is back.
         """
         self._engine, self._pause, self._told = engine, pause, told
 
@@ -94,34 +103,12 @@ class RetryingLog:
         A commit may have arrived though its answer did not: then the second attempt finds the
         trial ended, and that is as it should be.
         """
-        tries = 0
-
-        def attempt() -> None:
-            nonlocal tries
-            tries += 1
-            try:
-                self._log.finish(trial, standing)
-            except ValueError:
-                if tries == 1 or not self._is_kept(trial):
-                    raise
-
-        self._retry(attempt)
+        self._once(lambda: self._log.finish(trial, standing), [trial])
 
     def withdraw(self, trials: Sequence[Trial], why: str) -> None:
         """Takes ended trials back, once."""
-        tries = 0
-
-        def attempt() -> None:
-            nonlocal tries
-            tries += 1
-            try:
-                self._log.withdraw(trials, why)
-            except ValueError:
-                lost = [replace(each, state=TrialState.LOST) for each in trials]
-                if tries == 1 or not all(self._is_kept(each) for each in lost):
-                    raise
-
-        self._retry(attempt)
+        lost = [replace(each, state=TrialState.LOST) for each in trials]
+        self._once(lambda: self._log.withdraw(trials, why), lost)
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why."""
@@ -135,6 +122,17 @@ class RetryingLog:
         """A document kept earlier, or None."""
         return self._retry(lambda: self._log.recall(name))
 
-    def _is_kept(self, trial: Trial) -> bool:
-        kept = [each for each in self._log.trials() if each.number == trial.number]
-        return any(each.state is trial.state and each.attempt == trial.attempt for each in kept)
+    def _once(self, write: Callable[[], None], then: Sequence[Trial]) -> None:
+        tries = 0
+
+        def attempt() -> None:
+            nonlocal tries
+            tries += 1
+            try:
+                write()
+            except ValueError:
+                kept = {(each.number, each.attempt, each.state) for each in self._log.trials()}
+                if tries == 1 or not {(t.number, t.attempt, t.state) for t in then} <= kept:
+                    raise
+
+        self._retry(attempt)

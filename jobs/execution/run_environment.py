@@ -8,7 +8,6 @@ from typing import Any
 from db.schema.job_row import JobRow
 from jobs.execution.assembly import Assembly
 from sampler.bench.builds import build_facts
-from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings
@@ -17,30 +16,23 @@ from sampler.runner.settings import Settings
 def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
     """The machine, the RocksDB, and what must be known of either."""
     installed = assembly.installed
+    build = installed and build_facts(installed.program, version=installed.version)
     return fingerprint(settings.bench_dir) | {
         "rocksdb": installed.version if installed else None,
         "db_bench": str(installed.program) if installed else None,
-        "build": _build(installed) if installed else None,
+        "build": build and build.document(),
         "warnings": [*(installed.warnings if installed else ()), *assembly.warnings],
     }
-
-
-def _build(installed: InstalledDbBench) -> dict[str, Any]:
-    return build_facts(installed.program, version=installed.version).document()
 
 
 _TELLING = ("version", "digest", "source", "compiled")
 
 
 def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
-    """Refuses to measure on with another db_bench, or another library under it.
+    """Refuses to measure a job on with another db_bench, or another library under it.
 
     Of a cluster nothing is asked: its hosts may have several builds, and which of them was asked
     first is chance.
-
-    Args:
-        row: The job as it was left.
-        environment: What it would be measured on now.
 
     Raises:
         InputError: It has runs of another build, and not all of its runs.

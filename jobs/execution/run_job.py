@@ -20,7 +20,7 @@ from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
 from jobs.execution.heartbeat import Heartbeat, JobCancelled, renewed_meanwhile
-from jobs.execution.retry import Retry, RetryingLog, is_away
+from jobs.execution.retry import Retry, RetryingLog, unless_away
 from jobs.execution.run_environment import require_same_build
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
@@ -53,22 +53,13 @@ def run_job(
     expected: tuple[JobState, ...] = _RESUMABLE,
     backend: ExecutionBackend | None = None,
 ) -> JobOutcome:
-    """Runs what is left of a stored job.
+    """Runs what is left of a stored job, on this machine unless another backend is given.
 
-    Args:
-        engine: The store.
-        job_id: The job.
-        specification: As it is stored with the job.
-        assembly: Made of the specification by that backend.
-        settings: Where things are on this machine.
-        progress: Who watches.
-        waiting: Told who holds the host while a trial must wait for it.
-        away: Told that the database does not answer, and when it is back.
-        told: Told what it takes along of earlier jobs.
-        pause: How to wait.
-        check: Called at every tick; what it raises ends the trial in flight and is passed on.
-        expected: The states that the job may be in now.
-        backend: Where it is measured; None for this machine.
+    The specification is as it is stored with the job, the assembly made of it by that backend, and
+    ``expected`` the states that the job may be in now. ``check`` is called at every tick; what it
+    raises ends the trial in flight and is passed on. ``waiting`` is told who holds the host while
+    a trial must wait for it, ``away`` that the database does not answer and when it is back,
+    ``told`` what is taken along of earlier jobs.
 
     Raises:
         LeaseHeld: Another process is running the job.
@@ -80,14 +71,18 @@ def run_job(
     """
     store, backend = JobStore(engine), backend or ThisMachine(settings)
     lease = acquire(engine, job_id, this_process_name())
-    retry = Retry(engine, pause=_checked(pause, check), told=away)
-    log = RetryingLog(StoredTrialLog(engine, lease), retry)
     heartbeat = Heartbeat(engine, lease, progress, check=check)
+
+    def check_and_pause(seconds: float) -> None:
+        check()
+        pause(seconds)
 
     def pause_and_renew(seconds: float) -> None:
         pause(seconds)
         heartbeat.tick()
 
+    retry = Retry(engine, pause=check_and_pause, told=away)
+    log = RetryingLog(StoredTrialLog(engine, lease), retry)
     try:
         environment = backend.environment(assembly)
         retry(lambda: require_same_build(store.job(job_id), environment))
@@ -107,20 +102,17 @@ def run_job(
             told=away,
             pause=pause_and_renew,
         )
-        tuning = Tuning(
-            problem,
-            Budget(specification.trials, specification.minutes),
-            find_strategy(specification.strategy),
-            log=log,
-            hosts=hosts,
-            progress=heartbeat,
-        )
-        conclusion = tuning.run()
+        budget = Budget(specification.trials, specification.minutes)
+        strategy = find_strategy(specification.strategy)
+        conclusion = Tuning(
+            problem, budget, strategy, log=log, hosts=hosts, progress=heartbeat
+        ).run()
         with renewed_meanwhile(engine, lease):
             finished = conclude_job(
                 specification,
                 problem,
                 conclusion,
+                # The RocksDB that measured: there may be another by now.
                 {**backend.environment(assembly), **_program(environment)},
                 export=partial(backend.export, specification, assembly),
                 tried=assembly.installed is not None,
@@ -135,20 +127,15 @@ def run_job(
     except (LeaseLost, KeyboardInterrupt, ControllerStops):
         raise  # the job is another's now, or goes on later
     except Exception as error:
-        failure = str(error)
+        failed = partial(store.set_state, job_id, JobState.FAILED, error=str(error), lease=lease)
         with suppress(LeaseLost):
-            retry(
-                lambda: store.set_state(
-                    job_id,
-                    JobState.FAILED,
-                    error=failure,
-                    expected=[JobState.RUNNING],
-                    lease=lease,
-                )
-            )
+            retry(lambda: failed(expected=[JobState.RUNNING]))
         raise
     finally:
-        _give_back(engine, lease)
+        # Without a database the lease runs out by itself; to raise this here would hide why the
+        # job ends, and make a failure of it.
+        with unless_away(engine):
+            release(engine, lease)
 
 
 def _key(store: JobStore, job_id: int) -> str:
@@ -169,24 +156,6 @@ def _begin(
 def _program(environment: dict[str, Any]) -> dict[str, Any]:
     """The RocksDB that measured: there may be another by now."""
     return {name: environment[name] for name in _PROGRAM if name in environment}
-
-
-def _give_back(engine: Engine, lease: Lease) -> None:
-    """Lets the next controller begin at once; without a database the lease runs out by itself."""
-    try:
-        release(engine, lease)
-    except Exception as error:
-        # To raise this here would hide why the job ends, and make a failure of it.
-        if not is_away(error, engine):
-            raise
-
-
-def _checked(pause: Callable[[float], None], check: Callable[[], None]) -> Callable[[float], None]:
-    def pause_and_check(seconds: float) -> None:
-        check()
-        pause(seconds)
-
-    return pause_and_check
 
 
 def _require_done(store: JobStore, job_id: int) -> None:

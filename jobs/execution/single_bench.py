@@ -52,14 +52,9 @@ def single_bench(
     Nothing is searched, so nothing is refused for what a search would need: a load that is small
     beside the write buffers is measured, and a warning says so.
 
-    Args:
-        workload: A name or a TOML file.
-        settings: Of this machine.
-        baseline: ``library``, ``db_bench`` or an OPTIONS file; None: the library's.
-        drop_unknown: Whether to leave out options that this RocksDB does not know.
-        scale: Overrides the workload's scale.
-        db_bench: A build's name, or the path of a program; None: the one in use.
-        configuration: Values over the baseline, full scale.
+    The workload is a name or a TOML file; the baseline ``library``, ``db_bench`` or an OPTIONS
+    file, None for the library's; ``db_bench`` a build's name or the path of a program, None for
+    the one in use. The configuration has values over the baseline, full scale.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.

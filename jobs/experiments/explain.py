@@ -20,6 +20,7 @@ from jobs.execution.heartbeat import renewed_meanwhile
 from jobs.execution.run_environment import environment_of
 from jobs.experiments.interleaved import (
     InterleavedRuns,
+    KeptRuns,
     MeasuredRun,
     RunsObserver,
     Sets,
@@ -49,7 +50,6 @@ from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
 
 LEAST_RUNS, MOST_RUNS = 3, 1000
-MARGIN = 0.10  # of the winner's fitness: a loss that the fewest changes may have
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,6 @@ class Design:
     rounds: int
     margin: float
     seed: int
-
-    @property
-    def subjects(self) -> list[str]:
-        """In a fixed order."""
-        return list(self.configurations)
 
     def document(self) -> dict[str, Any]:
         """What tells this design from others: runs are gone on with under the same one alone."""
@@ -98,17 +93,12 @@ def design_of(
     *,
     runs: int,
     steps: int,
-    margin: float = MARGIN,
+    margin: float,
 ) -> Design:
-    """The runs for an explanation.
+    """The runs for the explanation of a job's result.json.
 
-    Args:
-        problem: What was tuned.
-        result: The document of result.json.
-        explanation: Its explanation.
-        runs: Of each configuration.
-        steps: How many steps of the path, the first ones.
-        margin: The loss that the fewest changes may have, as a share of the winner's fitness.
+    So many runs of each configuration, and so many steps of the path, the first ones. The margin
+    is the loss that the fewest changes may have, as a share of the winner's fitness.
 
     Raises:
         InputError: A number is out of its range.
@@ -160,16 +150,8 @@ def measure_explanation(
     """Measures what an explanation says, and keeps it in the job's result and report.
 
     The whole rounds that an interruption left of the same design are gone on with, on the same
-    host with the same RocksDB; else all is measured anew.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        settings: Where things are on this machine.
-        runs: Of each configuration.
-        steps: How many steps of the path.
-        margin: The loss that the fewest changes may have, as a share of the winner's fitness.
-        observer: Told how it goes.
+    host with the same RocksDB; else all is measured anew. ``job`` is done; see ``design_of`` for
+    ``runs``, ``steps`` and ``margin``.
 
     Returns:
         The explanation with what was measured; None where there is nothing to explain.
@@ -192,14 +174,14 @@ def measure_explanation(
         assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
     )
     environment = environment_of(assembly, settings)
-    on = {name: environment[name] for name in _MEASURED_ON}
+    what = {"design": design.document(), **{name: environment[name] for name in _MEASURED_ON}}
     lease = acquire(engine, job.id, this_process_name())
     try:
         log = StoredTrialLog(engine, lease)
-        kept = _RunsInLog(log, design, on)
+        kept = _kept_runs(log, design, what)
         turns = InterleavedRuns(
             cases=[""],
-            sides=design.subjects,
+            sides=list(design.configurations),
             bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
             rounds=design.rounds,
             seed=design.seed,
@@ -215,26 +197,23 @@ def measure_explanation(
         release(engine, lease)
 
 
-class _RunsInLog:
+def _kept_runs(log: StoredTrialLog, design: Design, what: Mapping[str, Any]) -> KeptRuns:
     """The runs of a design, each kept with the job as it ends.
 
     Only whole rounds are gone on with: what an interruption left of one is measured again.
     """
+    kept = log.recall(_RUNS) or {}
+    whole = len(design.configurations) * design.rounds
+    same = all(name in kept and kept[name] == each for name, each in what.items())
+    there = [_run(each) for each in kept["runs"]] if same and len(kept["runs"]) < whole else []
+    sets = whole_sets(there, list(design.configurations))
+    runs = [run for each in sets.values() for run in each.values()]
 
-    def __init__(self, log: StoredTrialLog, design: Design, on: Mapping[str, Any]) -> None:
-        self._log, self._what = log, {"design": design.document(), **on}
-        kept = log.recall(_RUNS) or {}
-        whole = len(design.subjects) * design.rounds
-        same = all(name in kept and kept[name] == each for name, each in self._what.items())
-        there = [_run(each) for each in kept["runs"]] if same and len(kept["runs"]) < whole else []
-        sets = whole_sets(there, design.subjects)
-        self.runs = [run for each in sets.values() for run in each.values()]
+    def keep(run: MeasuredRun) -> None:
+        documents = [run_document(each) for each in (*runs, run)]
+        log.remember(_RUNS, {**what, "runs": documents})
 
-    def append(self, run: MeasuredRun) -> None:
-        self.runs.append(run)
-        self._log.remember(
-            _RUNS, {**self._what, "runs": [run_document(each) for each in self.runs]}
-        )
+    return KeptRuns(runs, keep)
 
 
 def run_document(run: MeasuredRun) -> dict[str, Any]:
@@ -255,12 +234,14 @@ def measured_document(
     """What the runs say of an explanation; the part ``measured`` of its document."""
     objective = assembly.problem.objective
     runs = [run for each in sets.values() for run in each.values()]
-    rounds = _rounds(design, sets)
+    # The metrics of the runs that ended well, round by round, under each of their roles.
+    rounds: list[Round] = [
+        {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
+        for _, runs in sorted(sets.items())
+    ]
     names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
-    steps = [
-        compare_blocks(objective, rounds, before, after) for before, after in pairwise(points)
-    ]
+    steps = [compare_blocks(objective, rounds, *ends) for ends in pairwise(points)]
     winner = compare_blocks(objective, rounds, BASELINE, WINNER)
     minimal = None
     if MINIMAL in design.roles:
@@ -271,10 +252,7 @@ def measured_document(
         "rocksdb": assembly.installed.version if assembly.installed else None,
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "rounds": design.rounds,
-        "runs": {
-            "done": sum(run.done for run in runs),
-            "total": len(runs),
-        },
+        "runs": {"done": sum(run.done for run in runs), "total": len(runs)},
         "margin": design.margin,
         "steps": [step and asdict(step) for step in steps],
         "winner": winner and asdict(winner),
@@ -290,11 +268,3 @@ def _failed_alone(design: Design, sets: Sets) -> int:
         and all(runs[each].done for each in others)
         for runs in sets.values()
     )
-
-
-def _rounds(design: Design, sets: Sets) -> list[Round]:
-    """The metrics of the runs that ended well, round by round, under each of their roles."""
-    return [
-        {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
-        for _, runs in sorted(sets.items())
-    ]

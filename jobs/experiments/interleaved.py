@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -57,32 +57,23 @@ class MeasuredRun:
         return self.state == TrialState.DONE.value
 
 
-class RunsFile:
-    """The runs so far, and where the next is added. Held by one process at a time."""
+@dataclass(frozen=True)
+class KeptRuns:
+    """The runs so far, in the order in which they were measured.
 
-    def __init__(self, file: BinaryIO, runs: Sequence[MeasuredRun]) -> None:
-        """Takes the open file, at its end, and the runs that it holds."""
-        self._file, self._runs = file, list(runs)
+    Attributes:
+        keep: Stores a run, so that a crash after it loses nothing.
+    """
 
-    @property
-    def runs(self) -> Sequence[MeasuredRun]:
-        """All runs in the order in which they were measured."""
-        return tuple(self._runs)
-
-    def append(self, run: MeasuredRun) -> None:
-        """Adds a run; it is on the disk when this returns."""
-        _write(self._file, asdict(run))
-        self._runs.append(run)
+    runs: list[MeasuredRun]
+    keep: Callable[[MeasuredRun], None]
 
 
 @contextmanager
-def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterator[RunsFile]:
-    """Opens the runs of a check.
+def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterator[KeptRuns]:
+    """Opens the runs of a check in a folder; one process at a time holds them.
 
-    Args:
-        folder: Holds the file.
-        check: What is compared with what: a file of another check is refused.
-        resume: Whether to go on with the runs that are there.
+    ``check`` is what is compared with what: a file of another check is refused.
 
     Raises:
         InputError: There are runs and ``resume`` is not given, they are another check's, or
@@ -96,12 +87,12 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
             raise InputError("--out", f"another check writes to {str(folder)!r}") from None
         lines = _whole_lines(file)
         check = json.loads(json.dumps(check))
-        if not lines:
+        if lines:
+            _require_same(lines[0], check, folder, resume=resume)
+        else:
             _write(file, check)
-            yield RunsFile(file, [])
-            return
-        _require_same(lines[0], check, folder, resume=resume)
-        yield RunsFile(file, [MeasuredRun(**line) for line in lines[1:]])
+        runs = [MeasuredRun(**line) for line in lines[1:]]
+        yield KeptRuns(runs, lambda run: _write(file, asdict(run)))
 
 
 def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
@@ -210,27 +201,10 @@ def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
     return sets
 
 
-class KeptRuns(Protocol):
-    """Where runs are kept as they end."""
-
-    @property
-    def runs(self) -> Sequence[MeasuredRun]:
-        """All runs in the order in which they were measured."""
-
-    def append(self, run: MeasuredRun) -> None:
-        """Keeps a run, so that a crash after it loses nothing."""
-
-
 def measure_interleaved(
     turns: InterleavedRuns, settings: Settings, kept: KeptRuns, observer: RunsObserver
 ) -> Sets:
-    """Measures what is missing; each run holds the host-wide lock.
-
-    Args:
-        turns: What.
-        settings: Where.
-        kept: Has the runs so far, and receives each run as it ends.
-        observer: Told how it goes.
+    """Measures what is missing; each run holds the host-wide lock, and is kept as it ends.
 
     Returns:
         The runs that count: those of before, and those that were missing.
@@ -258,6 +232,7 @@ def measure_interleaved(
                 metrics=dict(outcome.metrics),
                 seconds=outcome.bench_seconds,
             )
-            kept.append(run)
+            kept.keep(run)
+            kept.runs.append(run)
             observer.ended(run)
     return whole_sets(kept.runs, turns.sides)

@@ -6,7 +6,7 @@ The core of comparisons and of upgrade checks: each pair was measured one after 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from jobs.experiments.interleaved import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of
-from optimizer.objective.objective import Term
+from optimizer.objective.objective import Direction, Term
 
 SIGNIFICANT = 1 - CONFIDENCE
 _MOST_LOG = 700.0
@@ -50,7 +50,7 @@ class MetricChange:
     change: Change
     p_holm: float
     smallest_change: float
-    better: str
+    better: Direction
 
     @property
     def significant(self) -> bool:
@@ -116,22 +116,18 @@ def compare_cases(
     """Compares every case, metric by metric.
 
     The family of Holm's correction is all metrics of all cases: if nothing changed, the chance
-    that anything is called significant is 5% at most.
-
-    Args:
-        pairs: (old, new) by round and case.
-        cases: Their names, in the order of the answer.
-        terms: The metrics, and which way is better.
+    that anything is called significant is 5% at most. ``pairs`` are (old, new) by round and case.
     """
     found = {
-        (case, term.metric): values
+        (case, term): values
         for case in cases
         for term in terms
         if len(values := [v for _, v in pair_values(pairs, case, term.metric)]) >= LEAST_PAIRS
     }
-    changes = {place: change(values) for place, values in found.items()}
-    corrected = dict(zip(changes, holm([each.p for each in changes.values()]), strict=True))
-    better = {term.metric: term.direction for term in terms}
+    changes = [change(values) for values in found.values()]
+    metrics: dict[str, dict[str, MetricChange]] = {case: {} for case in cases}
+    for (case, term), each, p in zip(found, changes, holm_of(changes), strict=True):
+        metrics[case][term.metric] = _metric(term, found[case, term], each, p)
     answers = []
     for case in cases:
         mine = [pair for (_, name), pair in pairs.items() if name == case]
@@ -139,18 +135,13 @@ def compare_cases(
         answers.append(
             CaseChange(
                 case=case,
-                metrics={
-                    metric: _metric(metric, values, changes[name, metric],
-                                    corrected[name, metric], better[metric])
-                    for (name, metric), values in found.items()
-                    if name == case
-                },
+                metrics=metrics[case],
                 pairs=len(mine),
                 failed_old=sum(not old.done for old, _ in mine),
                 failed_new=len(failed_new),
                 failure=failed_new[0].failure if failed_new else None,
             )
-        )  # fmt: skip
+        )
     return answers
 
 
@@ -167,28 +158,24 @@ def pair_values(
 
 
 def _metric(
-    metric: str,
-    values: Sequence[tuple[float, float]],
-    found: Change,
-    p: float | None,
-    better: str,
+    term: Term, values: Sequence[tuple[float, float]], found: Change, p: float
 ) -> MetricChange:
     differences, logarithmic = differences_of(values)
     smallest = smallest_mean(float(np.std(differences, ddof=1)), len(values))
     old, new = np.median(np.array(values), axis=0)
     return MetricChange(
-        metric=metric,
+        metric=term.metric,
         old=float(old),
         new=float(new),
         pairs=len(values),
         change=found,
-        p_holm=known_p(p),
+        p_holm=p,
         smallest_change=math.expm1(min(smallest, _MOST_LOG)) if logarithmic else smallest,
-        better=better,
+        better=term.direction,
     )
 
 
-def known_p(p: float | None) -> float:
-    """A p-value that Holm's correction was asked for."""
-    assert p is not None  # Holm leaves out only what was not asked
-    return p
+def holm_of(changes: Iterable[Change]) -> list[float]:
+    """The p-value of each, corrected for all of them."""
+    # Holm leaves out only what was not asked.
+    return [p for p in holm([each.p for each in changes]) if p is not None]

@@ -49,12 +49,9 @@ class ExternalJobs:
         self._engine, self._store, self._jobs = engine, JobStore(engine), OpenJobs(engine)
 
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
-        """The next trials to measure; when all are in, the job is concluded.
+        """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
 
-        Args:
-            job_id: The job.
-            count: How many at most.
-            reclaim_seconds: What is out for longer is handed out again.
+        What is out for longer than ``reclaim_seconds`` is handed out again.
 
         Raises:
             KeyError: There is no such job.
@@ -135,18 +132,15 @@ class ExternalJobs:
         if proving and trial.number == proving[0] and trial.attempt == 1:
             winner = winner_of(job.evaluation, job.plan)
             assert winner is not None
-            test = declared_test(problem.objective, winner, job.plan)
-            log.remember(DECLARED_TEST, test)
+            log.remember(DECLARED_TEST, declared_test(problem.objective, winner, job.plan))
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
         framed = job.framed
-        conclusion = conclude(job.evaluation, job.plan)
-        environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
         finished = conclude_job(
             framed.specification,
             framed.problem,
-            conclusion,
-            environment,
+            conclude(job.evaluation, job.plan),
+            {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)},
             export=partial(export_options, framed.plan, None),
             tried=False,
         )

@@ -87,12 +87,18 @@ class OpenJobs:
                 job = self._open.pop(job_id, None)
             if job is None or job.epoch != lease.epoch - 1:
                 job = self._read(row, lease)
+            refused: InputError | None = None
             try:
                 yield lease, job
-            except InputError:
-                self._keep_open(lease, job)  # it was refused before anything changed
-                raise
-            self._keep_open(lease, job)
+            except InputError as error:  # before anything changed
+                refused = error
+            job.epoch = lease.epoch
+            with self._lock:
+                self._open[job_id] = job
+                while len(self._open) > _MOST_OPEN:
+                    self._open.popitem(last=False)
+            if refused is not None:
+                raise refused
         finally:
             release(self._engine, lease)
 
@@ -108,13 +114,6 @@ class OpenJobs:
             raise KeyError(f"there is no job {job_id}")
         if found[0] is not JobState.RUNNING:
             raise NotAsked(f"job {job_id} is {found[0].value}; it takes no more trials")
-
-    def _keep_open(self, lease: Lease, job: OpenJob) -> None:
-        job.epoch = lease.epoch
-        with self._lock:
-            self._open[lease.job_id] = job
-            while len(self._open) > _MOST_OPEN:
-                self._open.popitem(last=False)
 
     def _acquire(self, job_id: int) -> Lease:
         deadline = time.monotonic() + _BUSY_SECONDS
@@ -133,9 +132,5 @@ class OpenJobs:
         prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
         framed = replace(framed, problem=replace(framed.problem, prior=prior))
         history = History(self._store.trials(row.id))
-        return OpenJob(
-            epoch=0,
-            framed=framed,
-            evaluation=Evaluation(framed.problem, history),
-            scores=ProgressTracker(framed.problem, history),
-        )
+        evaluation = Evaluation(framed.problem, history)
+        return OpenJob(0, framed, evaluation, ProgressTracker(framed.problem, history))

@@ -107,10 +107,8 @@ class ReportedTrials:
             configuration = imported_configuration(problem.space, told.configuration)
         baseline = told.baseline or digest(configuration) == digest(default)
         if number == BASELINE_TRIAL and not baseline:
-            raise InputError(
-                "baseline",
-                "trial 1 is what all are compared with: give a run of the baseline first",
-            )
+            first = "trial 1 is what all are compared with: give a run of the baseline first"
+            raise InputError("baseline", first)
         trial = Trial(
             number=number,
             phase=Phase.BASELINE if baseline else Phase.SAMPLE,
@@ -138,8 +136,8 @@ def _with_outcome(problem: Problem, trial: Trial, told: ReportedTrial) -> Trial:
     if not done and told.metrics:
         raise InputError("metrics", "only a trial that is done has metrics")
     objective = problem.objective
-    terms, limits = objective.terms, objective.limits
-    for name in (*(t.metric for t in terms), *(limit.metric for limit in limits)):
+    limits = (limit.metric for limit in objective.limits)
+    for name in (*(term.metric for term in objective.terms), *limits):
         if done and name not in told.metrics:
             missing = f"is missing; the objective {objective.name} needs it"
             raise InputError(f"metrics.{name}", missing)

@@ -34,10 +34,8 @@ def cancel_stored(engine: Engine, job_id: int) -> None:
         KeyError: There is no such job.
         WrongState: It has ended by itself.
     """
-    changed = JobStore(engine).set_state(
-        job_id, JobState.CANCELLED, why="cancelled", expected=LIVE
-    )
-    if changed:
+    ended = (job_id, JobState.CANCELLED)
+    if JobStore(engine).set_state(*ended, why="cancelled", expected=LIVE):
         return
     found = state_of(engine, job_id)
     if found is not None and found[0] is not JobState.CANCELLED:

@@ -13,12 +13,11 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
 from db.schema.job_row import LIVE, JobState
-from jobs.execution.assembly import Assembly
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
 from jobs.execution.heartbeat import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import LeaseLost
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
@@ -27,7 +26,7 @@ from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
 
 _HELD_SECONDS = 1.0
-_log = structlog.get_logger("worker")
+_log = structlog.get_logger("job")
 
 
 def is_to_run(engine: Engine, job_id: int, run: int) -> bool:
@@ -46,16 +45,9 @@ def run_queued(
     check: Callable[[], None],
     backend: ExecutionBackend | None = None,
 ) -> None:
-    """Runs what is left of a job.
+    """Runs what is left of a job, as long as this is its run; on this machine without a backend.
 
-    Args:
-        engine: The database.
-        settings: Where things are on this machine.
-        job_id: The job.
-        run: Only as long as this is its run.
-        pause: How to wait.
-        check: Called often; what it raises ends the trial in flight and is passed on.
-        backend: Where it is measured; None for this machine.
+    ``check`` is called often; what it raises ends the trial in flight and is passed on.
 
     Raises:
         OperationalError: Or another that says that the database is away: no fault of the job.
@@ -84,7 +76,22 @@ def run_queued(
     try:
         while is_to_run(engine, job_id, run):
             try:
-                _run(engine, settings, job_id, specification, assembly, where, pause, check)
+                run_job(
+                    engine,
+                    job_id,
+                    specification,
+                    assembly,
+                    settings,
+                    progress=LoggedProgress(),
+                    waiting=_told_once("the bench host is busy; waiting"),
+                    away=lambda what: _log.warning(what),
+                    told=lambda what: _log.info(what),
+                    pause=pause,
+                    check=check,
+                    expected=LIVE,
+                    backend=where,
+                )
+                _log.info("job is done")
                 return
             except LeaseHeld as held:  # by a worker that is paused: it runs out
                 told_held(spoken(held.owner))
@@ -95,34 +102,6 @@ def run_queued(
     except Exception as error:
         # What fails on the way was said by `run_job`, if the job was still its own.
         _fail(engine, job_id, error, expected=(JobState.QUEUED,))
-
-
-def _run(
-    engine: Engine,
-    settings: Settings,
-    job_id: int,
-    specification: Specification,
-    assembly: Assembly,
-    backend: ExecutionBackend,
-    pause: Callable[[float], None],
-    check: Callable[[], None],
-) -> None:
-    run_job(
-        engine,
-        job_id,
-        specification,
-        assembly,
-        settings,
-        progress=LoggedProgress(),
-        waiting=_told_once("the bench host is busy; waiting"),
-        away=lambda what: _log.warning(what),
-        told=lambda what: _log.info(what),
-        pause=pause,
-        check=check,
-        expected=LIVE,
-        backend=backend,
-    )
-    _log.info("job is done")
 
 
 def _fail(
@@ -143,9 +122,6 @@ def _told_once(event: str) -> Callable[[str], None]:
             _log.info(event, holder=holder)
 
     return tell
-
-
-_log = structlog.get_logger("job")
 
 
 class LoggedProgress:

@@ -18,10 +18,11 @@ from sqlalchemy import Engine
 from db.nightly.nights import Night, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
-from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
+from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
+_DATES = ("since", "since_low", "since_high", "reported")
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,7 @@ class RegressionReport:
         alarm = found.alarm
         return {
             **_named(found.series),
-            "since": self._at(alarm.since),
-            "since_low": self._at(alarm.since_low),
-            "since_high": self._at(alarm.since_high),
-            "reported": self._at(alarm.reported),
+            **{name: self._at(getattr(alarm, name)) for name in _DATES},
             "batch": self.nights[alarm.reported].batch_id,
             "worse": found.worse,
             **asdict(found.amount),
@@ -141,12 +139,10 @@ class RegressionReport:
 def detect_regressions(
     given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS
 ) -> RegressionReport:
-    """Judges every night by itself and those before it.
+    """Judges every night of one batch by itself and those before it.
 
-    Args:
-        given: The nights of one batch, in the order in which they began; a clock that was wrong
-            once does not change that.
-        per_100_nights: False alarms of the whole batch that are borne in 100 nights.
+    The nights are in the order in which they began; a clock that was wrong once does not change
+    that. ``per_100_nights`` are the false alarms of the whole batch that are borne in 100 nights.
 
     Raises:
         ValueError: The rate is not positive.
@@ -158,12 +154,7 @@ def detect_regressions(
         nights=tuple(given),
         series=tuple(series),
         findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
-        outliers=tuple(
-            OutlierNight(
-                series[o.series], o.night, _amount(series[o.series], *(3 * [o.distance])), o.p
-            )
-            for o in watched.outliers
-        ),
+        outliers=tuple(_outlier(series[each.series], each) for each in watched.outliers),
         per_100_nights=per_100_nights,
         autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
@@ -181,6 +172,11 @@ def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
     better = size.change > 0 if series.direction == "max" else size.change < 0
     changed = environment_differences(given, series.item, alarm.since_low, alarm.since_high)
     return LevelChange(series, alarm, amount, not better, tuple(changed))
+
+
+def _outlier(series: Series, found: Outlier) -> OutlierNight:
+    distance = _amount(series, found.distance, found.distance, found.distance)
+    return OutlierNight(series, found.night, distance, found.p)
 
 
 def _amount(series: Series, *differences: float) -> Amount:
@@ -274,15 +270,9 @@ _known = JobCache[RegressionReport]()
 
 
 def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
-    """The watch of all nights of a name that have ended; None where there is none.
-
-    Args:
-        engine: The database.
-        name: Of the batch.
-    """
+    """The watch of all nights of a batch that have ended; None where there is none."""
     given = nights_of_batch(engine, name)
     if not given:
         return None
-    return _known.of(
-        engine, name, tuple(n.batch_id for n in given), lambda: detect_regressions(given)
-    )
+    state = tuple(night.batch_id for night in given)
+    return _known.of(engine, name, state, lambda: detect_regressions(given))

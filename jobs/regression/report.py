@@ -49,9 +49,8 @@ def name_of(series: Series) -> str:
 
 def amount_words(amount: Amount) -> str:
     """A change with its interval."""
-    return f"{_number(amount, amount.change)} ({_number(amount, amount.low)} to " + (
-        f"{_number(amount, amount.high)})"
-    )
+    change, low, high = (_number(amount, e) for e in (amount.change, amount.low, amount.high))
+    return f"{change} ({low} to {high})"
 
 
 def _number(amount: Amount, value: float) -> str:
@@ -97,12 +96,10 @@ def _basis(watch: RegressionReport) -> str:
             f"{len(watch.nights)} nights: nothing was tested; a series needs {LEAST_VALUES} "
             "nights, that of the newest included"
         )
-    alike = (
-        "; neighbouring nights resemble each other "
-        f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
-        if watch.autocorrelation > 0.15
-        else ""
-    )
+    alike = ""
+    if watch.autocorrelation > 0.15:
+        alike = "; neighbouring nights resemble each other "
+        alike += f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
     return (
         f"{len(watch.nights)} nights, {watch.tested} series tested on the newest, limits set for "
         f"{watch.per_100_nights:g} false alarms per 100 nights of the whole batch{alike}"

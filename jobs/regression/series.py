@@ -68,12 +68,11 @@ def series_of(nights: Sequence[Night]) -> list[Series]:
     """
     found: list[Series] = []
     for item in sorted({name for night in nights for name in night.items}):
-        results = [
-            (number, night.items[item].result)
+        known = [
+            (number, night.items[item].result or {})
             for number, night in enumerate(nights)
-            if item in night.items
+            if item in night.items and night.items[item].result is not None
         ]
-        known = [(number, result) for number, result in results if result is not None]
         for kind, fields in (("default", _OF_DEFAULT), ("best", _OF_BEST)):
             for asked, stretch in _stretches(known, fields):
                 found += _of_stretch(item, kind, asked, stretch, len(nights))  # type: ignore[arg-type]
@@ -109,9 +108,8 @@ def _bare(document: Any) -> Any:
 def _of_stretch(
     item: str, kind: Kind, asked: Mapping[str, Any], stretch: _Numbered, nights: int
 ) -> list[Series]:
-    terms = objective_from_document(asked["objective"]).terms
     found = []
-    for term in terms:
+    for term in objective_from_document(asked["objective"]).terms:
         read = _default if kind == "default" else _best
         shown = _row(stretch, nights, lambda result, m=term.metric, of=read: of(result, m))
         if kind == "best":

@@ -42,12 +42,8 @@ def due(schedules: Iterable[ScheduleRow], running: Collection[int], now: datetim
     """What is to be done now.
 
     However many times of a schedule have passed, it is about the last of them: nights that were
-    missed are run once, or not at all.
-
-    Args:
-        schedules: All, or those whose time may have come.
-        running: Schedules by number whose last batch has not ended.
-        now: The time.
+    missed are run once, or not at all. ``running`` are the numbers of the schedules whose last
+    batch has not ended.
     """
     return [_decided(each, each.id in running, now) for each in schedules if each.next_at <= now]
 

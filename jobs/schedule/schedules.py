@@ -11,13 +11,13 @@ import structlog
 from sqlalchemy import Connection, Engine
 
 from db.connection.transactions import now, reading, writing
-from db.nightly.batches import schedules_running, skip_batch, unfinished_of
+from db.nightly.batches import all_ended, begin_batch, schedules_running
 from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
-from jobs.batch.batch_result import end_batches
+from jobs.batch.batch_result import end_batch_now
 from jobs.queue.lifecycle import WAITS
-from jobs.schedule.schedule_due import UNREADABLE_AGAIN, Due, due
+from jobs.schedule.schedule_due import UNREADABLE_AGAIN, due
 from jobs.schedule.schedule_times import read_times
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError, refuse_noted
@@ -46,16 +46,7 @@ def keep_schedule(
     missed: str,
     submitter: str | None = None,
 ) -> None:
-    """Keeps a schedule; it is due the first time after now.
-
-    Args:
-        engine: The database.
-        plan: The batch that it starts.
-        name: A new one.
-        cron: Five fields.
-        time_zone: In which they are meant.
-        missed: ``late`` or ``skip``.
-        submitter: The name of the token that asks.
+    """Keeps a schedule, see ``ScheduleRow``; it is due the first time after now.
 
     Raises:
         InputError: There is no such time zone, or the times are none.
@@ -105,11 +96,12 @@ def keep_schedules(engine: Engine) -> list[str]:
     Returns:
         The names of the batches that have ended.
     """
-    ended = [row.name for row in end_batches(engine)]
-    for name in ended:
-        _log.info("batch has ended", batch=name)
+    ended = all_ended(engine)
+    for row in ended:
+        end_batch_now(engine, row.id)
+        _log.info("batch has ended", batch=row.name)
     fire_due(engine)
-    return ended
+    return [row.name for row in ended]
 
 
 def fire_due(engine: Engine) -> list[int]:
@@ -134,46 +126,39 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
         return None
     try:
         # What another worker has fired meanwhile has a later next_at, and is not due.
-        for each in due([schedule], schedules_running(connection), moment):
+        for each in due([schedule], schedules_running(connection).keys(), moment):
             set_next(connection, schedule.id, each.next_at)
-            return _recorded(connection, each)
+            if each.waits:
+                _log.info("schedule waits", schedule=schedule.name, why=each.why)
+                return None
+            if not each.starts:
+                return _skipped(connection, schedule, each.at, each.why)
+            began = _begun(connection, schedule, each.why, each.at)
+            _log.info("batch begins", schedule=schedule.name, why=each.why)
+            return began
     except InputError as error:  # a time zone may go with an update of the system
-        later = Due(schedule, schedule.next_at, False, str(error), moment + UNREADABLE_AGAIN)
-        set_next(connection, schedule.id, later.next_at)
-        return _skipped(connection, later, f"the schedule cannot be read: {error}")
+        set_next(connection, schedule.id, moment + UNREADABLE_AGAIN)
+        why = f"the schedule cannot be read: {error}"
+        return _skipped(connection, schedule, schedule.next_at, why)
     return None
 
 
-def _recorded(connection: Connection, each: Due) -> int | None:
-    schedule = each.schedule
-    if each.waits:
-        _log.info("schedule waits", schedule=schedule.name, why=each.why)
-        return None
-    if not each.starts:
-        return _skipped(connection, each, each.why)
-    plan = plan_from_document(schedule.document)
-    _log.info("batch begins", schedule=schedule.name, why=each.why)
-    return _begun(connection, schedule, plan, each.why, each.at)
-
-
-def _skipped(connection: Connection, each: Due, why: str) -> int | None:
-    _log.warning("batch skipped", schedule=each.schedule.name, why=why)
-    outline = {"name": each.schedule.document["name"], "items": []}
-    return skip_batch(
+def _skipped(connection: Connection, schedule: ScheduleRow, at: datetime, why: str) -> int | None:
+    _log.warning("batch skipped", schedule=schedule.name, why=why)
+    name = schedule.document["name"]
+    return begin_batch(
         connection,
-        name=each.schedule.document["name"],
-        document=outline,
+        name=name,
+        document={"name": name, "items": []},
         digest="",
         why=why,
-        schedule_id=each.schedule.id,
-        due_at=each.at,
+        schedule_id=schedule.id,
+        due_at=at,
     )
 
 
-def _begun(
-    connection: Connection, schedule: ScheduleRow, plan: BatchPlan, why: str, at: datetime
-) -> int | None:
-    return plan.begin(
+def _begun(connection: Connection, schedule: ScheduleRow, why: str, at: datetime) -> int | None:
+    return plan_from_document(schedule.document).begin(
         connection,
         why=why,
         job_why=WAITS,
@@ -198,9 +183,8 @@ def run_now(engine: Engine, schedule_id: int) -> int:
         schedule = hold_schedule(connection, schedule_id)
         if schedule is None:
             raise KeyError(f"there is no schedule {schedule_id}")
-        if (going := unfinished_of(connection, schedule_id)) is not None:
+        if (going := schedules_running(connection).get(schedule_id)) is not None:
             raise BatchGoesOn(f"batch {going} of this schedule has not ended")
-        plan = plan_from_document(schedule.document)
-        batch_id = _begun(connection, schedule, plan, "asked for", now(connection))
+        batch_id = _begun(connection, schedule, "asked for", now(connection))
         assert batch_id is not None  # nobody else has begun one at this microsecond
         return batch_id

@@ -24,11 +24,9 @@ from jobs.experiments.interleaved import (
 )
 from jobs.results.output_folder import require_folder
 from optimizer.budget.power import LEAST_PAIRS
-from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
 from sampler.runner.settings import Settings
-from sampler.space.space import Configuration
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_document
 
@@ -120,15 +118,9 @@ def compare_subjects(
     observer: RunsObserver,
     caution: Callable[[str], None] = lambda _: None,
 ) -> ComparisonResult:
-    """Measures what is missing and compares.
+    """Measures what is missing and compares; ``out`` receives every run as it ends.
 
-    Args:
-        asked: What.
-        settings: Where things are on this machine.
-        out: Receives every run as it ends.
-        resume: Go on with the runs that are there.
-        observer: Told how it goes.
-        caution: Told what must be known before the figures are read, before the first run.
+    ``caution`` is told what must be known before the figures are read, before the first run.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -139,8 +131,16 @@ def compare_subjects(
         caution(line)
     names = [subject.name for subject in asked.subjects]
     loads = [workload.name for workload in asked.workloads]
+    by_name = dict(zip(names, asked.subjects, strict=True))
+    turns = InterleavedRuns(
+        cases=loads,
+        sides=names,
+        bench=lambda load, name: by_name[name].under(load),
+        rounds=asked.rounds,
+        seed=asked.seed,
+    )
     with runs_file(out, _identity(asked), resume=resume) as kept:
-        sets = measure_interleaved(_turns(asked, names, loads), settings, kept, observer)
+        sets = measure_interleaved(turns, settings, kept, observer)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted(
         (run for each in sets.values() for run in each.values()), key=lambda run: run.started_at
@@ -161,20 +161,6 @@ def compare_subjects(
     }
     return ComparisonResult(
         asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
-    )
-
-
-def _turns(
-    asked: ComparisonRequest, names: Sequence[str], loads: Sequence[str]
-) -> InterleavedRuns:
-    by_name = dict(zip(names, asked.subjects, strict=True))
-
-    def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
-        subject = by_name[name]
-        return subject.benches[load], subject.side.values_under(load)
-
-    return InterleavedRuns(
-        cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed
     )
 
 

@@ -46,24 +46,19 @@ def _part(place: int, compared: ComparisonResult, table: Table) -> Mapping[str, 
             runs_chart(f"turns-{place}", drawn, metric_unit(drawn), _points(mine, names, drawn))
         )
     (load,) = (each for each in compared.asked.workloads if each.name == table.workload)
-    return {
-        "table": table,
-        "load": load_words(load),
-        "charts": [chart for chart in charts if chart],
-    }
+    shown = [chart for chart in charts if chart]
+    return {"table": table, "load": load_words(load), "charts": shown}
 
 
 def _differences(place: int, table: Table) -> Chart | None:
     rows = [(name, asdict(row.change)) for name, row in table.rows.items()]
-    terms = [Term(name, "max" if row.better == "max" else "min")
-             for name, row in table.rows.items()]  # fmt: skip
+    terms = [Term(name, row.better) for name, row in table.rows.items()]
     could = {name: 100 * row.smallest_change for name, row in table.rows.items()}
     chart = changes_chart(rows, terms, could)
     if chart is None:
         return None
-    layout = dict(chart.layout)
     against = f"{table.after} against {table.before}"
-    layout["xaxis"] = {**layout["xaxis"], **axis(f"{against}, %")}
+    layout = {**chart.layout, "xaxis": {**chart.layout["xaxis"], **axis(f"{against}, %")}}
     # The chart's own title goes by each interval alone, the table by what is corrected together.
     title = f"{against}, each metric by itself"
     return replace(chart, name=f"differences-{place}", title=title, layout=layout)

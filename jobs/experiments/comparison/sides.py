@@ -82,11 +82,8 @@ def read_side(
 ) -> Side:
     """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
 
-    Args:
-        text: What the user wrote.
-        settings: Of this machine: they name its builds.
-        job_side: The side of a job's best, given its number and ``field``.
-        field: What the user calls it.
+    The settings name this machine's builds; ``job_side`` gives the side of a job's best, by its
+    number and ``field``, which is what the user calls this side.
 
     Raises:
         InputError: It is nothing of that, or what it names is wrong.
@@ -193,11 +190,6 @@ def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
 def side_of_job(engine: Engine, number: int, field: str) -> Side:
     """The winner of a job over the job's own baseline; not its workload, nor its scale.
 
-    Args:
-        engine: The database that holds the job.
-        number: The job's.
-        field: What the user calls this side.
-
     Raises:
         InputError: There is no such job, it has no result or no winner, or it tuned a program
             that is not db_bench.
@@ -214,17 +206,13 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     if best is None:
         raise InputError(field, f"job {number} found nothing better than its baseline")
     specification = specification_from_document(row.specification)
-    space = space_from_document(specification.space)
     configuration = best["configuration"]
     unknown = [name for name in configuration if name not in catalogue()]
     if unknown:
         raise InputError(field, f"job {number} tuned {unknown[0]}, which is no option of RocksDB")
     facts = [name for name in configuration if catalogue()[name].section == "workload"]
-    notes = [
-        f"{name} = {configuration[name]} of job {number} is a fact of its load, left out here"
-        for name in facts
-    ]
-    baseline = specification.baseline or space.baseline
+    told = f"of job {number} is a fact of its load, left out here"
+    baseline = specification.baseline or space_from_document(specification.space).baseline
     return Side(
         asked=f"job:{number}",
         what=f"the best of job {number}, trial {best['trial']}",
@@ -232,7 +220,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         base="library" if specification.baseline_options is not None else baseline,
         options=specification.baseline_options,
         values={name: value for name, value in configuration.items() if name not in facts},
-        notes=tuple(notes),
+        notes=tuple(f"{name} = {configuration[name]} {told}" for name in facts),
         drop_unknown=specification.drop_unknown,
     )
 
@@ -241,12 +229,8 @@ def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str,
     """The side with the guide's settings under each workload; as it is where none is asked for.
 
     As a search that begins at the guide has them by default: within the memory of the baseline,
-    so that it is compared with as much, and with keys and values together.
-
-    Args:
-        side: What the user wants.
-        workloads: The loads, each at its scale.
-        baseline: Of every known parameter, full scale: what the guide is laid over.
+    so that it is compared with as much, and with keys and values together. The baseline has every
+    known parameter, full scale; each workload is at its scale.
     """
     if side.guide_threads is None:
         return side
@@ -261,12 +245,8 @@ def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str,
 
 def _settings(workload: Workload, threads: int, memory: int) -> dict[str, Value]:
     """The nearest whole step of each parameter, and what the memory holds of write buffers."""
-    values = {
-        name: _nearest_step(name, value)
-        for name, value in guide_values(
-            workload, cpu_threads=threads, memory=memory, separating=False
-        ).items()
-    }
+    told = guide_values(workload, cpu_threads=threads, memory=memory, separating=False)
+    values = {name: _nearest_step(name, value) for name, value in told.items()}
     step = catalogue()["write_buffer_size"].quantum
     most = memory // LEAST_BUFFERS // step * step
     size = min(int(values["write_buffer_size"]), most)
@@ -288,12 +268,9 @@ _FIELD = "--around"
 def sides_around(
     side: Side, values: Mapping[str, Mapping[str, Value]], name: str
 ) -> dict[str, Side]:
-    """The three sides, the middle one first: what the others are compared with.
+    """A side with half, as much, and twice of a parameter; the middle one first.
 
-    Args:
-        side: The middle.
-        values: Of every known parameter in it, full scale, by workload.
-        name: The parameter.
+    ``values`` are those of every known parameter in the side, full scale, by workload.
 
     Raises:
         InputError: There is no such parameter, it is no number, or its value is one that means
@@ -305,12 +282,11 @@ def sides_around(
     if not parameter.is_numeric or parameter.section == "workload":
         raise InputError(_FIELD, f"{name} cannot be halved and doubled")
     middle = {workload: _halvable(parameter, each[name]) for workload, each in values.items()}
-
-    def times(factor: float) -> Side:
+    sides = {MIDDLE: _at(side, parameter, middle)}
+    for called, factor in ((HALF, 0.5), (DOUBLE, 2.0)):
         moved = {load: _times(parameter, value, factor) for load, value in middle.items()}
-        return _at(side, parameter, moved)
-
-    return {MIDDLE: _at(side, parameter, middle), HALF: times(0.5), DOUBLE: times(2)}
+        sides[called] = _at(side, parameter, moved)
+    return sides
 
 
 def _halvable(parameter: Parameter, value: Value) -> Value:
@@ -333,10 +309,9 @@ def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:
     """The side with the parameter's value under each workload."""
     name = parameter.name
     shown = {load: option_value(value, parameter) for load, value in values.items()}
+    told = ", ".join(f"{text} ({load})" for load, text in shown.items())
     if len(set(shown.values())) == 1:
         told = next(iter(shown.values()))
-    else:
-        told = ", ".join(f"{text} ({load})" for load, text in shown.items())
     what = f"{name} = {told} in {side.what}"
     if not side.by_workload:
         return replace(side, what=what, values={**side.values, name: next(iter(values.values()))})

@@ -22,7 +22,7 @@ from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings
-from sampler.space.space import memory_bytes
+from sampler.space.space import Configuration, memory_bytes
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload
 
@@ -44,6 +44,10 @@ class Subject:
     benches: Mapping[str, DbBench]
     values: Mapping[str, Mapping[str, Value]]
     warnings: Sequence[str]
+
+    def under(self, workload: str) -> tuple[DbBench, Configuration]:
+        """What is run under a workload."""
+        return self.benches[workload], self.side.values_under(workload)
 
     @property
     def memories(self) -> tuple[int, ...]:
@@ -81,16 +85,17 @@ def subject_of(
     installed = installed_build(side.build, settings, field=field)
     plans = {each.name: _plan(side, each, installed, field) for each in workloads}
     benches = {name: DbBench(installed, plan) for name, plan in plans.items()}
-    first = benches[workloads[0].name].plan
+    first = plans[workloads[0].name]
     side = worked_out(side, workloads, first.space.complete({}))
-    _require_known(side, workloads, installed, field)
-    values = {
-        name: bench.plan.space.complete(side.values_under(name)) for name, bench in benches.items()
-    }
+    for known in dict.fromkeys(known for load in plans for known in side.values_under(load)):
+        if not installed.knows(catalogue()[known]):
+            problem = f"RocksDB {installed.version} ({installed.program}) does not know {known}"
+            raise InputError(field, problem)
+    values = {load: plan.space.complete(side.values_under(load)) for load, plan in plans.items()}
     for workload in workloads:
         require_supported(installed, workload)
     # Without values of its own for each workload its options are the same under all of them.
-    tried = [bench.plan for bench in benches.values()] if side.by_workload else [first]
+    tried = [*plans.values()] if side.by_workload else [first]
     facts = build_facts(installed.program)
     build = Build(name=side.build or DEFAULT_BUILD, program=str(installed.program), facts=facts)
     warnings = [
@@ -119,15 +124,6 @@ def _plan(side: Side, workload: Workload, installed: InstalledDbBench, field: st
         field=field,
     )
     return baseline.plan(workload, load_space("all"))
-
-
-def _require_known(
-    side: Side, workloads: Sequence[Workload], installed: InstalledDbBench, field: str
-) -> None:
-    for name in dict.fromkeys(name for load in workloads for name in side.values_under(load.name)):
-        if not installed.knows(catalogue()[name]):
-            problem = f"RocksDB {installed.version} ({installed.program}) does not know {name}"
-            raise InputError(field, problem)
 
 
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:

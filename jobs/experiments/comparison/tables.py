@@ -95,13 +95,6 @@ def tables(
 
     The family of Holm's correction is everything that is asked: if nothing differs, the chance
     that anything is called different is 5% at most.
-
-    Args:
-        sets: The runs by round and workload.
-        workloads: Their names, in the order of the answer.
-        before: The subject that the others are compared with.
-        after: The others.
-        metrics: In the order of the answer.
     """
     places = [(workload, name) for workload in workloads for name in after]
     pairs = {
@@ -112,19 +105,17 @@ def tables(
     }
     terms = [Term(name, "max" if name in _HIGHER else "min") for name in metrics]
     changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
-    return [
-        _table(sets, workload, before, name, change)
-        for (workload, name), change in zip(places, changes, strict=True)
-    ]
+    parts = zip(places, changes, strict=True)
+    return [_table(sets, workload, (before, name), change) for (workload, name), change in parts]
 
 
-def _table(sets: Sets, workload: str, before: str, after: str, change: CaseChange) -> Table:
+def _table(sets: Sets, workload: str, pair: tuple[str, str], change: CaseChange) -> Table:
     mine = [runs for (_, name), runs in sets.items() if name == workload]
-    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in (before, after)}
+    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in pair}
     return Table(
         workload=workload,
-        before=before,
-        after=after,
+        before=pair[0],
+        after=pair[1],
         rounds=change.pairs,
         failed={name: len(runs) for name, runs in bad.items()},
         failure={name: runs[0].failure or runs[0].state for name, runs in bad.items() if runs},
@@ -158,10 +149,7 @@ def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
         told.append(
             "They do not hold the same memory: more memtable and cache buys most metrics something"
         )
-    same = {
-        (each.build.program, each.side.options, each.side.base, str(each.values))
-        for each in subjects
-    }
+    same = {(s.build.program, s.side.options, s.side.base, str(s.values)) for s in subjects}
     if len(same) == 1:
         told.append("All sides are the same: what differs is noise")
     return told

@@ -6,7 +6,7 @@ OPTIONS file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +16,9 @@ from sampler.common.errors import InputError
 from sampler.options.option_values import title_of
 from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
 from sampler.parameters.catalogue import catalogue
+
+Place = tuple[str, str]  # section and key
+Values = Mapping[Place, str]
 
 
 class Concern(StrEnum):
@@ -95,12 +98,8 @@ class OptionDrift:
 def option_drift(old: InstalledDbBench, new: InstalledDbBench) -> OptionDrift:
     """Compares the defaults that two builds write, and their flags."""
     before, after = dict(leaves(old.defaults)), dict(leaves(new.defaults))
-    changed = [
-        ChangedValue(section=s, key=k, old=text, new=after[s, k], concern=concern_of(s, k))
-        for (s, k), text in before.items()
-        if (s, k) in after and after[s, k] != text
-    ]
     order = list(Concern)
+    changed = _changed(before, before, after)
     return OptionDrift(
         changed=tuple(sorted(changed, key=lambda each: order.index(each.concern))),
         added=_lone(after, before),
@@ -118,9 +117,15 @@ def concern_of(section: str, key: str) -> Concern:
     return Concern.UNKNOWN
 
 
-def _lone(
-    mine: Mapping[tuple[str, str], str], others: Mapping[tuple[str, str], str]
-) -> tuple[LoneOption, ...]:
+def _changed(names: Iterable[Place], old: Values, new: Values) -> tuple[ChangedValue, ...]:
+    return tuple(
+        ChangedValue(section=s, key=k, old=old[s, k], new=new[s, k], concern=concern_of(s, k))
+        for s, k in names
+        if (s, k) in old and (s, k) in new and old[s, k] != new[s, k]
+    )
+
+
+def _lone(mine: Values, others: Values) -> tuple[LoneOption, ...]:
     return tuple(
         LoneOption(section=section, key=key, value=text)
         for (section, key), text in mine.items()
@@ -153,13 +158,9 @@ def own_file(
     *,
     drop_unknown: bool = False,
 ) -> OwnFile:
-    """Lets both builds open a database with the user's file.
+    """Lets both builds open a database with the default column family's part of the user's file.
 
-    Args:
-        old: The build in use.
-        new: The build that shall take its place.
-        options: The default column family's part is tried.
-        drop_unknown: Whether the old build may refuse options of it.
+    ``drop_unknown``: whether the old build may refuse options of it.
 
     Raises:
         InputError: The old build does not take it either.
@@ -169,18 +170,7 @@ def own_file(
     if before.effect is None or (before.refused and not drop_unknown):
         said = before.said or "; ".join(each.said for each in before.refused)
         problem = f"RocksDB {old.version}, the old build, refuses it: {said}"
-        raise InputError(
-            "--options",
-            f"{problem}; give the file that you run with it, "
-            "or leave those out with --drop-unknown",
-        )
-    changed = []
-    for (section, key), _ in leaves(options) if after.effect else ():
-        assert after.effect is not None
-        was, now = before.effect.get(section, key), after.effect.get(section, key)
-        if was is not None and now is not None and was != now:
-            concern = concern_of(section, key)
-            changed.append(
-                ChangedValue(section=section, key=key, old=was, new=now, concern=concern)
-            )
-    return OwnFile(accepted=after, changed=tuple(changed))
+        mend = "give the file that you run with it, or leave those out with --drop-unknown"
+        raise InputError("--options", f"{problem}; {mend}")
+    was, now = (dict(leaves(each.effect)) if each.effect else {} for each in (before, after))
+    return OwnFile(accepted=after, changed=_changed(dict(leaves(options)), was, now))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from jobs.experiments.upgrade.builds import ChangedValue, OptionDrift, OwnFile
 from jobs.specification.resolved_job import ResolvedJob, resolve
@@ -20,9 +20,10 @@ from sampler.space.draws import draw
 from sampler.space.space import Configuration
 
 DEFAULTS, KEPT, OWN = "defaults", "old-defaults", "own-file"
+SIDES = ("old", "new")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
     """One configuration on both builds.
 
@@ -36,7 +37,11 @@ class Case:
     what: str
     old: DbBench
     new: DbBench
-    configuration: Configuration
+    configuration: Configuration = field(default_factory=dict)
+
+    def on(self, side: str) -> tuple[DbBench, Configuration]:
+        """What is run on one of ``SIDES``."""
+        return self.old if side == "old" else self.new, self.configuration
 
 
 def cases_of(
@@ -48,16 +53,10 @@ def cases_of(
     *,
     draws: int,
 ) -> list[Case]:
-    """Everything that is to be measured.
+    """Everything that is to be measured, the defaults first.
 
-    Args:
-        specification: The workload, the space of the draws and their seed, and the user's OPTIONS
-            file as its baseline, if there is one.
-        old: The build in use.
-        new: The build that shall take its place.
-        drift: What changed between them.
-        file: What the new build makes of the user's file; None without one.
-        draws: How many random configurations of the space.
+    The specification has the workload, the space of the draws and their seed, and the user's
+    OPTIONS file as its baseline, if there is one; ``file`` is what the new build makes of it.
 
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
@@ -66,11 +65,9 @@ def cases_of(
     framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
-    what = "the defaults as they come"
-    cases = [Case(name=DEFAULTS, what=what, old=before, new=after, configuration={})]
+    cases = [Case(DEFAULTS, "the defaults as they come", before, after)]
     if drift.changed and (kept := kept_defaults(before, after, drift.changed)) is not None:
-        what = "the old defaults kept"
-        cases.append(Case(name=KEPT, what=what, old=before, new=kept, configuration={}))
+        cases.append(Case(KEPT, "the old defaults kept", before, kept))
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, resolve(specification, old).plan)
         # What the new build does not know is told by the check itself.
@@ -78,14 +75,10 @@ def cases_of(
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"
-        cases.append(
-            Case(name=OWN, what=what, old=theirs, new=DbBench(new, ours), configuration={})
-        )
+        cases.append(Case(OWN, what, theirs, DbBench(new, ours)))
     for index, configuration in enumerate(_drawn(framed, new, draws), start=1):
         name = f"draw-{index}"
-        cases.append(
-            Case(name=name, what=name, old=before, new=after, configuration=configuration)
-        )
+        cases.append(Case(name, name, before, after, configuration))
     return cases
 
 

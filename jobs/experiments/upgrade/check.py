@@ -14,32 +14,24 @@ from jobs.experiments.interleaved import (
     measure_interleaved,
     runs_file,
 )
-from jobs.experiments.paired import (
-    CaseChange,
-    RunPair,
-    compare_cases,
-    pairs_of,
-)
+from jobs.experiments.paired import CaseChange, RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
-from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
-from jobs.experiments.upgrade.verdict import Cause, causes, is_worse, upgrade_sentences
+from jobs.experiments.upgrade.cases import KEPT, SIDES, Case, cases_of
+from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
 from jobs.results.output_folder import json_text, require_folder, write_files
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.builds import Build, build_facts, installed_build
-from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import user_options
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
 from sampler.options.normal_form import read_user_options
 from sampler.runner.settings import Settings
-from sampler.space.space import Configuration
 from sampler.workload.workload_file import workload_from_document
 
 RESULT = "upgrade.json"
-SIDES = ("old", "new")
 MOST_PAIRS, MOST_DRAWS = 1000, 100
 
 
@@ -73,40 +65,30 @@ class Checked:
 
     Attributes:
         what: Each case in words.
-        causes: By metric that changed with the defaults.
         verdict: In words.
         worse: Whether anything got worse.
     """
 
-    builds: Builds
-    differences: BuildDifferences
     what: Mapping[str, str]
     changes: Sequence[CaseChange]
-    causes: Mapping[str, Cause]
     verdict: Sequence[str]
     worse: bool
     document: Mapping[str, Any]
 
 
 def find_builds(old: str, new: str, settings: Settings) -> Builds:
-    """Tries both builds.
-
-    Args:
-        old: A build's name, or a path.
-        new: The same.
-        settings: Of this machine.
+    """Tries both builds, given by their names or paths.
 
     Raises:
         InputError: There is no such build, or it does not work.
     """
     before = installed_build(old, settings, field="OLD")
     after = installed_build(new, settings, field="NEW")
-    return Builds(
-        old=_named(old, before),
-        new=_named(new, after),
-        installed_old=before,
-        installed_new=after,
-    )
+    builds = [
+        Build(name=name, program=str(found.program), facts=build_facts(found.program))
+        for name, found in ((old, before), (new, after))
+    ]
+    return Builds(old=builds[0], new=builds[1], installed_old=before, installed_new=after)
 
 
 def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
@@ -140,16 +122,10 @@ def check_upgrade(
 ) -> Checked:
     """Measures what is missing and compares.
 
-    Args:
-        specification: Workload, space of the draws, seed, and the user's file as the baseline.
-        builds: The two.
-        found: What changed without a load.
-        settings: Where things are on this machine.
-        out: Receives every run as it ends, and ``upgrade.json``.
-        pairs: Runs of every case on either build; 0: nothing is measured.
-        draws: Random configurations of the space, beside the defaults and the user's file.
-        resume: Go on with the runs that are there.
-        observer: Told how it goes.
+    The specification has the workload, the space of the draws, the seed, and the user's file as
+    the baseline; ``found`` is what changed without a load. ``out`` receives every run as it ends,
+    and ``upgrade.json``. Every case is run ``pairs`` times on either build, 0: nothing is
+    measured; beside the defaults and the user's file there are so many random draws.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -159,13 +135,17 @@ def check_upgrade(
     cases: list[Case] = []
     measured: Mapping[tuple[int, str], RunPair] = {}
     if pairs:
-        drift, file = found.drift, found.file
-        cases = cases_of(
-            specification, builds.installed_old, builds.installed_new, drift, file, draws=draws
+        both = (builds.installed_old, builds.installed_new)
+        cases = cases_of(specification, *both, found.drift, found.file, draws=draws)
+        by_name = {case.name: case for case in cases}
+        turns = InterleavedRuns(
+            cases=[*by_name],
+            sides=SIDES,
+            bench=lambda name, side: by_name[name].on(side),
+            rounds=pairs,
+            seed=specification.seed,
         )
-        asked = _asked(specification, builds, cases, pairs)
-        with runs_file(out, asked, resume=resume) as kept:
-            turns = _turns(cases, pairs, specification.seed)
+        with runs_file(out, _asked(specification, builds, cases, pairs), resume=resume) as kept:
             measured = pairs_of(measure_interleaved(turns, settings, kept, observer), *SIDES)
     terms = objective_from_document(specification.objective).terms
     changes = compare_cases(measured, [case.name for case in cases], terms)
@@ -191,24 +171,8 @@ def check_upgrade(
     }
     write_files(out, {RESULT: json_text(document)})
     return Checked(
-        builds=builds, differences=found, what=what, changes=changes, causes=why,
-        verdict=verdict, worse=worse, document=document,
+        what=what, changes=changes, verdict=verdict, worse=worse, document=document
     )  # fmt: skip
-
-
-def _turns(cases: Sequence[Case], pairs: int, seed: int) -> InterleavedRuns:
-    by_name = {case.name: case for case in cases}
-
-    def bench(name: str, side: str) -> tuple[DbBench, Configuration]:
-        case = by_name[name]
-        return case.old if side == "old" else case.new, case.configuration
-
-    return InterleavedRuns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
-
-
-def _named(name: str, installed: InstalledDbBench) -> Build:
-    facts = build_facts(installed.program)
-    return Build(name=name, program=str(installed.program), facts=facts)
 
 
 def _require_sensible(specification: Specification, pairs: int, draws: int) -> None:

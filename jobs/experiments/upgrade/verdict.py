@@ -10,12 +10,11 @@ from jobs.experiments.paired import (
     CaseChange,
     MetricChange,
     RunPair,
-    known_p,
+    holm_of,
     pair_values,
 )
 from jobs.experiments.upgrade.builds import ChangedValue, Concern, OwnFile
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
-from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, p_words
 from optimizer.confirmation.proof import Change, change
 
@@ -45,12 +44,8 @@ class Cause:
 def causes(pairs: Mapping[tuple[int, str], RunPair], defaults: CaseChange) -> dict[str, Cause]:
     """Of each metric that changed with the defaults: is it shown that the defaults are the cause?
 
-    Args:
-        pairs: (old, new) by round and case; those of a round are compared with each other.
-        defaults: What changed with the defaults as they come.
-
-    Returns:
-        By metric; empty where the old defaults were not measured on the new build.
+    By metric; empty where the old defaults were not measured on the new build. ``pairs`` are (old,
+    new) by round and case, ``defaults`` is what changed with the defaults as they come.
     """
     gone: dict[str, Change] = {}
     for metric, each in defaults.metrics.items():
@@ -65,10 +60,9 @@ def causes(pairs: Mapping[tuple[int, str], RunPair], defaults: CaseChange) -> di
         ]
         if len(ratios) >= LEAST_PAIRS:
             gone[metric] = change(ratios)
-    corrected = holm([each.p for each in gone.values()])
     return {
-        metric: Cause(metric=metric, gone=each, p_holm=known_p(p))
-        for (metric, each), p in zip(gone.items(), corrected, strict=True)
+        metric: Cause(metric=metric, gone=each, p_holm=p)
+        for (metric, each), p in zip(gone.items(), holm_of(gone.values()), strict=True)
     }
 
 
@@ -81,12 +75,8 @@ def upgrade_sentences(
 ) -> list[str]:
     """The verdict, a sentence or two for each finding; never empty.
 
-    Args:
-        changes: Every case, measured; none if nothing was.
-        what: Each case in words.
-        found: Of each metric that changed with the defaults, what goes away with the old ones.
-        changed: The defaults that differ.
-        file: What the new build makes of the user's file; None without one.
+    Of every case, ``what`` it is in words, and the causes ``found`` of each metric that changed
+    with the defaults; of the defaults that differ, and of the user's file, if there is one.
     """
     told = _of_file(file) if file else []
     by_name = {each.case: each for each in changes}
@@ -128,18 +118,18 @@ def _cause(
     if mine is None or found is None:
         return ["The old defaults could not be measured on the new build: the cause is not known."]
     rest = f"With the old defaults kept it is {mine.in_words}"
+    sure = f"{rest}, {p_words(mine.p_holm)}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
     if found.shown and not mine.significant:
         cause = "the changed defaults are the cause, as far as these pairs can tell"
         return [f"{rest}, not significant: {cause}: {_named(changed)}."]
     if found.shown and same_way:
         part = "the changed defaults are a part of the cause, the build itself another"
-        return [f"{rest}, {p_words(mine.p_holm)}: {part}. Changed: {_named(changed)}."]
+        return [f"{sure}: {part}. Changed: {_named(changed)}."]
     if found.shown:
-        turned = "the changed defaults turn it round"
-        return [f"{rest}, {p_words(mine.p_holm)}: {turned}: {_named(changed)}."]
+        return [f"{sure}: the changed defaults turn it round: {_named(changed)}."]
     if mine.significant and same_way:
-        return [f"{rest}, {p_words(mine.p_holm)}: the build itself, not its defaults."]
+        return [f"{sure}: the build itself, not its defaults."]
     return [f"{rest}: these pairs cannot tell whether it is the build or its defaults."]
 
 
@@ -154,16 +144,12 @@ def _named(changed: Sequence[ChangedValue]) -> str:
 
 
 def _failures(each: CaseChange, what: str) -> list[str]:
-    told = []
+    of = f"of {each.pairs} runs with {what}"
     if each.failed_new:
         old = f"{each.failed_old} of the old one" if each.failed_old else "the old one never"
-        told.append(
-            f"The new build failed in {each.failed_new} of {each.pairs} runs with {what}, {old}: "
-            f"{_one_line(each.failure)}."
-        )
-    elif each.failed_old:
-        told.append(f"The old build failed in {each.failed_old} of {each.pairs} runs with {what}.")
-    return told
+        new = f"The new build failed in {each.failed_new} {of}, {old}"
+        return [f"{new}: {_one_line(each.failure)}."]
+    return [f"The old build failed in {each.failed_old} {of}."] if each.failed_old else []
 
 
 def _of_file(file: OwnFile) -> list[str]:
