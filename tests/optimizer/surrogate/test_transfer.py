@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from statistics import fmean
 
 import numpy as np
@@ -118,9 +119,13 @@ def test_what_it_made_of_the_earlier_job_is_told():
     assert prior_document(Evaluation(cold.problem, History(cold.log.trials()))) == []
 
 
-@pytest.mark.parametrize("running", [False, True])
-@pytest.mark.parametrize("length", [4, 13, 20])
-def test_a_killed_job_goes_on_as_if_nothing_had_happened(length: int, running: bool):
+def test_a_killed_job_goes_on_as_if_nothing_had_happened(whole: bool):
+    once = ((4, False), (13, True), (20, False))
+    for length, running in product((4, 13, 20), (False, True)) if whole else once:
+        require_goes_on(length, running=running)
+
+
+def require_goes_on(length: int, *, running: bool) -> None:
     job = ran(1, "warm")
     # As it is read back: nothing but what is stored.
     kept = replace(job.problem, prior=Prior.from_document(job.problem.prior.document()))
