@@ -1,12 +1,16 @@
 """Real runs that check an explanation: interleaved, kept, gone on with after an interruption."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
 from db.leases.process import this_process_name
@@ -24,21 +28,26 @@ from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload
 
 
-class Explained:
-    """A job that is done, with an instant benchmark whose runs are recorded."""
+def finished_in(engine: Engine, folder: Path, settings: Settings) -> int:
+    """A job that is done, with an instant benchmark whose runs are recorded in the folder."""
+    workload = write_workload(folder, record=folder / "measured", repeatable=True)
+    specification = specify(
+        workload=str(workload), space=str(write_space(folder)), objective="waf",
+        strategy="random", trials=24,
+    )  # fmt: skip
+    job = JobStore(engine).create_job(specification.document(), specification.digest())
+    assembly = assemble(specification, settings)
+    run_job(engine, job, specification, assembly, settings, progress=Progress())
+    return job
 
-    def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
-        self.engine, self.settings = engine, settings
+
+class Explained:
+    """A finished job, whose benchmark leaves its record in a folder."""
+
+    def __init__(self, engine: Engine, folder: Path, settings: Settings, job: int) -> None:
+        self.engine, self.settings, self.id = engine, settings, job
         self.record = folder / "measured"
-        workload = write_workload(folder, record=self.record, repeatable=True)
-        specification = specify(
-            workload=str(workload), space=str(write_space(folder)), objective="waf",
-            strategy="random", trials=24,
-        )  # fmt: skip
         self.store = JobStore(engine)
-        self.id = self.store.create_job(specification.document(), specification.digest())
-        assembly = assemble(specification, settings)
-        run_job(engine, self.id, specification, assembly, settings, progress=Progress())
         self.ended: list[dict[str, Any]] = []
         self.stop_after = 1000
 
@@ -64,9 +73,31 @@ class Explained:
         return [json.loads(line) for line in self.record.read_text().splitlines()]
 
 
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The folder of a finished job, with its database, of which each test has a copy."""
+    folder = tmp_path_factory.mktemp("finished")
+    engine = make_engine(folder / "rocktune.db")
+    upgrade_tables(engine)
+    settings = Settings(
+        db_bench="db_bench", bench_dir=folder / "bench", lock=folder / "host.lock", free_bytes=0
+    )
+    job = finished_in(engine, folder, settings)
+    engine.dispose()
+    return folder, job
+
+
 @pytest.fixture
-def job(database: Engine, tmp_path: Path, settings: Settings) -> Explained:
-    return Explained(database, tmp_path, settings)
+def job(
+    request: pytest.FixtureRequest, database_url: str, tmp_path: Path, settings: Settings
+) -> Iterator[Explained]:
+    folder, number = tmp_path, None
+    if database_url.startswith("sqlite"):
+        folder, number = request.getfixturevalue("on_sqlite")
+        shutil.copy(folder / "rocktune.db", tmp_path / "rocktune.db")
+    engine = make_engine(database_url)
+    yield Explained(engine, folder, settings, number or finished_in(engine, folder, settings))
+    engine.dispose()
 
 
 @pytest.mark.slow
@@ -98,6 +129,7 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_a_run_that_counts_for_nothing_is_made_again(
     job: Explained, monkeypatch: pytest.MonkeyPatch
 ):
@@ -116,6 +148,7 @@ def test_a_run_that_counts_for_nothing_is_made_again(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     job: Explained, monkeypatch: pytest.MonkeyPatch
 ):
@@ -158,6 +191,7 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     job.measure()
     job.measure()  # that design is complete: whoever asks again wants new runs
@@ -171,6 +205,7 @@ def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
     ids=["another host", "another RocksDB", "an earlier version's, which told of neither"],
@@ -192,6 +227,7 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_one_process_at_a_time(job: Explained):
     lease = acquire(job.engine, job.id, "somebody else")
     with pytest.raises(LeaseHeld):
