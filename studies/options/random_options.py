@@ -1,9 +1,10 @@
 """Random OPTIONS files of all that RocksDB takes, measured at 1/64 and some at full size too.
 
-Run with ``make prove-options``: sixteen hours, of which the slow writers take most, resumable, alone. Each file is drawn by its number
-(``drawn_options.py``), opened by the real db_bench, and kept as RocksDB dumps it: what a user's
-own database would hand over. Each dump is then a baseline of ``rocktune bench`` at 1/64; ten of
-them, drawn before anything is measured, are loaded at both sizes and their trees compared.
+Run with ``make prove-options``: sixteen hours, of which slow writers take most, resumable, alone.
+Each file is drawn by its number (``drawn_options.py``), opened by the real db_bench, and kept as
+RocksDB dumps it: what a user's own database would hand over. Each dump is then a baseline of
+``rocktune bench`` at 1/64; ten of them, drawn before anything is measured, are loaded at both
+sizes, by a writer as fast as can be and by one that compactions keep up with.
 """
 
 from __future__ import annotations
