@@ -26,7 +26,7 @@ from sampler.runner.settings import Settings
 _log = structlog.get_logger("server")
 _GRACE_SECONDS = 5
 # Who listens on all addresses is found at this one.
-_NEAREST = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+_NEAREST = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # nosec B104: replaced, not listened on
 _IN_THE_CLEAR = (
     "tokens cross the network in the clear: put a proxy that ends TLS before this server, "
     "and set ROCKTUNE_BEHIND_TLS=1 when it is there"
