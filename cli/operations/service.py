@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from cli.lazy_commands import importing
 from cli.options.cluster_options import Certificates, Scheduler, cluster_of
-from cli.options.database_option import Db, open_database, require_there
+from cli.options.database_option import Db, Migrate, open_database, require_there
 from cli.options.exits import Exit, stop_on_signals
 from db.access.server_token import ServerToken, server_token
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
@@ -64,9 +64,6 @@ _TokenFile = Annotated[
         envvar=VARIABLE,
     ),
 ]
-_Migrate = Annotated[
-    bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
-]
 
 
 def serve_command(
@@ -76,7 +73,7 @@ def serve_command(
     no_worker: Annotated[
         bool, typer.Option("--no-worker", help="HTTP alone; `rocktune worker` runs the jobs.")
     ] = False,
-    migrate: _Migrate = False,
+    migrate: Migrate = False,
     token_file: _TokenFile = None,
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
@@ -135,7 +132,7 @@ def worker_command(
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
-    migrate: _Migrate = False,
+    migrate: Migrate = False,
 ) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
     with importing():

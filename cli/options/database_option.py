@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options.exits import complain
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ Db = Annotated[
     typer.Option(
         help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"
     ),
+]
+
+Migrate = Annotated[
+    bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
 ]
 
 
@@ -56,12 +61,36 @@ def connected(db: str | None) -> Iterator[Engine]:
 
 
 @contextmanager
-def open_database(db: str | None, *, migrate: bool = False) -> Iterator[Engine]:
-    """The database, up to date: a file by itself, a server only when ``migrate`` asks for it."""
-    from db.connection.migrate import require_current, upgrade_tables
+def open_database(
+    db: str | None, *, migrate: bool | None = None, make: bool = False
+) -> Iterator[Engine]:
+    """The database, up to date: a file by itself, a server only when the user asks for it.
+
+    A server is shared: services of another version would answer no more.
+
+    Args:
+        db: What the user gave.
+        migrate: Whether the user asks to bring a server up to date; None where a command has no
+            such option.
+        make: Whether the tables are made in a server's database that has none at all.
+
+    Raises:
+        InputError: It cannot be used, or is a server's and not up to date.
+    """
+    from db.connection.migrate import is_current, is_empty, require_current
 
     with connected(db) as engine:
-        if migrate or engine.dialect.name == "sqlite":
-            upgrade_tables(engine)
-        require_current(engine)
+        if not is_current(engine):
+            if migrate or engine.dialect.name == "sqlite" or (make and is_empty(engine)):
+                upgrade(engine)
+            require_current(engine, can_migrate=migrate is not None)
         yield engine
+
+
+def upgrade(engine: Engine) -> None:
+    """Brings the tables up to date, and names the copy that was made of a file before."""
+    from db.connection.migrate import upgrade_tables
+
+    copy = upgrade_tables(engine)
+    if copy is not None:
+        complain(f"the database as it was before this update is in {copy}")

@@ -7,10 +7,16 @@ from typing import Annotated
 
 import typer
 
-from cli.options.database_option import Db, connected, require_there
+from cli.options.database_option import (
+    Db,
+    Migrate,
+    connected,
+    open_database,
+    require_there,
+    upgrade,
+)
 from cli.options.exits import Exit
-from db.connection.migrate import current, require_current
-from db.connection.migrate import upgrade_tables as upgrade_tables
+from db.connection.migrate import current
 from jobs.archive import restore_archive, write_archive
 from sampler.common.errors import InputError
 
@@ -38,7 +44,7 @@ def _upgrade(db: Db = None) -> int:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     with connected(db) as engine:
         before = current(engine)
-        upgrade_tables(engine)
+        upgrade(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
     return Exit.DONE
@@ -52,8 +58,7 @@ def _archive(
 ) -> int:
     """Writes a job with all its trials to one compressed file of JSON lines."""
     require_there(db)
-    with connected(db) as engine:
-        require_current(engine)
+    with open_database(db) as engine:
         try:
             count = write_archive(engine, job_id, file)
         except KeyError as error:
@@ -66,14 +71,14 @@ def _archive(
 def _restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
     db: Db = None,
+    migrate: Migrate = False,
 ) -> int:
     """Puts an archived job into a database, where it can go on.
 
     An archive holds trials, not what was concluded from them: when the job goes on
     and all its trials are there, that is worked out again, and nothing is measured.
     """
-    with connected(db) as engine:
-        upgrade_tables(engine)
+    with open_database(db, migrate=migrate, make=True) as engine:
         job_id = restore_archive(engine, file)
     typer.echo(
         f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "

@@ -14,13 +14,11 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db
+from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import print_json, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
-from db.connection.engine import make_engine
-from db.connection.migrate import upgrade_tables
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
 from jobs.batch.batch_items import BATCH_RESULT
@@ -62,6 +60,7 @@ def batch_command(
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
+    migrate: Migrate = False,
     out: Annotated[
         Path, typer.Option(help="Receives batch.json, and a folder for each job.")
     ] = Path("rocktune-batch"),
@@ -82,9 +81,7 @@ def batch_command(
     plan = read_batch(file)
     settings = load_settings()
     require_folder(out)
-    engine = make_engine(db)
-    try:
-        upgrade_tables(engine)
+    with open_database(db, migrate=migrate, make=True) as engine:
         try:
             turn = BatchTurn(engine, plan.name)
         except BatchHeld as held:
@@ -96,8 +93,6 @@ def batch_command(
                 return _run(here, plan, resume=resume, as_json=as_json)
         finally:
             turn.give_back()
-    finally:
-        engine.dispose()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db
+from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.options.job_options import job_options
 from cli.render.screen import print_json
@@ -59,6 +59,7 @@ def tune_command(
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
+    migrate: Migrate = False,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
@@ -74,24 +75,18 @@ def tune_command(
     Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
     130 interrupted (go on with --resume).
     """
-    from db.connection.engine import make_engine
-    from db.connection.migrate import upgrade_tables
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
     from sampler.runner.settings import load_settings
 
     specification = specified(asked)
     require_folder(out)
-    engine = make_engine(db)
-    try:
-        upgrade_tables(engine)
+    with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
         finished = _run(engine, specification, backend, resume=resume, out=out)
         if finished is None:
             return Exit.INTERRUPTED
         return _tell(finished, out, as_json=as_json)
-    finally:
-        engine.dispose()
 
 
 def _run(

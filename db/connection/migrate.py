@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from db.connection.address import FIELD, shown_url
+from db.connection.file_copy import copy_file
 from db.connection.transactions import reading
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -39,14 +41,25 @@ def is_current(engine: Engine) -> bool:
     return current(engine) == HEAD
 
 
-def upgrade_tables(engine: Engine) -> None:
+def is_empty(engine: Engine) -> bool:
+    """Whether the database has no table at all, of whomever."""
+    with reading(engine) as connection:
+        return not inspect(connection).get_table_names()
+
+
+def upgrade_tables(engine: Engine) -> Path | None:
     """Makes or changes the tables as needed, in one transaction, one process at a time.
 
+    Returns:
+        The copy of a SQLite file as it was before its tables were changed, beside it; None where
+        nothing was changed, the file was new, or the database is a server's.
+
     Raises:
-        InputError: The tables are those of a newer Rocktune, or of something else.
+        InputError: The tables are those of a newer Rocktune, or of something else; or the file
+            cannot be copied.
     """
     if is_current(engine):
-        return
+        return None
     # Alembic takes longer to load than a whole trial takes to write.
     from alembic import command
     from alembic.script import ScriptDirectory
@@ -55,7 +68,7 @@ def upgrade_tables(engine: Engine) -> None:
         present = inspect(connection)
         found = _revision(connection) if present.has_table(REVISION_TABLE) else None
         if found == HEAD:
-            return  # another process was faster
+            return None  # another process was faster
         config = _config(connection)
         steps = ScriptDirectory.from_config(config).walk_revisions()
         if found is not None and found not in {step.revision for step in steps}:
@@ -65,11 +78,25 @@ def upgrade_tables(engine: Engine) -> None:
         if found is None and taken:
             problem = f"{shown_url(engine.url)} holds other tables named {', '.join(taken)}"
             raise InputError(FIELD, f"{problem}; name another database")
-        command.upgrade(config, "head")
+        copy = None
+        if found is not None and engine.dialect.name == "sqlite":
+            copy = copy_file(Path(str(engine.url.database)), found)
+        try:
+            command.upgrade(config, "head")
+        except BaseException:
+            if copy is not None:  # the file is as it was
+                with suppress(OSError):
+                    copy.unlink()
+            raise
+        return copy
 
 
-def require_current(engine: Engine) -> None:
+def require_current(engine: Engine, *, can_migrate: bool = False) -> None:
     """Refuses a database whose tables are not of this version.
+
+    Args:
+        engine: The database.
+        can_migrate: Whether the command has the option ``--migrate``, which is then named.
 
     Raises:
         InputError: They are missing, older or newer; the message tells the mend.
@@ -77,9 +104,13 @@ def require_current(engine: Engine) -> None:
     found = current(engine)
     if found != HEAD:
         problem = f"has tables of revision {found}, this Rocktune needs {HEAD}"
+        mend = "run `rocktune db upgrade`" + (", or this with --migrate" if can_migrate else "")
         if found is None:
             problem = "has no tables of Rocktune"
-        mend = "run `rocktune db upgrade`, or start with --migrate"
+        elif found > HEAD:
+            mend = "update this Rocktune"
+        else:
+            mend += "; the services that use it must then be of this version too"
         raise InputError(FIELD, f"{shown_url(engine.url)} {problem}; {mend}")
 
 

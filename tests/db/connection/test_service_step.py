@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Engine, MetaData, Table, inspect, select
 
 from db.connection.migrate import REVISION_TABLE, current, upgrade_tables
@@ -16,6 +14,7 @@ from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog
+from tests.support.db.revisions import move
 from tests.support.db.writing_process import ended_trial, proposed_trial
 
 NEW = {
@@ -23,15 +22,6 @@ NEW = {
             "standing"],
     "trial": ["given"],
 }  # fmt: skip
-
-
-def move(engine: Engine, revision: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", "db:migrations")
-    config.set_main_option("path_separator", "newline")
-    with writing(engine) as connection:
-        config.attributes["connection"] = connection
-        (command.upgrade if current(engine) is None else command.downgrade)(config, revision)
 
 
 def fill(engine: Engine) -> dict[str, int]:
