@@ -22,7 +22,7 @@ tuner: $(TUNER) ## adds to .venv what `rocktune autotune` needs
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql curl chromium iproute2 nginx systemd ## runs all tests, or those that ARGS names
+test: $(DEV) db_bench postgresql curl chromium iproute2 nginx caddy systemd ## runs all tests, or those that ARGS names
 	pg_virtualenv -t -o fsync=off env $(PYTEST) $(if $(ARGS),$(ARGS),$(IN_PARALLEL) --durations 20)
 
 test-quick: $(DEV) db_bench ## runs what a developer runs at every change: neither slow nor with programs of the system

@@ -89,7 +89,7 @@ def serve(
     if not _is_loopback(host) and not service.behind_tls:
         _log.warning(_IN_THE_CLEAR, host=host)
     worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
-    _run(app, listening, worker, stopping, is_listening)
+    _run(app, listening, worker, stopping, is_listening, service.trusted_proxies)
 
 
 def _run(
@@ -98,6 +98,7 @@ def _run(
     worker: Worker | None,
     stopping: threading.Event,
     is_listening: Callable[[str], None],
+    trusted_proxies: str,
 ) -> None:
     config = uvicorn.Config(
         app,
@@ -105,8 +106,9 @@ def _run(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
-        # Behind a proxy the client's address would be for anyone to write.
-        proxy_headers=False,
+        # Of others the client's address would be for anyone to write.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=trusted_proxies,
     )
     server = _Server(config, stopping)
     failure: list[BaseException] = []

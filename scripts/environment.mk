@@ -14,7 +14,7 @@ TUNER := .venv/.setup-tuner
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest
 IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx postgresql systemd
+.PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx caddy postgresql systemd
 
 setup: .venv/.setup
 
@@ -33,7 +33,7 @@ $(FUZZ) $(AUDIT): .venv/.setup-%: $(DEV) requirements/%.txt
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
 
-chromium pngquant curl:
+chromium pngquant curl caddy:
 	@command -v $@ >/dev/null || scripts/install.sh $@
 
 nginx:

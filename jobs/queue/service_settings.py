@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sampler.runner.settings import from_environment
@@ -22,6 +23,8 @@ class ServiceSettings(BaseSettings):
         session_hours: A browser that logged in is logged out after so many hours.
         behind_tls: Whether a proxy that ends TLS is before the server, or nothing but this machine
             reaches it: then it does not warn where it listens beyond loopback.
+        trusted_proxies: Addresses or networks of proxies, with commas, whose ``X-Forwarded-For``
+            and ``X-Forwarded-Proto`` are believed.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -34,7 +37,20 @@ class ServiceSettings(BaseSettings):
     most_body_bytes: int = Field(default=4 * 2**20, ge=2**10)
     session_hours: float = Field(default=12.0, gt=0, le=24 * 365)
     behind_tls: bool = False
+    trusted_proxies: str = ""
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, text: str) -> str:
+        for each in filter(None, text.split(",")):
+            try:
+                ip_network(each.strip())
+            except ValueError:
+                raise ValueError(
+                    f"{each.strip()!r} is no address and no network; write 127.0.0.1 or 10.0.0.0/8"
+                ) from None
+        return text
 
 
 def load_service_settings() -> ServiceSettings:

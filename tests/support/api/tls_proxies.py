@@ -1,0 +1,122 @@
+"""The proxies of ``deploy/``, run as they are but for port, certificate and server."""
+
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.support import ROOT
+from tests.support.api.nginx import PROGRAM
+
+NAME = "tuning.example"
+PROXIES = ("nginx", "caddy")
+_NGINX = """\
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+    access_log {folder}/access.log;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    {server}
+}}
+"""
+
+
+class Proxy:
+    """A running one, and how somebody in the network asks it."""
+
+    def __init__(self, port: int, trusted: ssl.SSLContext) -> None:
+        self.origin = f"https://{NAME}:{port}"
+        self._port, self._trusted = port, trusted
+
+    def client(self, address: str) -> httpx2.Client:
+        """A client at an address of loopback, as if it were one of the network."""
+        transport = httpx2.HTTPTransport(local_address=address, verify=self._trusted, retries=8)
+        return httpx2.Client(
+            transport=transport,
+            base_url=f"https://127.0.0.1:{self._port}",
+            headers={"Host": f"{NAME}:{self._port}"},
+        )
+
+    def ask(
+        self, client: httpx2.Client, method: str, path: str, **sent: object
+    ) -> httpx2.Response:
+        """One request, by the name that the certificate is for."""
+        return client.request(method, path, extensions={"sni_hostname": NAME}, **sent)  # type: ignore[arg-type]
+
+
+@contextmanager
+def shipped_proxy(kind: str, url: str, folder: Path) -> Iterator[Proxy]:
+    """One of ``PROXIES`` before the server at an address."""
+    certificate, key = _certificate(folder)
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    shipped = (ROOT / "deploy" / {"nginx": "nginx.conf", "caddy": "Caddyfile"}[kind]).read_text()
+    places = {
+        "/etc/rocktune/tls/certificate.pem": str(certificate),
+        "/etc/rocktune/tls/key.pem": str(key),
+        "127.0.0.1:8080": url.removeprefix("http://"),
+        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        f"{NAME} {{": f"https://{NAME}:{port} {{\n\tbind 127.0.0.1",
+    }
+    for shown, here in places.items():
+        assert shown in shipped or shown in (f"{NAME} {{", "listen 443 ssl;"), shown
+        shipped = shipped.replace(shown, here)
+    configuration = folder / kind
+    if kind == "nginx":
+        configuration.write_text(_NGINX.format(folder=folder, server=shipped))
+        command = [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
+    else:
+        configuration.write_text("{\n\tadmin off\n\tauto_https off\n}\n" + shipped)
+        command = ["caddy", "run", "--config", configuration, "--adapter", "caddyfile"]
+    with (folder / "proxy.log").open("w") as log:
+        environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        yield Proxy(port, ssl.create_default_context(cafile=certificate))
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    paths = folder / "certificate.pem", folder / "key.pem"
+    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    paths[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return paths
