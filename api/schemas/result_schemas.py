@@ -32,7 +32,9 @@ class AnovaRow(BaseModel):
     metric: str
     f: float | None
     p: float | None
-    p_holm: float | None = Field(description="Corrected for the number of parameters (Holm).")
+    p_holm: float | None = Field(
+        description="Corrected for all parameters and metrics of the job (Holm)."
+    )
     eta_squared: float | None = Field(description="The share of the variance that it explains.")
     groups: list[dict[str, Any]]
 

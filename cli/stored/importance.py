@@ -41,7 +41,8 @@ def parameters_command(
     models that guide the search, and the p-value of no effect. Where no models
     rank (genetic, random, ...): how much worse a forest predicts the metric
     once the parameter is shuffled (its permutation importance), and the
-    p-value of the analysis of variance. Both p are corrected (Holm).
+    p-value of the analysis of variance. Both p are corrected for all
+    parameters and metrics (Holm).
     """
     ranking, document = asked_for(
         Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top

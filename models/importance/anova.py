@@ -135,6 +135,8 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Correct p-values for having asked many questions at once (Holm, 1979).
 
     Keeps the chance of even one false alarm among all of them at the level they are judged by.
+    Whoever calls it asks about all of a job at once: every ``p_holm`` of a ranking is corrected
+    for all parameters and metrics.
     None, where there was nothing to test, does not count and stays None.
     """
     from statsmodels.stats.multitest import multipletests

@@ -23,7 +23,7 @@ class MetricRanking:
             or it is constant.
         stability: None in the same cases.
         anova: The analysis of variance of each parameter.
-        p_holm: Its p-value of each parameter, corrected for the number of parameters.
+        p_holm: Its p-value of each parameter, corrected for all parameters and metrics.
     """
 
     forest: FittedForest | None
@@ -66,8 +66,9 @@ def rank_parameters(
     """Rank the parameters by their importance for the metrics.
 
     Every metric counts the same, however many trials have it. A trial without a metric (NaN) is
-    left out for that metric alone. Metrics share the seed and nothing else, so adding one does not
-    change what is found for the others. Parameters that tie keep the order of `features.names`.
+    left out for that metric alone. Metrics share the seed and the correction of the p-values, for
+    each asks as many questions more. Adding one changes nothing else that is found for the others.
+    Parameters that tie keep the order of `features.names`.
 
     Args:
         features: The settings.
@@ -87,9 +88,17 @@ def rank_parameters(
         odd = sorted(set(groups) ^ set(features.names))
         raise ValueError(f"groups must name exactly the features' parameters; check {odd[0]!r}")
 
-    def rank_metric(target: ArrayLike) -> MetricRanking:
-        tests = {name: anova(groups[name], target) for name in features.names}
-        p_holm = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    tested = {
+        metric: {name: anova(groups[name], target) for name in features.names}
+        for metric, target in targets.items()
+    }
+    asked = [(metric, name) for metric, tests in tested.items() for name in tests]
+    corrected = holm([tested[metric][name].p for metric, name in asked])
+    all_p = dict(zip(asked, corrected, strict=True))
+
+    def rank_metric(metric: str, target: ArrayLike) -> MetricRanking:
+        tests = tested[metric]
+        p_holm = {name: all_p[metric, name] for name in tests}
         if not measured_rows(features, target).any():
             return MetricRanking(None, None, None, tests, p_holm)
         forest = fit_forest(features, target, seed=seed, trees=trees)
@@ -101,7 +110,7 @@ def rank_parameters(
         )
         return MetricRanking(forest, importance, stability, tests, p_holm)
 
-    metrics = {metric: rank_metric(target) for metric, target in targets.items()}
+    metrics = {metric: rank_metric(metric, target) for metric, target in targets.items()}
     fitted = [m.importance.mdi for m in metrics.values() if m.importance is not None]
     combined = mean_share(fitted, features.n_parameters)
     order = np.argsort(-combined, kind="stable")
