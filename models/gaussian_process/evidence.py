@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.gaussian_process.kernel import (
     Floats,
@@ -66,16 +67,26 @@ def left_out_residuals(process: AdditiveProcess) -> Floats:
     return np.asarray(process.solved / np.sqrt(np.diag(inverse)))
 
 
-def unseen_r2(kernels: Singles, values: Floats, *, seed: int) -> float | None:
+def unseen_r2(
+    kernels: Singles, values: Floats, *, seed: int, settings: NDArray[np.intp] | None = None
+) -> float | None:
     """R2: the share of the variance of unseen trials, in any unit, that the process explains.
 
-    Over five folds, shares learned anew in each; None of fewer than 10 trials, or where all are
-    the same.
+    Over five folds, shares learned anew in each; None of fewer than 10 settings, or where all
+    values are the same.
+
+    Args:
+        kernels: Of all parameters.
+        values: In any unit.
+        seed: Of the folds.
+        settings: Shape ``(n,)``: which setting each value was measured at. Values of one setting
+            are in the same fold, or each would be predicted from the others. None: all differ.
     """
     n = len(values)
-    if n < LEAST_JUDGED or np.ptp(values) == 0:
+    different, of = np.unique(np.arange(n) if settings is None else settings, return_inverse=True)
+    if len(different) < LEAST_JUDGED or np.ptp(values) == 0:
         return None
-    fold = np.random.default_rng(seed).permutation(n) % _FOLDS
+    fold = (np.random.default_rng(seed).permutation(len(different)) % _FOLDS)[of]
     predicted = np.empty(n)
     for number in range(_FOLDS):
         seen, unseen = np.flatnonzero(fold != number), np.flatnonzero(fold == number)

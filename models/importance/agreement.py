@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.design import FeatureMatrix, measured_rows
+from models.importance.design import FeatureMatrix, joined, measured_rows
 from models.importance.importance import combined_importance, quick_forests
 
 
@@ -87,24 +87,32 @@ def split_half(
     """Rank the parameters on two disjoint halves of the trials, again and again.
 
     A half has half of the trials, so the ranking of all of them is steadier than what is found
-    here. Of an odd number of trials one is left out of each split. Where there are fewer than
+    here. Trials of one setting are in the same half. Of an odd number of settings one is left out
+    of each split. Where there are fewer than
     `top_k` parameters, all are the top. Halves that teach nothing agree on nothing: 0.
     """
     if splits < 1:
         raise ValueError(f"splits must be at least 1, not {splits}")
     for target in targets.values():
         measured_rows(features, target)
-    half, top = features.n_trials // 2, min(top_k, features.n_parameters)
+    parts = features.by_setting(np.arange(features.n_trials))
+    half, top = len(parts) // 2, min(top_k, features.n_parameters)
 
     def agree(source: np.random.SeedSequence) -> tuple[float, float]:
         rng = np.random.default_rng(source)
-        order = rng.permutation(features.n_trials)
+        order = rng.permutation(len(parts))
         first, second = (
             combined_importance(
                 features,
-                quick_forests(features, targets, rows, seed=int(rng.integers(2**31)), trees=trees),
+                quick_forests(
+                    features,
+                    targets,
+                    joined(parts, some),
+                    seed=int(rng.integers(2**31)),
+                    trees=trees,
+                ),
             )
-            for rows in (order[:half], order[half : 2 * half])
+            for some in (order[:half], order[half : 2 * half])
         )
         return top_overlap(first, second, top_k=top), rank_correlation(first, second)
 

@@ -62,6 +62,19 @@ class FeatureMatrix:
         """How many parameters there are (not columns)."""
         return len(self.names)
 
+    def by_setting(self, rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        """Some of the row numbers, those of each setting together, in the order of their first.
+
+        Trials of one setting measured one configuration several times. Whoever holds out one of
+        them holds out all, or it would be predicted from itself.
+        """
+        found: dict[bytes, list[int]] = {}
+        # NaN has many patterns of bits, and 0 has two.
+        plain = np.nan_to_num(self.values[rows], nan=np.inf) + 0.0
+        for row, setting in zip(rows.tolist(), plain, strict=True):
+            found.setdefault(setting.tobytes(), []).append(row)
+        return [np.array(each, dtype=np.intp) for each in found.values()]
+
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         """Return the table of the chosen rows alone, by mask or by index."""
         return type(self)(values=self.values[chosen], names=self.names, owner=self.owner)
@@ -107,3 +120,9 @@ def measured_rows(features: FeatureMatrix, target: ArrayLike) -> NDArray[np.bool
     if np.isinf(measured).any():
         raise ValueError("target must not be infinite (use NaN for what was not measured)")
     return ~np.isnan(measured)
+
+
+def joined(rows: list[NDArray[np.intp]], chosen: NDArray[np.intp] | list[int]) -> NDArray[np.intp]:
+    """The rows of the chosen settings (`FeatureMatrix.by_setting`), in that order."""
+    picked = [rows[place] for place in chosen]
+    return np.concatenate(picked) if picked else np.empty(0, dtype=np.intp)

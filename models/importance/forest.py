@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.importance.design import FeatureMatrix, measured_rows
+from models.importance.design import FeatureMatrix, joined, measured_rows
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
@@ -36,7 +36,7 @@ class FittedForest:
     """A forest fitted on every measured trial of one metric, with its scores.
 
     R2 is `1 - SSE / SST`: 1 is perfect, 0 is no better than the mean, below 0 is worse. A score is
-    None, never NaN, where it has no meaning: fewer than 10 measured trials or a constant target.
+    None, never NaN, where it has no meaning: fewer than 10 measured settings or a constant target.
 
     Attributes:
         model: Fitted on all measured trials.
@@ -70,7 +70,7 @@ def fit_forest(
     and Optimization", JIPS 18(3): scikit-learn's random forest, R2 on an 8:2 split. The
     cross-validation is added because one split of a few hundred trials can be lucky: 5 folds, and
     fewer with under 25 measured trials so that each holds out at least 5. Forests that are only
-    scored have 25 trees.
+    scored have 25 trees. Trials of one setting, measured several times, are held out together.
 
     Raises:
         ValueError: If the target does not fit the features, or nothing was measured.
@@ -86,13 +86,19 @@ def fit_forest(
     def grow(rows: NDArray[np.intp], size: int) -> RandomForestRegressor:
         return grow_forest(x[rows], y[rows], seed=seed, trees=size)
 
-    if measured.size < MIN_TRIALS or np.ptp(y[measured]) == 0:
+    parts = features.by_setting(measured)
+    if len(parts) < MIN_TRIALS or np.ptp(y[measured]) == 0:
         return FittedForest(grow(measured, trees), None, None, None, measured.size)
 
-    learn, judge = train_test_split(measured, test_size=0.2, random_state=seed)
-    plan = KFold(min(FOLDS, measured.size // 5), shuffle=True, random_state=seed)
-    parts = [(measured[kept], measured[held]) for kept, held in plan.split(measured)]
-    folds = tuple(Fold(grow(kept, FOLD_TREES), held) for kept, held in parts)
+    places = np.arange(len(parts))
+    learn, judge = (
+        joined(parts, some) for some in train_test_split(places, test_size=0.2, random_state=seed)
+    )
+    plan = KFold(min(FOLDS, len(parts) // 5), shuffle=True, random_state=seed)
+    folds = tuple(
+        Fold(grow(joined(parts, kept), FOLD_TREES), joined(parts, held))
+        for kept, held in plan.split(places)
+    )
     scores = [_r2(fold.model, x[fold.held_out], y[fold.held_out]) for fold in folds]
     known = [score for score in scores if score is not None]
     return FittedForest(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.importance.design import FeatureMatrix, measured_rows
+from models.importance.design import FeatureMatrix, joined, measured_rows
 from models.importance.forest import grow_forest
 
 ROWS_PER_TREE = 300  # small trees: many refits matter more here than the fit of each
@@ -49,7 +49,8 @@ def rank_stability(
     """Refit small forests on bootstrap resamples of the trials and compare their rankings.
 
     The forests are smaller than the one behind `reference` and a resample holds only about 63% of
-    the distinct trials, so the intervals are rather too wide than too narrow.
+    the distinct trials, so the intervals are rather too wide than too narrow. Trials of one
+    setting are drawn together: they are one place of the space, however often it was measured.
 
     Args:
         features: The settings.
@@ -69,12 +70,13 @@ def rank_stability(
     measured = np.flatnonzero(measured_rows(features, target))
     if not measured.size:
         raise ValueError("no trial has a target")
+    parts = features.by_setting(measured)
     x = features.values.astype(np.float32)
     y = np.asarray(target, dtype=np.float64)
 
     def refit(source: np.random.SeedSequence) -> NDArray[np.float64]:
         rng = np.random.default_rng(source)
-        rows = rng.choice(measured, size=measured.size)
+        rows = joined(parts, rng.choice(len(parts), size=len(parts)))
         own = int(rng.integers(2**31))
         forest = grow_forest(x[rows], y[rows], seed=own, trees=trees, rows_per_tree=ROWS_PER_TREE)
         return features.sum_columns(forest.feature_importances_)

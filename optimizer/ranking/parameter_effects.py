@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, unseen_r2
@@ -21,7 +22,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
-from optimizer.trials.problem import Problem
+from optimizer.trials.history import History
 from sampler.parameters.parameter import Parameter, Value
 
 _DRAWS = 200
@@ -79,10 +80,11 @@ def parameter_effects(evaluation: Evaluation, names: Sequence[str]) -> Parameter
         model = job_surrogate(evaluation, names)
         if model is None:
             return None
-        return evaluation.once("effects", model, lambda: _effects(evaluation.problem, model))
+        return evaluation.once("effects", model, lambda: _effects(evaluation, model))
 
 
-def _effects(problem: Problem, model: Surrogate) -> ParameterEffects:
+def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
+    problem, measured = evaluation.problem, _measured(evaluation.history, model)
     kernels, grids = kernel_matrices(model.settings, model.settings), model.layout.grids()
     every = problem.space.names
     places = np.array([every.index(name) for name in model.layout.names])
@@ -109,7 +111,7 @@ def _effects(problem: Problem, model: Surrogate) -> ParameterEffects:
             high=spread(high),
             p=spread(matter_p(among, scaled, process.components), np.nan),
             p_holm=spread(np.ones(len(places)), np.nan),
-            r2=unseen_r2(among, own, seed=problem.seed),
+            r2=unseen_r2(among, own, seed=problem.seed, settings=measured[known.rows]),
             noise=min(1.0, process.components.noise),
             trials=int(known.rows[1:].sum()),
         )
@@ -117,6 +119,13 @@ def _effects(problem: Problem, model: Surrogate) -> ParameterEffects:
     share = mean_share([each.total for each in found.values()], len(every))
     order = tuple(every[place] for place in np.argsort(-share, kind="stable"))
     return ParameterEffects(every, order, share, found, model)
+
+
+def _measured(history: History, model: Surrogate) -> NDArray[np.intp]:
+    """Which configuration each row of the data measured; the first row is the baseline."""
+    seen: dict[str, int] = {}
+    digests = (history[number].digest for number in model.data.numbers)
+    return np.array([0, *(seen.setdefault(each, len(seen) + 1) for each in digests)])
 
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:

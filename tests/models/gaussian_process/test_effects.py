@@ -189,3 +189,27 @@ def test_shares_are_shares(seed: int, parameters: int, trials: int):
     assert (found.total <= 1 + 1e-9).all()
     assert found.alone.sum() <= 1 + 1e-9
     assert found.total.sum() >= 1 - 1e-9 or not found.total.any()
+
+
+def test_a_setting_is_never_predicted_from_itself():
+    """Few settings of pure noise, measured three times each with the same result."""
+    rng = np.random.default_rng(3)
+    position = np.repeat(rng.random((15, 6)), 3, axis=0)
+    known = KernelInputs(np.zeros(position.shape, dtype=np.int64), position)
+    kernels = kernel_matrices(known, known)
+    values = np.repeat(rng.standard_normal(15), 3)
+    apart = unseen_r2(kernels, values, seed=0)
+    together = unseen_r2(kernels, values, seed=0, settings=np.repeat(np.arange(15), 3))
+    assert apart is not None and apart > 0.5
+    assert together is not None and together < 0.1
+    few = np.repeat(np.arange(9), 5)
+    assert unseen_r2(kernels, values, seed=0, settings=few) is None
+
+
+def test_settings_that_all_differ_change_nothing():
+    known, values = known_truth(6)
+    kernels = kernel_matrices(known, known)
+    differing = np.arange(N)
+    assert unseen_r2(kernels, values, seed=0) == unseen_r2(
+        kernels, values, seed=0, settings=differing
+    )

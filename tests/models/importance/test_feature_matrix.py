@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,3 +91,22 @@ def test_measured_rows_are_those_with_a_number():
         measured_rows(matrix(), [1.0])
     with pytest.raises(ValueError, match="infinite"):
         measured_rows(matrix(), [1.0, np.inf, 2.0])
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.5, math.nan]), min_size=2, max_size=2)),
+    st.data(),
+)
+def test_rows_of_a_setting_stay_together(values, data):
+    table = np.array(values, dtype=np.float64).reshape(len(values), 2)
+    features = FeatureMatrix(values=table, names=("a", "b"), owner=np.arange(2))
+    some = data.draw(st.permutations(range(len(values))))[: len(values) // 2]
+    parts = features.by_setting(np.array(some, dtype=np.intp))
+    assert sorted(row for part in parts for row in part.tolist()) == sorted(some)
+    assert [part[0] for part in parts] == sorted((p[0] for p in parts), key=some.index)
+
+    def setting(row: int) -> str:
+        return str([0.0 if value == 0 else value for value in values[row]])
+
+    assert all(len({setting(row) for row in part.tolist()}) == 1 for part in parts)
+    assert len({setting(row) for row in some}) == len(parts)

@@ -130,3 +130,24 @@ def test_targets_that_do_not_fit_are_refused():
         fit_forest(table(20), np.full(20, np.inf), seed=0)
     with pytest.raises(ValueError, match="no trial"):
         fit_forest(table(20), np.full(20, np.nan), seed=0)
+
+
+def test_a_setting_is_never_predicted_from_itself():
+    """Thirty settings of pure noise, measured three times each with the same result."""
+    once = table(30)
+    features = once.rows(np.tile(np.arange(30), 3))
+    noise = np.tile(np.random.default_rng(1).normal(size=30), 3)
+    forest = fit_forest(features, noise, seed=0)
+    assert forest.r2_split < 0.1
+    assert forest.r2_cross_validated < 0.1
+    for fold in forest.folds:
+        assert len(fold.held_out) % 3 == 0
+        assert len(set((fold.held_out % 30).tolist())) == len(fold.held_out) / 3
+    assert sorted(np.concatenate([fold.held_out for fold in forest.folds])) == list(range(90))
+
+
+def test_few_settings_are_not_judged_however_often_they_were_measured():
+    features = table(9).rows(np.repeat(np.arange(9), 5))
+    forest = fit_forest(features, np.random.default_rng(1).normal(size=45), seed=0)
+    assert (forest.r2_split, forest.r2_cross_validated, forest.folds) == (None, None, ())
+    assert forest.n_trials == 45

@@ -43,7 +43,12 @@ def test_one_hot_columns_are_shuffled_together():
     rng = np.random.default_rng(0)
     x = rng.integers(2, size=(200, 1)).astype(float)
     y = x[:, 0] * 5 + rng.normal(scale=0.1, size=200)
-    features = FeatureMatrix(values=np.hstack([x, 1 - x]), names=("two",), owner=np.array([0, 0]))
+    # The third does nothing, but makes the settings differ: few could not be held out.
+    features = FeatureMatrix(
+        values=np.hstack([x, 1 - x, rng.random((200, 1))]),
+        names=("two", "idle"),
+        owner=np.array([0, 0, 1]),
+    )
     forest = fit_forest(features, y, seed=0)
     drop = measure_importance(features, y, forest, seed=0).permutation_mean[0]
     assert drop == pytest.approx(2, abs=0.25)  # halves of the level variance, twice

@@ -77,3 +77,12 @@ def test_nonsense_is_refused(planted, change, complaint):
     arguments = {"targets": {"y": planted.target}, "seed": 0, "top_k": 2, "splits": 1} | change
     with pytest.raises(ValueError, match=complaint):
         split_half(planted.features, **arguments)
+
+
+def test_measurements_of_one_setting_are_in_the_same_half(planted):
+    """Noise measured twice: halves that shared settings would learn the same of them."""
+    noise = np.random.default_rng(3).random(400)
+    twice = np.repeat(np.arange(24), 2)
+    whole = halves(planted, np.arange(24), target=noise, splits=30)
+    assert halves(planted, twice, target=noise, splits=30).overlap.mean() < 0.6
+    assert whole.overlap.mean() < 0.6
