@@ -80,12 +80,14 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Char
     """The box plot of one question; None with fewer than two groups.
 
     The drawn trials are compared, as the analysis of variance does: those that ended well, and
-    with their bounds those that were cut off. ``unit`` is the metric's, for its axis.
+    with their bounds those that were cut off. Starting points are no draws. ``unit`` is the
+    metric's, for its axis.
     """
     drawn = [
         t
         for t in trials
         if t.purpose is Purpose.CANDIDATE and t.phase is Phase.SAMPLE and t.state in COMPARABLE
+        if not t.is_start
     ]
     values = [t.features.get(question.parameter) for t in drawn]
     special = [v for v in question.special if not isinstance(v, str)]

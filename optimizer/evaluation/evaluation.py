@@ -97,8 +97,8 @@ class Evaluation:
     def ranking(self, *, before: int | None = None) -> ParameterRanking:
         """Which parameters matter, learned from the draws before a trial (the paper's 3.2 to 3.4).
 
-        Searched trials are left out: they crowd around good places, which the analysis of variance
-        would mistake for effects.
+        Searched trials are left out, and starting points too: they crowd around good places, which
+        the analysis of variance would mistake for effects. Given trials count as draws.
         """
         history = self.history
         changes = (
@@ -106,7 +106,7 @@ class Evaluation:
         )  # fmt: skip
 
         def drawn() -> Draws:  # only then is it worth looking at every draw
-            trials = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
+            trials = [t for t in history.of(Purpose.CANDIDATE, Phase.SAMPLE) if not t.is_start]
             return draws_of(history, [t for t in trials if before is None or t.number < before])
 
         draws = self.once(("drawn", before), changes, drawn)

@@ -17,7 +17,6 @@ import numpy as np
 from models.importance.agreement import beyond_chance, split_half
 from optimizer.evaluation.evaluation import Draws, Evaluation, draws_of, draws_table
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
 
 FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
 GROWTH = 2**0.5  # so a job of 10,000 draws has 16 checkpoints
@@ -81,7 +80,7 @@ def decides_at(evaluation: Evaluation, planned: int) -> bool:
     every = problem.search.top >= len(problem.space.names)
     if problem.search.samples is not None or problem.search.over or every:
         return False
-    drawn, grid = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE)), checkpoints(planned)
+    drawn, grid = len(history.drawn), checkpoints(planned)
     place = bisect_left(grid, drawn)
     return place >= IN_A_ROW - 1 and grid[place : place + 1] == (drawn,)
 
@@ -91,10 +90,9 @@ def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
 
     At a checkpoint all draws must have ended.
     """
-    problem, history = evaluation.problem, evaluation.history
+    problem, drawn = evaluation.problem, len(evaluation.history.drawn)
     if not decides_at(evaluation, planned):
         return False
-    drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
     newest = [number for number in checkpoints(planned) if number <= drawn][-IN_A_ROW:]
     return in_a_row([agreement_of(problem, checkpoint_at(evaluation, n)) for n in newest])
 
@@ -102,13 +100,13 @@ def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
 def checkpoint_at(evaluation: Evaluation, draws: int) -> Checkpoint:
     """How far halves of the job's first draws agree; learned once.
 
-    Only the job's own draws count, in the order of proposal.
+    Only the job's own draws count, in the order of proposal, and no starting points.
 
     Raises:
         ValueError: One of them has not ended.
     """
     history = evaluation.history
-    first = [history[n] for n in history.own(Purpose.CANDIDATE, Phase.SAMPLE)[:draws]]
+    first = [history[n] for n in history.drawn[:draws]]
     for trial in first:
         if not trial.has_outcome:
             raise ValueError(f"draw {trial.number} has not ended")

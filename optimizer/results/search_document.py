@@ -42,9 +42,7 @@ def sampling_document(
         "draws": drawn,
         "planned": planned,
         "why": why_sampling_ended(evaluation, strategy, explore=explore),
-        "curve": []
-        if strategy.has_models
-        else [asdict(point) for point in _curve(evaluation, drawn)],
+        "curve": [] if strategy.has_models else [asdict(point) for point in _curve(evaluation)],
     }
 
 
@@ -64,11 +62,12 @@ def why_sampling_ended(evaluation: Evaluation, strategy: Strategy, *, explore: i
         ended = f"{drawn} of {planned} draws are in; time or new configurations ran out"
     if strategy.has_models:
         return f"{ended}: models learn from them, and from every trial of the search"
-    curve = _curve(evaluation, drawn)
+    curve = _curve(evaluation)
     return f"{ended}: {_judged(problem, curve[-1], strategy)}" if curve else ended
 
 
-def _curve(evaluation: Evaluation, drawn: int) -> list[Checkpoint]:
+def _curve(evaluation: Evaluation) -> list[Checkpoint]:
+    drawn = len(evaluation.history.drawn)
     numbers = [*checkpoints(drawn), drawn] if drawn >= LEAST_JUDGED else []
     return [checkpoint_at(evaluation, number) for number in numbers]
 

@@ -40,16 +40,23 @@ class Drawn(Strategy):
     def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The design's next point; see ``Strategy.propose``."""
         history = evaluation.history
-        index = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-        if index >= explore:
+        measured = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
+        if measured >= explore:
             return None
-        return propose_draw(evaluation, self.design, index, number=number, n=explore)
+        # Starting points, which come first, take of the budget but no points of the design.
+        n = explore - (measured - len(history.drawn))
+        return propose_draw(evaluation, self.design, number=number, n=n)
 
 
 def sampled(history: History) -> int:
     """How many configurations there are to learn from: drawn, in flight included, or given."""
     drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
     return len(drawn) + history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
+
+
+def draws_planned(history: History, samples: int) -> int:
+    """How many of so many configurations are draws: all but starting points and given trials."""
+    return samples - (sampled(history) - len(history.drawn))
 
 
 class DrawsFirst(Strategy):
@@ -68,19 +75,15 @@ class DrawsFirst(Strategy):
 
 
 def propose_draw(
-    evaluation: Evaluation,
-    design: Design,
-    index: int,
-    *,
-    number: int,
-    n: int,
-    over: Sequence[str] = (),
+    evaluation: Evaluation, design: Design, *, number: int, n: int, over: Sequence[str] = ()
 ) -> Proposal | None:
-    """The point ``index``, from 0, of a design of ``n``; a random one if it was measured before.
+    """The next point of a design of ``n`` draws; a random one if it was measured before.
 
-    ``number`` is that of the trial. The parameters ``over`` are drawn; empty: all of the space.
+    Only draws are counted: a design that lacks the points at which a starting point or a given
+    trial was measured is none. ``number`` is that of the trial. The parameters ``over`` are drawn;
+    empty: all of the space.
     """
-    problem = evaluation.problem
+    problem, index = evaluation.problem, len(evaluation.history.drawn)
     names = over or problem.space.names
 
     def point(attempt: int) -> Point:
@@ -138,7 +141,8 @@ class DrawThenSearch(DrawsFirst):
             return None
         if index < samples:
             names = tuple(axis.name for axis in axes)
-            return propose_draw(evaluation, "random", index, number=number, n=samples, over=names)
+            n = draws_planned(history, samples)
+            return propose_draw(evaluation, "random", number=number, n=n, over=names)
         seed = problem.seed_of(number)
         observations = observations_of(evaluation, axes)
         enough = sum(observation.admissible for observation in observations.ended) >= self.least

@@ -18,7 +18,7 @@ from deap import tools
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
-from optimizer.strategies.draws import propose_draw, sampled
+from optimizer.strategies.draws import draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import Individual, drawing_from
 from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
@@ -69,7 +69,8 @@ class Genetic(Strategy):
         problem, history = evaluation.problem, evaluation.history
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples and not self.sampling_done(evaluation, explore):
-            return propose_draw(evaluation, "random", index, number=number, n=samples)
+            n = draws_planned(history, samples)
+            return propose_draw(evaluation, "random", number=number, n=n)
         searched = len(history.numbers(Purpose.CANDIDATE, Phase.SEARCH))
         drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
         if drawn + searched >= explore or _reached(evaluation, searched):

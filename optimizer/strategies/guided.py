@@ -19,7 +19,7 @@ import numpy as np
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.strategies.draws import DrawsFirst, propose_draw, sampled
+from optimizer.strategies.draws import DrawsFirst, draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
@@ -70,7 +70,8 @@ class Guided(DrawsFirst):
             return None
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples:
-            return propose_draw(evaluation, "sobol", index, number=number, n=samples, over=names)
+            n = draws_planned(history, samples)
+            return propose_draw(evaluation, "sobol", number=number, n=n, over=names)
         with one_thread():
             acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
             ends = acquisition.exhausted or explored >= (1 - _END) * explore

@@ -11,7 +11,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects
 from optimizer.surrogate.stopping_rule import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import STARTING_POINT, Phase, Purpose
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import Point, encode
@@ -175,7 +175,7 @@ def planned_starts(problem: Problem, explore: int) -> Sequence[StartingPoint]:
 
 
 def _why(start: StartingPoint) -> str:
-    why = f"starting point {start.name}"
+    why = f"{STARTING_POINT} {start.name}"
     if not start.changed:
         return why
     said, more = list(start.changed[:_MOST_SAID]), len(start.changed) - _MOST_SAID

@@ -27,6 +27,7 @@ class History:
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
+        self._drawn: list[int] = []
         self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
@@ -48,6 +49,9 @@ class History:
             for numbers in (self._numbers,) if trial.given else (self._numbers, self._own):
                 numbers[trial.purpose, None].append(trial.number)
                 numbers[trial.purpose, trial.phase].append(trial.number)
+            candidate = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
+            if candidate and not (trial.given or trial.is_start):
+                self._drawn.append(trial.number)
             self._given += trial.given
             self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
@@ -105,6 +109,11 @@ class History:
     def own(self, purpose: Purpose, phase: Phase | None = None) -> Sequence[int]:
         """Those of them that the job made itself: all but the given ones."""
         return self._own[purpose, phase]
+
+    @property
+    def drawn(self) -> Sequence[int]:
+        """The numbers of the job's own draws: no starting points and no given trials; no copy."""
+        return self._drawn
 
     @property
     def hosts(self) -> Sequence[str]:

@@ -55,6 +55,7 @@ def _places(names: tuple[str, ...]) -> Mapping[str, int]:
 
 
 BASELINE_TRIAL = 1
+STARTING_POINT = "starting point"  # how the reason of a trial that measures one begins
 
 
 class Phase(StrEnum):
@@ -128,6 +129,11 @@ class Trial:
     def is_baseline(self) -> bool:
         """Whether it measures the baseline, in whatever phase."""
         return self.subject == BASELINE_TRIAL
+
+    @property
+    def is_start(self) -> bool:
+        """Whether it measures a starting point, which someone chose: no draw of the space."""
+        return self.why.startswith(STARTING_POINT)
 
     @property
     def done(self) -> bool:

@@ -70,7 +70,8 @@ class TestGroups:
                   for n, (codec, waf) in enumerate(values, start=1)]  # fmt: skip
         searched = trial_of(20, {"waf": 99.0}, configuration={"codec": "b"}, phase=Phase.SEARCH)
         failed = trial_of(21, {}, configuration={"codec": "b"}, state=TrialState.FAILED)
-        return [*trials, searched, failed]
+        start = trial_of(22, {"waf": 99.0}, configuration={"codec": "b"}, why="starting point p")
+        return [*trials, searched, failed, start]
 
     def test_quartiles_of_each_group_of_drawn_trials(self):
         anova = {"p_holm": 0.0004, "eta_squared": 0.4}

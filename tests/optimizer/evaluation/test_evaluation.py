@@ -116,6 +116,16 @@ class TestWhatTheModelsAreTaught:
         assert x[2] == 0.125
         assert x.tolist() == [trial.features["x"] for trial in trials[1:]]
 
+    def test_genuine_draws_alone(self, taught: dict[str, Any]):
+        trials = draws(12)
+        for place in (3, 7):
+            trials[place] = replace(trials[place], why="starting point benchmark.sh")
+        expected = [t.features["x"] for t in trials[1:] if not t.is_start]
+        Evaluation(problem_of(), History(trials)).ranking()
+        x = taught["features"].values[:, list(taught["features"].owner).index(0)]
+        assert x.tolist() == expected
+        assert all(len(labels) == 10 for labels in taught["groups"].values())
+
     def test_clocks_on_a_logarithmic_scale_and_ratios_as_they_are(self, taught: dict[str, Any]):
         trials = draws(12)
         Evaluation(problem_of(), History(trials)).ranking()

@@ -199,6 +199,17 @@ class TestWhatItRestsOn:
         assert len(History(again.log.trials()).own(*DRAWN)) == 68
 
     @pytest.mark.slow
+    def test_a_look_is_at_draws_and_not_at_starting_points(self, whole):
+        history = History(whole.history)
+        numbers = history.own(*DRAWN)
+        expected = checkpoint_at(Evaluation(whole.problem, history), 48)
+        first = [history[number] for number in numbers[:2]]
+        starts = [replace(t, number=t.number + 10_000, why="starting point p") for t in first]
+        beside = History([*history.of(Purpose.BASELINE), *starts])
+        for number in numbers:
+            beside.put(history[number])
+        assert checkpoint_at(Evaluation(whole.problem, beside), 48) == expected
+
     def test_a_look_depends_on_nothing_that_comes_later(self, whole):
         trials = whole.log.trials()
         history = History(trials)

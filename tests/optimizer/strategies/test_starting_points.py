@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
@@ -9,7 +10,8 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import next_start, starting_point
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
-from optimizer.trials.trial import Phase
+from optimizer.trials.trial import Phase, Trial
+from sampler.space.draws import draw
 from sampler.space.latent import decode
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space
@@ -125,7 +127,9 @@ def test_they_are_measured_right_after_the_baseline(strategy: str):
     assert [t.why for t in found[:2]] == ["starting point p1", "starting point p2"]
     assert [t.configuration["x"] for t in found[:2]] == [0.1, 0.2]
     assert not any(t.why.startswith("starting point") for t in found[2:])
-    assert len({t.digest for t in found}) == len(found) >= divide(24).explore
+    new = [t for t in found if t.subject is None]  # the others are measured again on purpose
+    assert len({t.digest for t in new}) == len(new)
+    assert len(found) >= divide(24).explore
 
 
 def test_the_same_place_twice_is_measured_once():
@@ -165,3 +169,49 @@ def test_the_usual_ones_have_a_source():
         assert point.source.startswith("RocksDB") or not point.usual
         assert len(point.source) > 20
         assert point.values
+
+
+def drawn_points(job) -> list[dict[str, float]]:
+    found = [t for t in candidates(job.log.trials()) if t.phase is Phase.SAMPLE and not t.is_start]
+    return [dict(trial.point) for trial in found]
+
+
+def coordinates(points: list[dict[str, float]]) -> np.ndarray:
+    return np.array([list(point.values()) for point in points])
+
+
+@pytest.mark.parametrize("starts", [0, 1, 2])
+def test_a_latin_hypercube_stays_one_beside_starting_points(starts: int):
+    """In each coordinate exactly one point in each of as many equal parts as there are draws."""
+    job = started(*[0.1, 0.2][:starts], strategy="lhs", trials=30)
+    found = coordinates(drawn_points(job))
+    assert len(found) + starts == len(candidates(job.log.trials()))
+    parts = np.sort((found * len(found)).astype(int), axis=0)
+    assert (parts == np.arange(len(found))[:, None]).all()
+
+
+@pytest.mark.parametrize("strategy", ["sobol", "forest"])
+def test_a_sobol_design_begins_with_its_first_point(strategy: str):
+    job = started(0.1, 0.2, strategy=strategy, trials=30)
+    points = drawn_points(job)
+    # Forest draws what it searches: all but the workload's factors.
+    found, names = coordinates(points), list(points[0])
+    expected = [
+        draw("sobol", index, n=len(found), dimensions=len(names), seed=job.problem.seed)
+        for index in range(len(found))
+    ]
+    same = (found == np.array(expected)).all(axis=1)
+    # What was drawn twice, for few values are different, is a random draw instead.
+    assert same[:4].all() and same.mean() > 0.8
+
+
+def test_they_are_told_from_draws_by_the_history():
+    trials: list[Trial] = started(0.1, 0.2, strategy="genetic", trials=30).log.trials()
+    history = History(trials)
+    sampled = [t for t in candidates(trials) if t.phase is Phase.SAMPLE]
+    assert [t.is_start for t in sampled] == [True, True] + [False] * (len(sampled) - 2)
+    assert list(history.drawn) == [t.number for t in sampled[2:]]
+    given = replace(sampled[-1], number=1000, given=True)
+    history.put(given)
+    history.put(replace(sampled[-1], attempt=2))
+    assert list(history.drawn) == [t.number for t in sampled[2:]]
