@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from time import monotonic
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -11,6 +14,8 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Engine
 
 _MOST = 16
+# Models take seconds of a core each: more than one at a time would slow a trial on this machine.
+_one_at_a_time = Lock()
 T = TypeVar("T")
 
 
@@ -24,13 +29,17 @@ class _Made(Generic[T]):
 class JobCache(Generic[T]):
     """What was made last of each of a few subjects, as long as their database is in use.
 
-    It is good enough for ``rest`` times the seconds that it took to make it, though its subject
-    has changed since.
+    Threads that ask for the same at the same time share what one of them makes. What was made is
+    good enough for ``rest`` times the seconds that it took to make it, though its subject has
+    changed since. With ``alone`` only one thing is made at a time in this process: for models,
+    which must not ask for another such thing while they are made.
     """
 
-    def __init__(self, *, rest: float = 0.0) -> None:
-        self._rest = rest
+    def __init__(self, *, rest: float = 0.0, alone: bool = False) -> None:
+        self._rest, self._alone = rest, alone
+        self._lock = Lock()
         self._made: WeakKeyDictionary[Engine, dict[Hashable, _Made[T]]] = WeakKeyDictionary()
+        self._being_made: dict[Hashable, Future[T]] = {}
 
     def of(
         self,
@@ -44,15 +53,35 @@ class JobCache(Generic[T]):
         """What was made of a subject, as a job's number, in this state, or is made of it now.
 
         ``final``: whether the subject changes no more, so that only its own state will do.
+
+        Raises:
+            Exception: Whatever ``make`` raised, in every thread that waited for it.
         """
-        made, began = self._made.setdefault(engine, {}), monotonic()
-        known = made.get(subject)
-        if known is not None and (
-            known.state == state or (not final and began < known.good_until)
-        ):
-            return known.value
-        if len(made) >= _MOST:
-            made.clear()
-        value, ended = make(), monotonic()
-        made[subject] = _Made(state, value, ended + self._rest * (ended - began))
+        asked = (id(engine), subject, state)
+        with self._lock:
+            made = self._made.setdefault(engine, {})
+            known = made.get(subject)
+            if known is not None and (
+                known.state == state or (not final and monotonic() < known.good_until)
+            ):
+                return known.value
+            shared = self._being_made.get(asked)
+            mine = self._being_made.setdefault(asked, Future())
+        if shared is not None:
+            return shared.result()
+        try:
+            with _one_at_a_time if self._alone else nullcontext():
+                began = monotonic()
+                value, ended = make(), monotonic()
+        except BaseException as error:
+            with self._lock:
+                del self._being_made[asked]
+            mine.set_exception(error)
+            raise
+        with self._lock:
+            if len(made) >= _MOST:
+                made.clear()
+            made[subject] = _Made(state, value, ended + self._rest * (ended - began))
+            del self._being_made[asked]
+        mine.set_result(value)
         return value

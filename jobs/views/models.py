@@ -26,7 +26,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 
 _MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
-_known = JobCache[Dependences | None]()
+_known = JobCache[Dependences | None](alone=True)
 
 
 def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
@@ -59,7 +59,7 @@ def _problem(job: JobRow, baseline: Mapping[str, Any]) -> Problem:
     return replace(problem, space=problem.space.at_baseline(baseline))
 
 
-_made_anew = JobCache[dict[str, Any]]()
+_made_anew = JobCache[dict[str, Any]](alone=True)
 
 
 def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
