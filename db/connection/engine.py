@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic_core import from_json  # three times as fast as json.loads, and as exact
@@ -61,8 +63,20 @@ def _open_file(url: URL) -> Engine:
     except OSError as error:
         problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
         raise InputError(FIELD, problem) from None
+    _make_private(path)
     connect = {"timeout": BUSY_SECONDS}
     return arrange_sqlite(create_engine(url, connect_args=connect, json_deserializer=from_json))
+
+
+def _make_private(path: Path) -> None:
+    """Makes a new file that its owner alone may read, whatever the umask: it holds command lines.
+
+    SQLite gives its ``-wal`` and ``-shm`` the mode of the file. One that is there keeps its own.
+    """
+    with suppress(OSError):  # it is there, or cannot be made: SQLite says why
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
 
 
 def _open_server(url: URL) -> Engine:

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +37,11 @@ def host_lock(
 
     The lock is on the open file, which the benchmark's processes inherit: should the controller be
     killed, the host stays locked until the benchmark is gone. Whoever finds the lock held for a
-    dead controller ends what that one left running.
+    dead controller of the same user ends what that one left running.
+
+    All users may lock the file, and nothing is read from it. Who holds it is told by the kernel.
+    What a user's controller runs stands in a file of that user's beside it, which no other user
+    may write: else anyone could name a running trial as one to be ended.
 
     Args:
         path: The lock file.
@@ -54,15 +59,12 @@ def host_lock(
     descriptor = _open(path)
     try:
         while not _try(descriptor):
-            holder = _holder(descriptor)
-            if not _end_orphans(holder):
-                waiting(f"process {holder['pid']}" if "pid" in holder else "another process")
+            if not _end_orphans(_own_signature(path)):
+                pid = _holder(descriptor)
+                waiting("another process" if pid is None else f"process {pid}")
             pause(_POLL_SECONDS)
-        pid, started = own_process()
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            signature = {"pid": pid, "started": started, "token": token}
-            os.pwrite(descriptor, json.dumps(signature).encode(), 0)
+        with contextlib.suppress(OSError):  # without it, orphans end by themselves
+            _sign(path, token)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -70,9 +72,9 @@ def host_lock(
 
 def _open(path: Path) -> int:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        with contextlib.suppress(OSError):  # another user's file: it is open to all already
-            os.fchmod(descriptor, 0o666)  # nosec B103
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        with contextlib.suppress(OSError):  # another user's file: it may be read already
+            os.fchmod(descriptor, 0o644)  # to lock it, others need no more
     except PermissionError:
         with contextlib.suppress(OSError):
             return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)  # a lock needs no right to write
@@ -95,12 +97,67 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _holder(descriptor: int) -> dict[str, Any]:
+def _holder(descriptor: int) -> int | None:
+    """The process that took the lock, as the kernel says; None where it does not.
+
+    A line of ``/proc/locks`` is ``1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF``: the process,
+    and the device (in hexadecimal) and inode of the file.
+    """
+    about = os.fstat(descriptor)
+    device = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}"
     try:
-        holder = json.loads(os.pread(descriptor, 400, 0))
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    for line in lines:
+        words = line.split()
+        if words[1:4] == ["FLOCK", "ADVISORY", "WRITE"] and words[5] == f"{device}:{about.st_ino}":
+            return int(words[4])
+    return None
+
+
+def _signature_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.{os.geteuid()}")
+
+
+def _sign(path: Path, token: str) -> None:
+    """Notes which controller of this user has the host, and how its processes are marked."""
+    descriptor = _open_own(_signature_of(path), os.O_RDWR | os.O_CREAT)
+    try:
+        pid, started = own_process()
+        signature = json.dumps({"pid": pid, "started": started, "token": token})
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, signature.encode(), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _own_signature(path: Path) -> dict[str, Any]:
+    """What this user's last controller noted; empty where none did, or another user may have."""
+    try:
+        descriptor = _open_own(_signature_of(path), os.O_RDONLY)
+        try:
+            holder = json.loads(os.pread(descriptor, 400, 0))
+        finally:
+            os.close(descriptor)
     except (ValueError, OSError):
         return {}
     return holder if isinstance(holder, dict) else {}
+
+
+def _open_own(path: Path, flags: int) -> int:
+    """Opens a file that belongs to this user, and that no other may write.
+
+    Raises:
+        OSError: It is another's, or there is none.
+    """
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    about = os.fstat(descriptor)
+    regular = stat.S_ISREG(about.st_mode) and about.st_nlink == 1
+    if not regular or about.st_uid != os.geteuid() or about.st_mode & 0o022:
+        os.close(descriptor)
+        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+    return descriptor
 
 
 def _end_orphans(holder: dict[str, Any]) -> bool:

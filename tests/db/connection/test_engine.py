@@ -36,6 +36,31 @@ class TestFiles:
         engine.dispose()
         assert path.is_file()
 
+    @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+    def test_a_new_file_and_what_stands_beside_it_are_its_owners_alone(
+        self, tmp_path: Path, umask: int
+    ):
+        before = os.umask(umask)
+        try:
+            engine = make_engine(tmp_path / "a.db")
+            upgrade_tables(engine)
+        finally:
+            os.umask(before)
+        with writing(engine) as connection:
+            connection.exec_driver_sql("DELETE FROM job")
+            modes = {each.name: each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}
+        engine.dispose()
+        assert modes == {"a.db": 0o600, "a.db-wal": 0o600, "a.db-shm": 0o600}
+
+    def test_a_file_that_is_there_keeps_its_mode(self, tmp_path: Path):
+        path = tmp_path / "a.db"
+        path.touch()
+        path.chmod(0o640)
+        engine = make_engine(path)
+        upgrade_tables(engine)
+        engine.dispose()
+        assert path.stat().st_mode & 0o777 == 0o640
+
     def test_the_connection_is_safe_to_share(self, tmp_path: Path):
         engine = make_engine(tmp_path / "a.db")
         with reading(engine) as connection:

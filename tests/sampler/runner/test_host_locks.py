@@ -3,6 +3,7 @@ import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,6 +32,10 @@ def lock(tmp_path: Path) -> Path:
     return tmp_path / "host.lock"
 
 
+def signature_of(lock: Path) -> Path:
+    return lock.with_name(f"{lock.name}.{os.geteuid()}")
+
+
 @pytest.fixture
 def hold(lock: Path) -> Iterator[Hold]:
     """Lets another process hold the lock; gives it and the line that it said."""
@@ -52,19 +57,21 @@ def hold(lock: Path) -> Iterator[Hold]:
 
 
 def test_a_free_lock_is_taken_and_signed(lock: Path):
-    with host_lock(lock, "mine", pause=give_up) as descriptor:
+    with host_lock(lock, "mine", pause=give_up):
         pid, started = own_process()
-        assert json.loads(os.pread(descriptor, 400, 0)) == {
+        assert json.loads(signature_of(lock).read_bytes()) == {
             "pid": pid,
             "started": started,
             "token": "mine",
         }
+        assert signature_of(lock).stat().st_mode & 0o777 == 0o600
+        assert lock.read_bytes() == b""
 
 
 def test_a_lock_can_be_taken_again_and_again(lock: Path):
     for token in ("first", "second, a longer one", "third"):
-        with host_lock(lock, token, pause=give_up) as descriptor:
-            assert json.loads(os.pread(descriptor, 400, 0))["token"] == token
+        with host_lock(lock, token, pause=give_up):
+            assert json.loads(signature_of(lock).read_bytes())["token"] == token
 
 
 def test_a_lock_is_held_against_others_in_the_same_process(lock: Path):
@@ -143,9 +150,75 @@ def test_a_signature_that_cannot_be_read_is_waited_for_like_any_other(
     signature: str, lock: Path, hold: Hold
 ):
     hold("theirs")
-    lock.write_text(signature)
+    signature_of(lock).write_text(signature)
     with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
         pass
+
+
+def test_what_stands_in_the_lock_is_neither_told_nor_believed(lock: Path, hold: Hold):
+    token = secrets.token_hex(8)
+    holder, said = hold(token, "orphan")
+    lock.write_text(json.dumps({"pid": "\x1b[2J", "started": 1, "token": token}))
+    told: list[str] = []
+    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
+        pass
+    lock.write_text(json.dumps({"pid": 2**22, "started": 1, "token": token}))
+    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
+        pass
+    assert told == [f"process {holder.pid}"] * 2
+    assert start_time(int(said)) is not None
+
+
+@pytest.mark.parametrize("kind", ["open to all", "a link", "a second name", "a pipe"])
+def test_a_signature_that_another_may_have_written_is_not_believed(
+    kind: str, lock: Path, hold: Hold, tmp_path: Path
+):
+    token = secrets.token_hex(8)
+    _, said = hold(token, "orphan")
+    mine, theirs = signature_of(lock), tmp_path / "theirs"
+    theirs.write_text(json.dumps({"pid": 2**22, "started": 1, "token": token}))
+    mine.unlink()
+    if kind == "open to all":
+        theirs.rename(mine)
+        mine.chmod(0o666)
+    elif kind == "a link":
+        mine.symlink_to(theirs)
+    elif kind == "a second name":
+        mine.hardlink_to(theirs)
+    else:
+        os.mkfifo(mine, 0o600)
+    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
+        pass
+    assert start_time(int(said)) is not None
+    assert kill_marked(MARK, token) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_two_users_lock_each_other_out():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o1777)
+        lock = Path(folder) / "lock"
+        with host_lock(lock, "mine", pause=give_up):
+            taken = subprocess.run(["flock", "-n", str(lock), "true"], user=65534, check=False)
+            assert taken.returncode == 1
+            assert subprocess.run(["test", "-w", str(lock)], user=65534).returncode == 1
+        theirs = subprocess.Popen(
+            ["flock", "--no-fork", str(lock), "sh", "-c", "echo held; kill -STOP $$"],
+            user=65534,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert theirs.stdout is not None and read_line(theirs.stdout.fileno()) == "held"
+            told: list[str] = []
+            with (
+                pytest.raises(GaveUp),
+                host_lock(lock, "mine", waiting=told.append, pause=give_up),
+            ):
+                pass
+            assert told == [f"process {theirs.pid}"]
+        finally:
+            theirs.kill()
+            theirs.communicate()
 
 
 def test_a_lock_that_cannot_be_made_names_its_variable(tmp_path: Path):
@@ -171,7 +244,7 @@ def test_a_lock_that_is_a_link_is_refused_and_what_it_leads_to_left_alone(tmp_pa
 def test_all_users_of_a_host_share_one_lock(lock: Path):
     assert default_lock_path().is_absolute()
     with host_lock(lock, "mine", pause=give_up):
-        assert lock.stat().st_mode & 0o777 == 0o666
+        assert lock.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_process_is_told_from_a_later_one_with_its_number():
