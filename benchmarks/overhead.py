@@ -109,6 +109,9 @@ class _Clock:
     def host_set_aside(self, host: str, why: str) -> None:
         """Of no interest here."""
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """Of no interest."""
+
     def tick(self) -> None:
         """Of no interest."""
 

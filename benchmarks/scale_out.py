@@ -122,6 +122,9 @@ class _Clock:
         """None of them drifts."""
         raise AssertionError(f"{host} was set aside: {why}")
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """Never: none was set aside."""
+
 
 def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
     """Runs one job to its end."""

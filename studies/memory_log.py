@@ -27,6 +27,9 @@ class Silent:
     def host_set_aside(self, host: str, why: str) -> None:
         """Of no interest."""
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """Of no interest."""
+
 
 class MemoryLog(Silent):
     """Meets ``optimizer.run.ports.TrialLog`` and ``Progress`` for simulations."""

@@ -105,6 +105,10 @@ class TuningProgress(_Bar):
         """A host measures no more for this job."""
         self.note(f"host {host} is set aside: {why}")
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """A host that was set aside measures again."""
+        self.note(f"host {host} is {why}")
+
     def tick(self) -> None:
         """A moment passed: the bar redraws itself."""
 

@@ -47,6 +47,7 @@ class Heartbeat:
         self._renewed = self._looked = time.monotonic()
         self.phase, self.trial_started = progress.phase, progress.trial_started
         self.host_set_aside = progress.host_set_aside
+        self.host_taken_back = progress.host_taken_back
 
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Passes it on. Trials may be too short for a tick."""

@@ -152,5 +152,9 @@ class LoggedProgress:
         """A host measures no more for this job."""
         _log.warning("host set aside", host=host, why=why)
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """A host that was set aside measures again."""
+        _log.warning("host taken back", host=host, why=why)
+
     def tick(self) -> None:
         """A moment passed."""

@@ -139,7 +139,12 @@ def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Bas
     if not by_host:
         raise ValueError("no run of the baseline has ended well")
     known = before.hosts if before else {}
-    hosts = {host: host_baseline(runs, known.get(host)) for host, runs in by_host.items()}
+    # A host alone has always been followed by its drift; one among others may come back after a
+    # jump, and what it measured before and after it is compared with the others'.
+    several = len(by_host) > 1
+    hosts = {
+        host: host_baseline(runs, known.get(host), jumps=several) for host, runs in by_host.items()
+    }
     if len(hosts) == 1:
         (only,) = hosts.values()
         return Baseline(only.metrics, only.noise, only.runs, hosts)

@@ -5,6 +5,7 @@ A shared machine gets slower and faster over minutes, and its clocks show it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -59,6 +60,50 @@ def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray
     return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())
 
 
+# A jump is a quarter and six deviations, between this many runs before it and after it.
+LEAST_JUMP = math.log(1.25)
+JUMP_SPREADS = 6.0
+LEAST_SPREAD = 0.01  # counters can repeat to the byte
+_LEAST_BEFORE, _LEAST_AFTER = 3, 2
+
+
+def stepped_levels(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The median of each stretch between jumps, one value a run; None where nothing jumped.
+
+    Values are in the order of measurement, shape ``(n_runs,)``. Binary segmentation: A. Scott,
+    M. Knott, Biometrics 30 (1974).
+    """
+    if not (values > 0).all():
+        return None
+    parts = _parts(np.log(values))
+    if len(parts) < 2:
+        return None
+    lengths = [len(part) for part in parts]
+    return np.repeat([float(np.exp(np.median(part))) for part in parts], lengths)
+
+
+def _parts(logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Stretches between jumps, in order."""
+    n = len(logs)
+    if n < _LEAST_BEFORE + _LEAST_AFTER:
+        return [logs]
+    sums = np.cumsum(logs)
+    places = np.arange(_LEAST_BEFORE, n - _LEAST_AFTER + 1)
+    before = sums[places - 1] / places
+    after = (sums[-1] - sums[places - 1]) / (n - places)
+    # Where to cut leaves the least sum of squares within both parts.
+    at = int(places[np.argmax(places * (n - places) * np.square(after - before))])
+    steps = np.sort(np.square(np.diff(logs)))[:-1]
+    spread = max(math.sqrt(float(steps.mean()) / 2), LEAST_SPREAD)
+    # The first runs after it, and those after it on the whole: a single one that differs is none.
+    level = np.median(logs[:at])
+    away = np.append(logs[at : at + _LEAST_AFTER], np.median(logs[at:])) - level
+    least = max(LEAST_JUMP, JUMP_SPREADS * spread)
+    if not ((away > least).all() or (away < -least).all()):
+        return [logs]
+    return [*_parts(logs[:at]), *_parts(logs[at:])]
+
+
 CLOCKS = ("time", "rate", "load_time")
 _ALPHA = 0.05
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -73,7 +118,7 @@ class MetricNoise:
         spread: Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
         drift_p: Probability of so smooth a sequence if the order of runs did not matter; None
             with fewer than five runs.
-        drifting: Whether the metric is a clock and ``drift_p`` is below 0.05.
+        drifting: Whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped.
         range: Smallest and largest smoothed level over the median, if drifting.
     """
 
@@ -88,7 +133,8 @@ class MetricNoise:
 class HostBaseline:
     """The baseline's runs on one host, summed up: medians, and the noise of each metric.
 
-    ``trials`` are these runs, in the order in which they were given.
+    ``trials`` are these runs, in the order in which they were given; ``jumps`` is whether jumps
+    were looked for.
     """
 
     metrics: Mapping[str, float]
@@ -97,6 +143,7 @@ class HostBaseline:
     trials: tuple[Trial, ...] = field(repr=False)
     _seconds: NDArray[np.float64] = field(repr=False)
     _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    jumps: bool = False
 
     def drift_factors(self, measured_at: datetime | None) -> Mapping[str, float]:
         """What takes each drifting metric from its level at that time to the median."""
@@ -117,14 +164,18 @@ class HostBaseline:
         return found
 
 
-def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -> HostBaseline:
+def host_baseline(
+    trials: Sequence[Trial], before: HostBaseline | None = None, *, jumps: bool = False
+) -> HostBaseline:
     """Sums up a host's runs of the baseline that ended well; there is at least one.
 
     Nobody knows when a given one was measured, so it says nothing about drift. ``before``, what
-    was summed up last, is returned where it is of the very same runs.
+    was summed up last, is returned where it is of the very same runs. With ``jumps``, where
+    a metric jumped and stayed there, its level is the median of that stretch.
     """
     runs = tuple(trials)
-    if before is not None and len(runs) == before.runs and all(map(is_, runs, before.trials)):
+    alike = before is not None and before.jumps == jumps and len(runs) == before.runs
+    if before is not None and alike and all(map(is_, runs, before.trials)):
         return before
     ordered = sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
     measured = [run.metrics for run in ordered]
@@ -136,10 +187,16 @@ def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -
     drift = {name: drift_p(series[name]) if name in CLOCKS else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
     levels = {name: smooth(seconds, series[name]) for name in drifting}
+    found = {name: stepped_levels(series[name]) for name in names} if jumps else {}
+    stepped = {name: level for name, level in found.items() if level is not None}
+    levels |= stepped
     medians = {name: float(np.median(values)) for name, values in table.items()}
     noise = {}
     for name, values in table.items():
-        median, mean, level = medians[name], float(values.mean()), levels.get(name)
+        median, level = medians[name], levels.get(name)
+        if name in stepped:  # the scatter within the stretches is the noise
+            values = values[timed] * median / stepped[name]
+        mean = float(values.mean())
         noise[name] = MetricNoise(
             median=median,
             spread=float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean else None,
@@ -149,4 +206,4 @@ def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -
             if level is not None
             else None,
         )
-    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels)
+    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps)

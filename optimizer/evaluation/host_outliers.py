@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optimizer.baseline.host_baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 
 # A jump counts from a quarter on: less is within what drift correction follows, and from six
-# deviations on: by chance that is not met in any job.
-_LEAST_JUMP = math.log(1.25)
-_JUMP_SPREADS = 6.0
-_LEAST_SPREAD = 0.01  # counters can repeat to the byte
+# deviations on (``host_baseline``): by chance that is not met in any job.
 _LEAST_BEFORE = 3  # runs that a jump is seen against
 _NOISE_ALPHA = 0.001
 _NOISE_RATIO = 3.0
@@ -109,7 +107,7 @@ def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
     if len(before) < _LEAST_BEFORE:
         return False
     away = last - np.median(before)
-    least = max(_LEAST_JUMP, _JUMP_SPREADS * spread)
+    least = max(LEAST_JUMP, JUMP_SPREADS * spread)
     return bool((away > least).all() or (away < -least).all())
 
 
@@ -130,7 +128,7 @@ def _typical_spread(evaluation: Evaluation, metric: str) -> float:
     """Scatter of single runs within hosts, the same for all: the median over hosts."""
     found = [_scatter(evaluation, host, metric) for host in evaluation.history.hosts]
     known = [math.sqrt(square) for square, steps in found if steps]
-    return max(float(np.median(known)) if known else 0.0, _LEAST_SPREAD)
+    return max(float(np.median(known)) if known else 0.0, LEAST_SPREAD)
 
 
 def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int]:
@@ -162,7 +160,7 @@ def _noisier(evaluation: Evaluation, host: str, metric: str) -> float | None:
     freedom = sum(count for _, count in others)
     if freedom < _LEAST_NOISY:
         return None
-    theirs = max(sum(square * count for square, count in others) / freedom, _LEAST_SPREAD**2)
+    theirs = max(sum(square * count for square, count in others) / freedom, LEAST_SPREAD**2)
     ratio = math.sqrt(mine / theirs)
     p = float(stats.f.sf(mine / theirs, steps, freedom))
     loud = ratio > _NOISE_RATIO and math.sqrt(mine) > _NOISE_SPREAD and p < _NOISE_ALPHA

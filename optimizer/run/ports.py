@@ -141,6 +141,9 @@ class RunObserver(Protocol):
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        """A host that was set aside measures again."""
+
 
 class OneHost:
     """Meets ``Hosts`` with one bench, whose trials end with its controller."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -40,13 +40,21 @@ _TICK_SECONDS = 0.25
 # Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
+_TAKEN_BACK = "taken back, for no other host was left"
 # Under these names a log remembers what was decided once.
 HOSTS_SET_ASIDE = "hosts_set_aside"
+# So long a job waits for another host before it takes back one that was set aside, or ends because
+# none that is there can measure it.
+ALONE_SECONDS = 300.0
 DECLARED_TEST = "declared_test"
 
 
 class TrialLostError(RuntimeError):
     """A trial was lost again and again."""
+
+
+class NoHostCanMeasure(RuntimeError):
+    """Hosts are there, and the baseline fails on every one of them."""
 
 
 class Tuning:
@@ -72,7 +80,12 @@ class Tuning:
         self._phase: Phase | None = None
         self._scores = ProgressTracker(problem, self._history)
         self._busy: dict[str, int] = {}  # host -> the number of its trial
-        self._aside: dict[str, str] = dict((log.recall(HOSTS_SET_ASIDE) or {}).get("hosts", {}))
+        said = log.recall(HOSTS_SET_ASIDE) or {}
+        self._aside: dict[str, str] = dict(said.get("hosts", {}))
+        # After which run of its baseline a host is out of line, and why which were taken back.
+        self._aside_since: dict[str, int | None] = dict(said.get("since", {}))
+        self._taken_back: dict[str, str] = dict(said.get("taken_back", {}))
+        self._idle_since: datetime | None = None  # nothing is in flight though hosts are there
         self._ended_at: dict[str, datetime] = {}
         self._failing: set[str] = set()  # where the last run of the baseline failed
 
@@ -85,7 +98,10 @@ class Tuning:
         """
         try:
             self._find_in_flight()
+            for host in self._aside:  # a controller may have ended before it had withdrawn all
+                self._withdraw_since_aside(host)
             while self._begin_all() or not self._all_in():
+                self._require_progress()
                 ended = self._hosts.wait(_TICK_SECONDS)
                 if ended is None:
                     self._progress.tick()
@@ -98,7 +114,8 @@ class Tuning:
         except BaseException:
             self._hosts.cancel()
             raise
-        return conclude(self._evaluation, self._plan(), self._aside)
+        back = {h: f"{why}; {_TAKEN_BACK}" for h, why in self._taken_back.items()}
+        return conclude(self._evaluation, self._plan(), self._aside | back)
 
     def _find_in_flight(self) -> None:
         """What an earlier controller began goes on if it can; if not, it is run again."""
@@ -128,6 +145,53 @@ class Tuning:
                 self._begin(trial, host)
                 begun += 1
         return begun
+
+    def _require_progress(self) -> None:
+        """Ends a wait that no host which is there can end.
+
+        Where all of them were set aside, they are taken back after ``ALONE_SECONDS``.
+
+        Raises:
+            NoHostCanMeasure: None of them can measure even the baseline.
+        """
+        there = self._hosts.hosts()
+        if self._busy or not there:
+            self._idle_since = None
+            return
+        now = self._now()
+        self._idle_since = min(self._idle_since or now, now)  # a clock may be set back
+        if (now - self._idle_since).total_seconds() < ALONE_SECONDS:
+            return
+        self._idle_since = None
+        if set(there) <= self._aside.keys():
+            for host in there:
+                self._take_back(host)
+            return
+        failed = self._withdraw_failed_baselines(there)
+        said = f"the baseline fails on it: {failed[-1].failure}" if failed else "nobody knows why"
+        raise NoHostCanMeasure(
+            f"no host that is there can go on ({', '.join(there)}): {said}; "
+            "mend it or bring another host back, then resume the job"
+        )
+
+    def _take_back(self, host: str) -> None:
+        """A host that is out of line is better than none."""
+        self._taken_back[host] = self._aside.pop(host)
+        self._aside_since.pop(host, None)
+        self._withdraw_failed_baselines([host])
+        self._remember_aside()
+        self._progress.host_taken_back(host, _TAKEN_BACK)
+
+    def _withdraw_failed_baselines(self, hosts: Sequence[str]) -> list[Trial]:
+        """Runs of the baseline that failed on these hosts are made again; those there were."""
+        runs = [
+            self._history[n] for h in hosts for n in self._history.on_host(h, Purpose.BASELINE)
+        ]
+        failed = [run for run in runs if run.has_outcome and not run.done]
+        if failed:
+            self._withdraw(failed, "it failed, and no other host is there")
+            self._failing.difference_update(hosts)
+        return failed
 
     def _free_rounds(self, there: list[str]) -> None:
         """Half a round on a host that has gone compares with nothing: it is begun again."""
@@ -223,24 +287,46 @@ class Tuning:
         )
         self._log.finish(over, progress)
         self._progress.trial_ended(over, progress)
-        if over.purpose is Purpose.BASELINE and over.has_outcome:
+        if ended.host in self._aside:  # it was in flight when its host was set aside
+            self._withdraw_since_aside(ended.host)
+        elif over.purpose is Purpose.BASELINE and over.has_outcome:
             (self._failing.discard if over.done else self._failing.add)(ended.host)
             for host in {ended.host, *self._failing} - self._aside.keys():
                 self._judge(host)
 
     def _judge(self, host: str) -> None:
-        """Sets a host aside that is out of line, as long as another one is there."""
+        """Sets a host aside that is out of line, as long as another one is there.
+
+        One that was taken back stays, or it would come and go with the others.
+        """
+        if host in self._taken_back:
+            return
         if not any(other != host and other not in self._aside for other in self._hosts.hosts()):
             return
         found = host_outlier(self._evaluation, host)
         if found is None:
             return
-        self._aside[host] = found.why
-        self._log.remember(HOSTS_SET_ASIDE, {"hosts": dict(self._aside)})
+        self._aside[host], self._aside_since[host] = found.why, found.since
+        self._remember_aside()
         self._progress.host_set_aside(host, found.why)
-        wrong = measured_since(self._history, host, found.since)
-        if wrong and not confirming(self._history):
-            self._withdraw(wrong, f"{host} was set aside: {found.why}")
+        self._withdraw_since_aside(host)
+
+    def _remember_aside(self) -> None:
+        document: dict[str, Any] = {"hosts": dict(self._aside), "since": dict(self._aside_since)}
+        if self._taken_back:
+            document["taken_back"] = dict(self._taken_back)
+        self._log.remember(HOSTS_SET_ASIDE, document)
+
+    def _withdraw_since_aside(self, host: str) -> None:
+        """What a host explored while it was out of line is to be measured elsewhere.
+
+        Older jobs do not tell since when that is.
+        """
+        if host not in self._aside_since or confirming(self._history):
+            return
+        wrong = measured_since(self._history, host, self._aside_since[host])
+        if wrong:
+            self._withdraw(wrong, f"{host} was set aside: {self._aside[host]}")
 
     def _withdraw(self, trials: list[Trial], why: str) -> None:
         self._log.withdraw(trials, why)

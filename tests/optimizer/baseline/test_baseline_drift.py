@@ -1,13 +1,15 @@
 import math
 import tracemalloc
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.baseline.host_baseline import drift_p
+from optimizer.baseline.host_baseline import drift_p, stepped_levels
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import START, trial_of
@@ -242,3 +244,50 @@ class TestCorrection:
         baseline = summarise(baselines(times))
         low, high = baseline.noise["time"].range
         assert 10.0 / baseline.metrics["time"] <= low <= high <= 15.3 / baseline.metrics["time"]
+
+
+class TestJumps:
+    """Where a host among others becomes slower at once and stays so."""
+
+    def runs(self, levels: list[float], host: str) -> list[Trial]:
+        noise = np.random.default_rng(5).normal(0, 0.01, len(levels))
+        return [
+            replace(
+                trial_of(i + 1, {"waf": 3.0, "time": 10 * level * math.exp(noise[i])}),
+                started_at=START + timedelta(minutes=10 * i),
+                host=host,
+            )
+            for i, level in enumerate(levels)
+        ]
+
+    def test_each_stretch_is_its_own_level(self):
+        quick, slow = [1.0] * 12, [2.0] * 3
+        baseline = summarise([*self.runs(quick + slow, "a"), *self.runs([1.0] * 6, "b")])
+        for minutes, level in ((50, 1.0), (125, 2.0), (200, 2.0)):
+            at = START + timedelta(minutes=minutes)
+            time = baseline.corrected({"time": 10 * level}, at, "a")["time"]
+            assert time == pytest.approx(baseline.metrics["time"], rel=0.02)
+        spread = baseline.hosts["a"].noise["time"].spread
+        assert spread is not None and spread < 0.02
+
+    def test_one_run_that_differs_is_no_jump(self):
+        assert stepped_levels(np.array([1.0] * 6 + [2.0])) is None
+        assert stepped_levels(np.array([1.0] * 4 + [2.0] + [1.0] * 4)) is None
+
+    @pytest.mark.parametrize("runs", [5, 6, 8, 12, 30])
+    @pytest.mark.parametrize("noise", [0.05, 0.3])
+    def test_noise_alone_is_none(self, runs: int, noise: float):
+        drawn = np.exp(np.random.default_rng(3).normal(0, noise, (2000, runs)))
+        found = sum(stepped_levels(values) is not None for values in drawn)
+        assert found <= 40  # 2%, with five runs that scatter by 30%
+
+    def test_a_host_alone_is_followed_as_ever(self):
+        runs = self.runs([1.0] * 6 + [2.0] * 6, "a")
+        assert not summarise(runs).hosts["a"].jumps
+
+    def test_what_was_summed_up_alone_is_summed_up_anew_beside_others(self):
+        runs = self.runs([1.0] * 6 + [2.0] * 6, "a")
+        both = [*runs, *self.runs([1.0] * 3, "b")]
+        anew, grown = summarise(both), summarise(both, before=summarise(runs))
+        at = START + timedelta(minutes=100)
+        assert grown.corrected({"time": 20.0}, at, "a") == anew.corrected({"time": 20.0}, at, "a")

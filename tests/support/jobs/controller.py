@@ -31,6 +31,9 @@ class Silent:
     def host_set_aside(self, host: str, why: str) -> None:
         pass
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        pass
+
     def tick(self) -> None:
         pass
 

@@ -85,6 +85,9 @@ class Watcher:
     def host_set_aside(self, host: str, why: str) -> None:
         pass
 
+    def host_taken_back(self, host: str, why: str) -> None:
+        pass
+
     def tick(self) -> None:
         self.ticks += 1
 

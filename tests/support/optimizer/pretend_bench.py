@@ -258,6 +258,7 @@ class Watcher:
     ended: list[tuple[Trial, RunProgress]] = field(default_factory=list)
     ticks: int = 0
     aside: list[str] = field(default_factory=list)
+    back: list[str] = field(default_factory=list)
 
     def phase(self, phase: Phase, why: str) -> None:
         assert why
@@ -275,6 +276,10 @@ class Watcher:
     def host_set_aside(self, host: str, why: str) -> None:
         assert why
         self.aside.append(host)
+
+    def host_taken_back(self, host: str, why: str) -> None:
+        assert why
+        self.back.append(host)
 
 
 @dataclass

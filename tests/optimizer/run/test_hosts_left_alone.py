@@ -1,0 +1,204 @@
+"""A host that was set aside, or on which the baseline fails, when no other host is left."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import result_document
+from optimizer.run.ports import ControllerStops, LeaseLost
+from optimizer.run.tuning import ALONE_SECONDS, HOSTS_SET_ASIDE, NoHostCanMeasure
+from optimizer.trials.trial import Purpose, Trial
+from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, problem_of
+from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, machines, tuned
+
+pytestmark = pytest.mark.slow
+
+LEAVES = 1600
+DOCUMENTS = {"job": {}, "environment": {}}
+
+
+class Patient(Watcher):
+    """Ends a job that waits for longer than any wait that is documented."""
+
+    def __init__(self, most: float = 4 * ALONE_SECONDS) -> None:
+        super().__init__()
+        self.most, self.waited = most, 0
+
+    def trial_started(self, trial: Trial) -> None:
+        super().trial_started(trial)
+        self.waited = 0
+
+    def tick(self) -> None:
+        super().tick()
+        self.waited += 1
+        assert self.waited < self.most / 0.25, "it waits for ever"
+
+
+def leaving(**odd: float) -> PretendHosts:
+    """One host jumps and is set aside; then the other leaves."""
+    jumping = PretendHost("odd", jump=700, jumps=2.0, **odd)
+    return PretendHosts([PretendHost("good", there=(0, LEAVES)), jumping])
+
+
+class TestSetAsideAndAlone:
+    def test_it_is_taken_back_after_the_documented_time_and_the_job_says_so(self):
+        log, watcher = ListLog(), Patient()
+        conclusion = tuned(problem_of("random"), 400, leaving(), log=log, watcher=watcher)
+        assert (watcher.aside, watcher.back) == (["odd"], ["odd"])
+        assert len(conclusion.history) == 400
+        document = log.documents[HOSTS_SET_ASIDE]
+        assert document["hosts"] == {} and "jumped" in document["taken_back"]["odd"]
+        hosts = result_document(conclusion, **DOCUMENTS)["hosts"]
+        said = next(host["set_aside"] for host in hosts if host["name"] == "odd")
+        assert "taken back, for no other host was left" in said
+
+    def test_what_it_measures_then_compares_with_its_own_baseline(self):
+        problem, hosts = problem_of("random"), leaving()
+        conclusion = tuned(problem, 400, hosts, watcher=Patient())
+        evaluation = Evaluation(problem, conclusion.history)
+        later = [
+            trial
+            for trial in conclusion.history.of(Purpose.CANDIDATE)
+            if trial.host == "odd"
+            and trial.metrics["time"] > 1.9 * bowl(trial.configuration)["time"]
+        ]
+        assert len(later) > 50
+        truth = bowl({**problem.space.start})
+        for value, trial in evaluation.comparable(later):
+            fair = problem.objective.fitness(bowl(trial.configuration), truth)
+            assert value == pytest.approx(fair, abs=200)
+
+    def test_a_short_absence_of_the_other_changes_nothing(self):
+        class Flickering(PretendHosts):
+            def hosts(self):
+                there = 1000 <= self.seconds < 1000 + ALONE_SECONDS - 60
+                return [h for h in super().hosts() if h == "odd" or not there]
+
+        hosts = Flickering([PretendHost("good"), PretendHost("odd", jump=700, jumps=2.0)])
+        watcher = Patient()
+        tuned(problem_of("random"), 200, hosts, watcher=watcher)
+        assert (watcher.aside, watcher.back) == (["odd"], [])
+
+    def test_it_stays_when_the_other_is_back(self):
+        class Returning(PretendHosts):
+            def hosts(self):
+                gone = LEAVES <= self.seconds < LEAVES + 1000
+                return [h for h in super().hosts() if h == "odd" or not gone]
+
+        hosts = Returning([PretendHost("good"), PretendHost("odd", jump=700, jumps=2.0)])
+        watcher = Patient()
+        tuned(problem_of("random"), 400, hosts, watcher=watcher)
+        assert (watcher.aside, watcher.back) == (["odd"], ["odd"])
+        assert hosts.started[-1][1] in ("good", "odd")
+
+    def test_a_job_that_is_resumed_goes_on_with_it_too(self):
+        log, hosts = ListLog(), leaving()
+        with pytest.raises(ControllerStops):
+            tuned(problem_of("random"), 400, hosts, log=log, watcher=StopsWhenAlone(hosts))
+        assert "odd" in log.documents[HOSTS_SET_ASIDE]["hosts"]
+        watcher = Patient()
+        conclusion = tuned(problem_of("random"), 400, hosts, log=log, watcher=watcher)
+        assert watcher.back == ["odd"] and len(conclusion.history) == 400
+        again = Patient()
+        cut = log.cut(390)
+        cut.documents = dict(log.documents)
+        tuned(problem_of("random"), 400, PretendHosts(hosts.machines, seconds=hosts.seconds),
+              log=cut, watcher=again)  # fmt: skip
+        assert again.ticks * 0.25 < ALONE_SECONDS, "it remembers that it was taken back"
+
+
+class StopsWhenAlone(Watcher):
+    def __init__(self, hosts: PretendHosts) -> None:
+        super().__init__()
+        self.hosts = hosts
+
+    def tick(self) -> None:
+        if self.hosts.seconds > LEAVES + 100:
+            raise ControllerStops
+
+
+class TestTheBaselineFailsThere:
+    def broken(self, until: float = math.inf) -> PretendHosts:
+        made: dict[str, PretendHosts] = {}
+
+        def fails(_trial: Trial) -> str | None:
+            return "disk error" if made["hosts"].seconds < until else None
+
+        bad = PretendHost("bad", fails=fails, there=(900, math.inf))
+        made["hosts"] = PretendHosts([PretendHost("good", there=(0, 1000)), bad])
+        return made["hosts"]
+
+    def test_the_job_ends_and_says_what_to_do(self):
+        with pytest.raises(NoHostCanMeasure, match=r"disk error.*then resume the job"):
+            tuned(problem_of("random"), 400, self.broken(), watcher=Patient())
+
+    def test_a_mended_host_goes_on_with_it(self):
+        log, hosts = ListLog(), self.broken(until=5000)
+        with pytest.raises(NoHostCanMeasure):
+            tuned(problem_of("random"), 400, hosts, log=log, watcher=Patient())
+        hosts.seconds = 6000
+        conclusion = tuned(problem_of("random"), 400, hosts, log=log, watcher=Patient())
+        assert len(conclusion.history) == 400
+
+    def test_one_that_mends_itself_while_it_is_waited_for_is_used(self):
+        watcher = Patient()
+        conclusion = tuned(problem_of("random"), 400, self.broken(until=1100), watcher=watcher)
+        assert watcher.back == ["bad"] and len(conclusion.history) == 400
+
+
+class TestKilledWhileAHostIsSetAside:
+    """What is taken back from the host is taken back, whenever the controller ends."""
+
+    def test_between_the_decision_and_its_consequence(self):
+        log, hosts = ListLog(), PretendHosts(
+            [*machines(2), PretendHost("odd", jump=700, jumps=2.0)]
+        )  # fmt: skip
+        log.withdraw = lost_lease  # type: ignore[method-assign]
+        with pytest.raises(LeaseLost):
+            tuned(problem_of("random"), 400, hosts, log=log)
+        del log.withdraw
+        conclusion = tuned(problem_of("random"), 400, hosts, log=log)
+        wrong = [
+            trial
+            for trial in conclusion.history.of(Purpose.CANDIDATE)
+            if trial.host == "odd"
+            and trial.metrics["time"] > 1.9 * bowl(trial.configuration)["time"]
+        ]
+        assert not wrong
+
+    def test_with_a_trial_in_flight_there(self):
+        log, hosts = ListLog(), PretendHosts(
+            [*machines(2), PretendHost("odd", jump=700, jumps=2.0)]
+        )  # fmt: skip
+        with pytest.raises(ControllerStops):
+            tuned(problem_of("random"), 400, hosts, log=log, watcher=StopsOn(hosts))
+        flying = next(t for t in log.trials() if t.host == "odd" and not t.has_outcome)
+        since = max(t.number for t in log.trials() if t.host == "odd" and t.has_outcome
+                    and t.purpose is Purpose.BASELINE)  # fmt: skip
+        log.documents[HOSTS_SET_ASIDE] = {"hosts": {"odd": "it jumped"}, "since": {"odd": since}}
+        conclusion = tuned(problem_of("random"), 400, hosts, log=log)
+        assert conclusion.history[flying.number].host != "odd"
+
+
+def lost_lease(_trials: object, why: str) -> None:
+    raise LeaseLost(why)
+
+
+class StopsOn(Watcher):
+    """Ends the controller when the host that jumped measures a candidate."""
+
+    def __init__(self, hosts: PretendHosts) -> None:
+        super().__init__()
+        self.hosts, self.at = hosts, -1
+
+    def trial_started(self, trial: Trial) -> None:
+        odd = trial.host == "odd" and trial.purpose is Purpose.CANDIDATE
+        if odd and self.hosts.seconds > 600:
+            self.at = trial.number
+
+    def tick(self) -> None:
+        if self.at > 0:
+            raise ControllerStops
