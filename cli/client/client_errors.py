@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from cli.client.untrusted_text import cleaned, printable
+from cli.options.untrusted_text import cleaned, printable
 from sampler.common.errors import InputError, refuse_noted
 
 if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them

@@ -19,7 +19,7 @@ from cli.client.client_errors import (
     no_rocktune,
     refuse,
 )
-from cli.client.untrusted_text import printable
+from cli.options.untrusted_text import printable
 from sampler.common.errors import InputError
 
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again

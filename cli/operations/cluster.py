@@ -9,11 +9,11 @@ from typing import Annotated
 
 import structlog
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
+from cli.render.screen import TextConsole
 from jobs.cluster.authority import DAYS, make_set
 from jobs.cluster.authority import renew_certificates as make_anew
 from jobs.cluster.certificates import (
@@ -141,7 +141,7 @@ def _status(
                 f"{each.environment.get('cores')} x {each.environment.get('cpu')}",
                 str(each.environment.get("kernel")),
             )  # fmt: skip
-        Console(soft_wrap=False).print(table)
+        TextConsole().print(table)
     else:
         typer.echo("no host is there: start one with `rocktune host --scheduler ...`")
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO

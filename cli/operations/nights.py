@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from cli.client.untrusted_text import printable
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
+from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, print_json, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights

@@ -15,10 +15,10 @@ from rich.table import Table
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
-from cli.client.untrusted_text import cleaned
 from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
 from cli.options.exits import Exit
+from cli.options.untrusted_text import cleaned
 from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, screen
 from jobs.batch.batch_file import batch_request, read_batch

@@ -16,6 +16,7 @@ from cli.lazy_commands import importing
 from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, Migrate, open_database, require_there
 from cli.options.exits import Exit, stop_on_signals
+from cli.options.untrusted_text import printable
 from db.access.server_token import ServerToken, server_token
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
 from db.access.tokens import Role, any_valid_token, list_tokens, make_token, revoke_token
@@ -194,7 +195,8 @@ def _list(db: Db = None) -> int:
         for token in list_tokens(engine):
             revoked = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else "valid"
             made = f"{token.created_at:%Y-%m-%d}"
-            typer.echo(f"{token.id}  {token.name:24} {token.role.value:7} {made}  {revoked}")
+            name = printable(token.name)
+            typer.echo(f"{token.id}  {name:24} {token.role.value:7} {made}  {revoked}")
     return Exit.DONE
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from enum import IntEnum, unique
 from queue import SimpleQueue
 
+from cli.options.untrusted_text import printable
+
 
 @unique
 class Exit(IntEnum):
@@ -25,7 +27,7 @@ class Exit(IntEnum):
 
 def complain(message: str) -> None:
     """Writes one line to standard error, whatever the message holds."""
-    line = " ".join(message.split())
+    line = printable(" ".join(message.split()))
     sys.stderr.write(f"rocktune: {line}\n")
 
 

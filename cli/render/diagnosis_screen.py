@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from cli.client.untrusted_text import printable
+from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table
 from jobs.doctor.examination import Diagnosis
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity, percentage

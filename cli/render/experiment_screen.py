@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cli.client.untrusted_text import printable
+from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, told_once
 from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
 from jobs.experiments.comparison.tables import load_words

@@ -7,7 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from cli.options.untrusted_text import cleaned
 from cli.render.screen import bare_table
 from jobs.charts.importance import by_models, ranked_r2
 from jobs.report.rows import (
@@ -38,6 +40,7 @@ _STEPS = 3
 
 def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     """Prints the table default | best | change with intervals, and what it rests on."""
+    result = cleaned(result)  # a line of another's stays one line
     verdict, best = result["verdict"], result["best"]
     if verdict is None:
         console.print("No candidate could be measured against the baseline.")
@@ -55,20 +58,24 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         console.print(f"{where}.", highlight=False, soft_wrap=True)
     if best is None:
         console.print(
-            f"[bold]Nothing was proven better than the baseline[/bold]: {verdict['why']}.",
+            Text.assemble(
+                ("Nothing was proven better than the baseline", "bold"), f": {verdict['why']}."
+            ),
             highlight=False,
             soft_wrap=True,
         )
     else:
         console.print(
-            f"[bold]Trial {best['trial']} is better[/bold], fitness {best['fitness']:.0f}: "
-            f"{verdict['why']}.",
+            Text.assemble(
+                (f"Trial {best['trial']} is better", "bold"),
+                f", fitness {best['fitness']:.0f}: {verdict['why']}.",
+            ),
             highlight=False,
             soft_wrap=True,
         )
         console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
         for line in _explanation(result):
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     contributed = result.get("contributions")
     if contributed:
         print_contributions(console, contributed)
@@ -95,9 +102,7 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
     first = "; ".join(
         f"{step_words(step)} {estimate_words(step['gain'])}" for step in found["steps"][:_STEPS]
     )
-    # A bracket is markup to this console.
-    said = [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
-    return [line.replace("[", "\\[") for line in said]
+    return [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
 
 
 def _ranking(result: Mapping[str, Any]) -> str:

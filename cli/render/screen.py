@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
-from cli.client.untrusted_text import printable
+from cli.options.untrusted_text import printable
 
 _WIDTH = 200  # a pipe has none of its own; a table must not be cut for it
 
 
+class TextConsole(Console):
+    """A console on which text is nothing but text, whoever wrote it.
+
+    Markup and emoji are off. All that is printed, in tables and bars too, comes by ``render``:
+    what a terminal would obey is taken out there, and what Rich itself says to it is added later.
+    """
+
+    def __init__(self, *, stderr: bool = False, highlight: bool = True) -> None:
+        """``highlight``: whether figures are coloured."""
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=highlight)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """The segments of what is printed, each without what a terminal would obey."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            if control or text.isprintable():
+                yield segment
+            else:
+                yield Segment("\n".join(map(printable, text.split("\n"))), style)
+
+
 def screen(*, stderr: bool = False) -> Console:
-    """A console on which text is nothing but text."""
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    """A console for lines and tables, without colours for figures."""
+    console = TextConsole(stderr=stderr, highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH
     return console

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from cli.client.untrusted_text import printable
+from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, screen
 from jobs.interval_report.documents import (
     as_text,

@@ -6,18 +6,16 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import not_understood, understanding
 from cli.client.following import follow, job_of, patiently, terminated_like_interrupted
 from cli.client.remote import Remote
-from cli.client.untrusted_text import cleaned, without_markup
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import print_outcome
 from cli.render.progress_screen import JobView, limits_line, progress_line, situation
-from cli.render.screen import print_json, screen
+from cli.render.screen import TextConsole, print_json, screen
 
 EXAMPLES = """
 Examples:
@@ -113,7 +111,7 @@ def _print_picture(job: JobPublic) -> None:
 
 def _print_result(result: dict[str, Any]) -> None:
     with understanding():
-        print_outcome(Console(emoji=False), cleaned(result, without_markup))
+        print_outcome(TextConsole(), result)
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:

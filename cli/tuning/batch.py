@@ -17,7 +17,7 @@ from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
-from cli.render.screen import print_json, screen, told_once
+from cli.render.screen import TextConsole, print_json, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
@@ -108,7 +108,7 @@ class _Here:
 
 def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     engine, out = here.engine, here.out
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    console = TextConsole(stderr=True, highlight=False)
     _check(plan, here, console)
     try:
         opened = open_batch(engine, plan, resume=resume)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from cli.options.exits import Exit
 from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
-from cli.render.screen import print_json, told_once
+from cli.options.untrusted_text import printable
+from cli.render.screen import TextConsole, print_json, told_once
 from jobs.execution.single_bench import single_bench
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
@@ -64,7 +64,7 @@ def bench_command(
         db_bench=db_bench,
         configuration=configuration,
     )
-    console = Console(stderr=True)
+    console = TextConsole(stderr=True)
     for warning in single.warnings:
         console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
     runner = LocalRunner(
@@ -87,7 +87,8 @@ def bench_command(
             print_json(document)
             continue
         shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
-        typer.echo(f"run {run} {outcome.state.value}: {outcome.failure or shown}")
+        said = printable(outcome.failure or shown)
+        typer.echo(f"run {run} {outcome.state.value}: {said}")
         for warning in outcome.warnings:
             console.print(f"  {warning}", markup=False, highlight=False)
     return Exit.TOOL_FAILED if failed else Exit.DONE

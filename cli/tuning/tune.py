@@ -98,8 +98,7 @@ def _run(
     out: Path,
 ) -> JobOutcome | None:
     """The job's outcome; None when it was interrupted."""
-    from rich.console import Console
-
+    from cli.render.screen import TextConsole
     from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
@@ -110,7 +109,7 @@ def _run(
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
-    console = Console(stderr=True)
+    console = TextConsole(stderr=True)
     store = JobStore(engine)
     earlier = store.newest_job_with(specification.digest()) if resume else None
     if resume and earlier is None:
@@ -189,9 +188,8 @@ def _say(console: Console, what: str) -> None:
 
 def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     """Writes the files and prints what was found."""
-    from rich.console import Console
-
     from cli.render.outcome_screen import print_outcome
+    from cli.render.screen import TextConsole
     from jobs.report.artifacts import REFUSED, write_artifacts
     from sampler.common.errors import InputError
 
@@ -202,7 +200,7 @@ def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
         raise InputError(error.field, f"{error.problem}, and {mend}") from None
     if as_json:
         print_json(finished.result)
-    console = Console(stderr=as_json)
+    console = TextConsole(stderr=as_json)
     print_outcome(console, finished.result)
     names = " ".join(path.name for path in written)
     console.print(f"Written to {out}: {names}", markup=False, highlight=False, soft_wrap=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jobs.trial_export.formulas import without_formula
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
@@ -53,10 +53,26 @@ def json_text(document: Mapping[str, Any]) -> str:
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table as CSV; empty where a cell is None."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *rows])
-    return text.getvalue()
+    """A table as CSV; empty where a cell is None; no text in it is a spreadsheet's formula."""
+    lines = _Lines()
+    marked = ([_cell(each) for each in row] for row in (head, *rows))
+    csv.writer(lines, lineterminator="\r\n").writerows(marked)
+    return "".join(lines)
+
+
+class _Lines(list[str]):
+    """Rows that end in a line feed alone.
+
+    The writer quotes only such breaks as its rows may end in: told of a line feed, it would leave
+    a carriage return in a failure without quotes, and the row would be two.
+    """
+
+    def write(self, line: str) -> None:
+        self.append(line.removesuffix("\r\n") + "\n")
+
+
+def _cell(value: Any) -> Any:
+    return without_formula(value) if isinstance(value, str) else value
 
 
 def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:

@@ -9,11 +9,8 @@ look the same in JSON and in CSV, and orjson writes a row of them in the time in
 ``csv.writer`` writes one float; so a line is a JSON list without its brackets, with texts put into
 it as CSV wants them.
 
-**Formulas.** A program for spreadsheets runs a cell that begins with ``=``, ``+``, ``-`` or ``@``,
-and a failure holds whatever a benchmark printed. Such a text (a header or a parameter's text too)
-gets an apostrophe in front, as programs for spreadsheets themselves mark texts. It can be undone:
-a text that begins with apostrophes and one of these signs has one apostrophe too many. Numbers,
-and texts that are no more than a number, are left as they are.
+Texts that a program for spreadsheets would run are marked, headers and parameters' texts too
+(``formulas.py``).
 """
 
 from __future__ import annotations
@@ -27,12 +24,11 @@ from sqlalchemy import Engine
 
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_export import MOMENTS, SCALARS, Page, exporting
+from jobs.trial_export.formulas import without_formula
 from jobs.trial_export.trial_columns import Column, TrialColumns, plain_text
 
 _EMPTY = orjson.Fragment("")
 _NUMBERS = frozenset({int, float, bool})
-_ACTS = re.compile(r"'*[=+\-@\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 # One look at a text, as most are plain.
 _MAY_NEED_WORK = re.compile(r"""$|['=+\-@\t]|[^",\r\n]*[",\r\n]""")
@@ -75,8 +71,7 @@ def _cell(value: Any) -> Any:
 def _quoted(text: str) -> str:
     if not _MAY_NEED_WORK.match(text):
         return text
-    if _ACTS.match(text) and not _NUMBER.fullmatch(text):
-        text = "'" + text
+    text = without_formula(text)
     if not text or _NEEDS_QUOTES.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
