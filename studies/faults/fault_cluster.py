@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.cluster.authority import make_set
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.cluster.fault_bench import FaultBench
 from tests.support.cluster.netns_hosts import HostNetwork, host_network
 from tests.support.db.private_server import PrivateServer, private_server
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceProcess
+from tests.support.jobs.service_desk import ServiceProcess
 from tests.support.sampler.bench_processes import BenchChild, bench_children
 from tests.support.sampler.small_disk import SmallDisk, remove_left_disks, small_disk
 

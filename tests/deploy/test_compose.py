@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from tests.support import ROOT
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.cluster.command_lines import not_taken
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, status_of
+from tests.support.jobs.service_desk import ServiceDesk, status_of
 
 Document = dict[str, Any]
 INSTALLED = "/opt/rocktune/.venv/bin"

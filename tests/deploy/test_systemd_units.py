@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.cluster.command_lines import DEPLOY, not_taken
-from tests.support.jobs.service_desk import ROCKTUNE
 
 PAGE = (DEPLOY.parent / "docs/service.md").read_text()
 INSTALLED = "/opt/rocktune/.venv/bin/rocktune"

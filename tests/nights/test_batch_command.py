@@ -19,7 +19,8 @@ from db.schema.job_row import JobState
 from jobs.batch.batch_run import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
-from tests.support.cli.terminal import Desk, Zygote, rest
+from tests.support.cli.launched import Zygote
+from tests.support.cli.terminal import Desk, rest
 from tests.support.jobs.instant import (
     ended_within,
     left_running,

@@ -11,7 +11,8 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from tests.support.cli.client_scene import on_terminal
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk
+from tests.support.cli.launched import ROCKTUNE
+from tests.support.jobs.service_desk import ServiceDesk
 
 pytestmark = pytest.mark.slow
 

@@ -4,6 +4,7 @@ import pytest
 
 from db.connection.engine import make_engine
 from sampler.common.errors import InputError
+from tests.support.cli.launched import Zygote
 from tests.support.cli.strained_database import (
     HELD_AT,
     check_whole,
@@ -11,7 +12,7 @@ from tests.support.cli.strained_database import (
     server,
     url,
 )
-from tests.support.cli.terminal import Desk, Zygote
+from tests.support.cli.terminal import Desk
 from tests.support.db.private_server import PrivateServer
 from tests.support.jobs.instant import ended_within, pidfd
 from tests.support.jobs.service_desk import wait_until

@@ -15,7 +15,8 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
-from tests.support.cli.terminal import Desk, Zygote, rest
+from tests.support.cli.launched import Zygote
+from tests.support.cli.terminal import Desk, rest
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.instant import (
     ended_within,

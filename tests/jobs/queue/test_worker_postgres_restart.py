@@ -9,9 +9,10 @@ import pytest
 from db.connection.engine import make_engine
 from db.schema.job_row import JobState
 from sampler.runner.settings import Settings
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.jobs.instant import left_running, write_space
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, status_of, wait_until
+from tests.support.jobs.service_desk import ServiceDesk, status_of, wait_until
 from tests.support.jobs.worker_scene import SCRIPT, Scene
 
 pytestmark = pytest.mark.postgres

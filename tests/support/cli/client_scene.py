@@ -12,8 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.support.cli.launched import ROCKTUNE, forked
 from tests.support.jobs.instant import SPACE, write_space, write_workload
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, ServiceProcess, wait_until
+from tests.support.jobs.service_desk import ServiceDesk, ServiceProcess, wait_until
 
 GATED = """\
 while [ ! -e '{gate}' ]; do sleep 0.02; done
@@ -87,7 +88,7 @@ class Scene:
 @contextmanager
 def serving(folder: Path) -> Iterator[Scene]:
     """A real `rocktune serve` with the workloads instant, even, gated and broken."""
-    desk = ServiceDesk(folder, str(folder / "service.db"))
+    desk = ServiceDesk(folder, str(folder / "service.db"), launch=forked)
     desk.workloads.mkdir()
     gate = folder / "gate"
     scripts = {"instant": None, "even": None, "gated": GATED.format(gate=gate), "broken": BROKEN}

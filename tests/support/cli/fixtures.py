@@ -10,7 +10,8 @@ import pytest
 
 from cli.main import main
 from tests.support.cli.client_scene import Scene, serving
-from tests.support.cli.terminal import Desk, Zygote
+from tests.support.cli.launched import Zygote, zygote_of_this_process
+from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import left_running
 
 
@@ -23,10 +24,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote]:
-    zygote = Zygote()
-    yield zygote
-    zygote.close()
+def zygote() -> Zygote:
+    return zygote_of_this_process()
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 
 from sampler.runner.outcome import TrialState
-from tests.support.cli.terminal import Desk, Zygote
+from tests.support.cli.launched import Zygote
+from tests.support.cli.terminal import Desk
 from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.instant import SCRIPT, read_from, write_space, write_workload

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceProcess, wait_until
+from tests.support.cli.launched import ROCKTUNE
+from tests.support.jobs.service_desk import ServiceProcess, wait_until
 from tests.support.sampler.codec_space import SPACE
 
 # Each run says when it begins and ends, on which host, and by which process. While a file `hold`

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.cluster.command_lines import DEPLOY
-from tests.support.jobs.service_desk import ROCKTUNE
 
 SCRIPT = DEPLOY / "slurm" / "rocktune.sbatch"
 ROOT = DEPLOY.parent

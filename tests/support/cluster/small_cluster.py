@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support.jobs.service_desk import ROCKTUNE, ServiceProcess
+from tests.support.cli.launched import ROCKTUNE
+from tests.support.jobs.service_desk import ServiceProcess
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.support.cli.launched import ROCKTUNE, Launch, Process, executed
+
 T = TypeVar("T")
-ROCKTUNE = Path(sys.executable).with_name("rocktune")
 STARTS_WITHIN = 90.0
 _BUSY_SECONDS = 90.0  # that a machine which has other work to do may need
 
@@ -44,12 +43,14 @@ class ServiceDesk:
     Attributes:
         url: The database.
         workloads: Receives workload files that jobs may name.
+        launch: Starts a command.
     """
 
     folder: Path
     url: str
     environment: Mapping[str, str] = field(default_factory=dict)
     logs: int = 0
+    launch: Launch = executed
 
     @property
     def bench(self) -> Path:
@@ -89,16 +90,8 @@ class ServiceDesk:
         """The real command; what it logs goes to a file of its own."""
         self.logs += 1
         log = self.folder / f"log-{self.logs:03}-{arguments[0]}"
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                [str(ROCKTUNE), *arguments, "--db", self.url],
-                cwd=self.folder,
-                env=self.variables(),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-            )
-        return ServiceProcess(process, log)
+        given = [str(ROCKTUNE), *arguments, "--db", self.url]
+        return ServiceProcess(self.launch(given, self.variables(), self.folder, log), log)
 
     def call(self, method: str, url: str, body: object = None) -> Any:
         """An answer of the service to whoever started it, read as JSON."""
@@ -123,7 +116,7 @@ class ServiceDesk:
 class ServiceProcess:
     """One process of the service."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Process
     log: Path
 
     def kill(self) -> None:
