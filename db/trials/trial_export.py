@@ -35,6 +35,7 @@ from sqlalchemy.exc import DBAPIError
 from db.connection.transactions import reading
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS, document, job, trial
+from db.schema.types import Word
 from optimizer.trials.trial import Trial
 
 if TYPE_CHECKING:  # a process on SQLite never loads the driver
@@ -122,7 +123,7 @@ class TrialExport:
     def pages(self, *, after: int = 0, limit: int | None = None) -> Iterator[Page]:
         """``limit`` trials at most behind the trial ``after``, ``PAGE`` or fewer at a time."""
         columns = _page(
-            *(trial.c[name] for name in (*SCALARS, *MAIN_METRICS)),
+            *(_plain(trial.c[name]) for name in (*SCALARS, *MAIN_METRICS)),
             *(_moment(name, self._dialect) for name in MOMENTS),
             *(cast(trial.c[name], Text) for name in DOCUMENTS),
         )
@@ -193,6 +194,11 @@ def _page(*columns: ColumnElement[Any]) -> Select[Any]:
         .order_by(trial.c.number)
         .limit(bindparam("size"))
     )
+
+
+def _plain(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Words as the texts that they are kept as: nobody who writes a file needs the member."""
+    return type_coerce(column, Text) if isinstance(column.type, Word) else column
 
 
 def _moment(name: str, dialect: str) -> ColumnElement[Any]:

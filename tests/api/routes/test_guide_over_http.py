@@ -36,8 +36,8 @@ def test_the_worked_example(client: TestClient) -> None:
         ({"cpu_threads": "5000"}, "cpu_threads", "is not from 1 to 4,096"),
         ({"memory": "much"}, "memory", "is not a size"),
         ({"open_files": "1"}, "open_files", "is not from 2"),
-        ({"value_size": "1" * 41}, "value_size", "at most 40"),
-        ({"keys": None}, "keys", "required"),
+        ({"value_size": "1" * 41}, "value_size", "has more than 40 characters"),
+        ({"keys": None}, "keys", "is missing; give it"),
     ],
 )
 def test_a_wrong_field_is_named(

@@ -27,7 +27,7 @@ REFUSED = [
     ({"limit": ["waf <= 1", "waf >= 2"]}, "limit", "take one of them back"),
     ({"slo": "waf"}, "slo", "is no limit"),
     ({"slo": "write_p99 <= 340 us"}, "slo", "has not measured 'write_p99'"),
-    ({"limit": "x" * 501}, "limit[0]", "at most 500"),
+    ({"limit": "x" * 501}, "limit[0]", "has more than 500 characters"),
     ({"objective": "speed"}, "objective", "is none of paper, waf"),
     ({"objective": "{"}, "objective", "neither a name nor JSON"),
     ({"objective": "[" * 9000}, "objective", "is none of"),
@@ -35,7 +35,7 @@ REFUSED = [
     ({"objective": '{"name": "x"}'}, "objective.metric", "at least one"),
     ({"objective": json.dumps({**OWN, "metric": [{"name": "luck", "direction": "min"}]})},
      "objective", "has not measured 'luck'"),
-    ({"top": 0}, "top", "greater than or equal to 1"),
+    ({"top": 0}, "top", "is below 1"),
 ]  # fmt: skip
 
 

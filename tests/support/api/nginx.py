@@ -43,7 +43,9 @@ def nginx_before(url: str, folder: Path) -> Iterator[httpx2.Client]:
     )
     transport = httpx2.HTTPTransport(uds=str(folder / "public"), retries=5)
     try:
-        with httpx2.Client(transport=transport, base_url="http://tuning.example") as client:
+        with httpx2.Client(
+            transport=transport, base_url="http://tuning.example", timeout=60
+        ) as client:
             yield client
     finally:
         process.terminate()

@@ -48,6 +48,7 @@ class Proxy:
         transport = httpx2.HTTPTransport(local_address=address, verify=self._trusted, retries=8)
         return httpx2.Client(
             transport=transport,
+            timeout=60,
             base_url=f"https://127.0.0.1:{self._port}",
             headers={"Host": f"{NAME}:{self._port}"},
         )
