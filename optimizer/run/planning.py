@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from operator import itemgetter
 
 from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, full_seconds, trials_in
 from optimizer.budget.confirm_load import confirming_seconds, where_words
@@ -10,7 +12,8 @@ from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, sentence, with_
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.runner.outcome import TrialState
 from sampler.workload.workload import Workload
 
 _WHY = {
@@ -46,7 +49,11 @@ def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
 
 
 def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:
-    """Whether the minutes that are left are just enough to confirm."""
+    """Whether the minutes that are left are just enough to confirm.
+
+    With several hosts, by those that still measure: the plan is made for the hosts at first and
+    stays, and exploring ends earlier where some have left.
+    """
     candidates = len(history.numbers(Purpose.CANDIDATE))
     if budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
         return False
@@ -54,6 +61,9 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     each = sum(map(full_seconds, history)) / max(history.finished, 1)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
+    if len(history.hosts) > 1:
+        left = budget.minutes * 60 - _wall_seconds(history)
+        return plan.confirm_runs * each >= left * _measuring(history, 2 * each)
     return spent + plan.confirm_runs * each >= _bench_minutes(budget.minutes, history) * 60
 
 
@@ -94,3 +104,52 @@ def _bench_minutes(minutes: float, history: History) -> float:
     """The minutes of all hosts that the job began with: they measure side by side."""
     first = history.of(Purpose.BASELINE, Phase.BASELINE)
     return minutes * max(1, len({trial.host for trial in first if trial.done and trial.host}))
+
+
+# A trial's folder, its processes' start and what comes after; a result that a controller found
+# late, for none was there, took no longer.
+_BESIDE_SECONDS = 60.0
+_GONE_SECONDS = 300.0  # a host may be away for so long, and still be counted
+
+
+def _wall_seconds(history: History) -> float:
+    """How long anything was measured; what lies between two controllers does not count."""
+    total, until = 0.0, -math.inf
+    for _, begun, ended in sorted(_spans(history), key=itemgetter(1, 2)):
+        total += max(0.0, ended - max(begun, until))
+        until = max(until, ended)
+    return total
+
+
+def _measuring(history: History, trial_seconds: float) -> int:
+    """How many hosts there are, from the trials alone: a job that goes on counts the same.
+
+    One that has measured nothing for ``trial_seconds``, and for five minutes, has gone.
+    """
+    seen: dict[str, float] = {}
+    for host, _, ended in _spans(history):
+        seen[host] = max(seen.get(host, ended), ended)
+    newest = max(seen.values(), default=0.0)
+    away = max(trial_seconds, _GONE_SECONDS)
+    return max(1, sum(newest - last <= away for last in seen.values()))
+
+
+def _spans(history: History) -> list[tuple[str, float, float]]:
+    """Where and from when to when each trial was measured, in seconds since 1970.
+
+    One in flight: until the newest moment that the history knows of. What was lost is left out.
+    """
+    spans = [
+        (trial.host, trial.started_at.timestamp(), _measured_until(trial))
+        for trial in history
+        if trial.host and trial.started_at and trial.state is not TrialState.LOST
+    ]
+    newest = max((ended or begun for _, begun, ended in spans), default=0.0)
+    return [(host, begun, newest if ended is None else ended) for host, begun, ended in spans]
+
+
+def _measured_until(trial: Trial) -> float | None:
+    if trial.started_at is None or trial.finished_at is None or not trial.has_outcome:
+        return None
+    longest = trial.started_at.timestamp() + full_seconds(trial) + _BESIDE_SECONDS
+    return min(trial.finished_at.timestamp(), longest)
