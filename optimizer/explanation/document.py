@@ -50,7 +50,7 @@ def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
-    context, figures = problem.space.context, asdict(found)
+    context, figures = problem.space.context, _with_lists(asdict(found))
     steps = [
         {
             "changes": [
@@ -70,3 +70,10 @@ def _document(problem: Problem, winner: Configuration, found: Explanation) -> di
         "minimal": minimal,
         "measured": None,
     }
+
+
+def _with_lists(value: Any) -> Any:
+    """The same with lists where there are tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {name: _with_lists(each) for name, each in value.items()}
+    return [_with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -11,12 +11,11 @@ from tests.support.api.seen_page import SeenPage
 
 pytestmark = pytest.mark.slow
 
-# So small that a trial takes less than a second.
+# So small that a trial takes a second.
 WORKLOAD = """
 name = "small"
-help = "a moment of writing"
-num = 10000
-scale = 256
+help = "a second of writing"
+num = 40000
 settle = "none"
 timeout_seconds = 60
 """

@@ -139,7 +139,7 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
         ({"withdrawn": []}, "its document 'withdrawn' does not tell 'trials'"),
         ({"hosts_set_aside": {}}, "its document 'hosts_set_aside' does not tell 'hosts'"),
         ({"declared_test": {"winner": "7"}}, "its document 'declared_test' does not tell"),
-        ({"prior": {"jobs": [{"job": 3}]}}, "no whole archive: 'workload'"),
+        ({"prior": {"jobs": [{"job": 3}]}}, "no whole archive: 'trials'"),
         ({"prior": {"jobs": [3]}}, "no whole archive"),
         ({"withdrawn": {"trials": [float("nan")]}}, r"withdrawn\.trials\[0\] is nan"),
     ],

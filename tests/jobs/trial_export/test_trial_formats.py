@@ -396,10 +396,10 @@ class TestEveryFormat:
     def test_takes_no_more_memory_for_many_trials(
         self, database: Engine, chunks: Chunks, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(db.trials.trial_export, "PAGE", 20)
-        monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 200)
+        monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
+        monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 500)
         few, many = (
-            job_of(database, map(plain_trial, range(1, count + 1))) for count in (400, 3_000)
+            job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
         )
         peaks = [peak(chunks(database, job_id)) for job_id in (few, few, many)]
         assert peaks[2] < 1.3 * peaks[1] + 20_000, peaks

@@ -200,7 +200,7 @@ class TestWhatItRestsOn:
 
     @pytest.mark.slow
     def test_a_look_is_at_draws_and_not_at_starting_points(self, whole):
-        history = History(whole.history)
+        history = History(whole.log.trials())
         numbers = history.own(*DRAWN)
         expected = checkpoint_at(Evaluation(whole.problem, history), 48)
         first = [history[number] for number in numbers[:2]]

@@ -26,7 +26,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> dict[str, in
     And by ``compacted`` how many bytes RocksDB's LOG says that all compactions wrote.
     """
     seen: dict[str, int] = {}
-    asked = process._asked_of_the_kernel
+    asked = process._resources_used
 
     def look(pid: int) -> tuple[int, float, int]:
         for line in Path(f"/proc/{pid}/io").read_text().splitlines():
@@ -36,7 +36,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> dict[str, in
         seen["compacted"] = sum(map(int, COMPACTED.findall(log.read_text(errors="replace"))))
         return asked(pid)
 
-    monkeypatch.setattr(process, "_asked_of_the_kernel", look)
+    monkeypatch.setattr(process, "_resources_used", look)
     return seen
 
 

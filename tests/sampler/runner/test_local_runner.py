@@ -284,7 +284,7 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     controller.communicate()
     assert gone(bench)
     assert left(settings) == leftover != []
-    assert json.loads(settings.lock.read_text())["pid"] == controller.pid
+    assert json.loads(Path(f"{settings.lock}.{os.getuid()}").read_text())["pid"] == controller.pid
     runner = LocalRunner(DbBench(installed, tiny_plan(installed)), settings)
     assert runner.run({}).state is TrialState.DONE
     assert left(settings) == []
