@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx2
 
 PROGRAM = "/usr/sbin/nginx"
-_CONFIGURATION = """\
+# Around a server of whatever form: all that nginx writes stands in a folder of the test.
+FRAME = """\
 daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
@@ -20,13 +21,16 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
+    {server}
+}}
+"""
+_SERVER = """\
     server {{
         listen unix:{folder}/public;
         location / {{
             proxy_pass {url};
         }}
     }}
-}}
 """
 
 
@@ -37,7 +41,9 @@ def nginx_before(url: str, folder: Path) -> Iterator[httpx2.Client]:
     It listens on a socket of the file system: no port need be free. Its logs are in the folder.
     """
     configuration = folder / "nginx.conf"
-    configuration.write_text(_CONFIGURATION.format(folder=folder, url=url))
+    configuration.write_text(
+        FRAME.format(folder=folder, server=_SERVER.format(folder=folder, url=url))
+    )
     process = subprocess.Popen(
         [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
     )

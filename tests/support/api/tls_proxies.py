@@ -15,25 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.support import ROOT
-from tests.support.api.nginx import PROGRAM
+from tests.support.api.nginx import FRAME, PROGRAM
 
 NAME = "tuning.example"
 PROXIES = ("nginx", "caddy")
-_NGINX = """\
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log {folder}/access.log;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {server}
-}}
-"""
 
 
 class Proxy:
@@ -80,7 +65,7 @@ def shipped_proxy(kind: str, url: str, folder: Path) -> Iterator[Proxy]:
         shipped = shipped.replace(shown, here)
     configuration = folder / kind
     if kind == "nginx":
-        configuration.write_text(_NGINX.format(folder=folder, server=shipped))
+        configuration.write_text(FRAME.format(folder=folder, server=shipped))
         command = [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
     else:
         configuration.write_text("{\n\tadmin off\n\tauto_https off\n}\n" + shipped)
