@@ -105,17 +105,12 @@ _DAMAGES = (
 
 @dataclass(frozen=True)
 class Archive:
-    """A job as a file holds it.
-
-    Attributes:
-        environment: The machine and RocksDB, once known.
-        trials: By number.
-        documents: What the job has decided and remembers, by name; none in older archives.
-    """
+    """A job as a file holds it."""
 
     specification: Specification
-    environment: Mapping[str, Any] | None
-    trials: tuple[Trial, ...]
+    environment: Mapping[str, Any] | None  # the machine and RocksDB, once known
+    trials: tuple[Trial, ...]  # by number
+    # what the job has decided and remembers, by name; none in older archives
     documents: Documents = field(default_factory=dict)
 
 

@@ -29,23 +29,14 @@ _FILTER_BITS = 10  # section 4.4
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseLayout:
-    """How a database is opened.
+    """How a database is opened."""
 
-    Attributes:
-        factor: Of all sizes of the tree: RocksDB's defaults times it.
-        compacting: Whether compaction is on at the beginning.
-        lifted: Whether writes are never held back for what compaction has not done.
-        filters: Whether bloom filters are written, and used by reads.
-        rate_limit: Bytes/s of all background writes; 0: none.
-        direct_reads: Whether reads go past the page cache.
-    """
-
-    factor: float = 1.0
-    compacting: bool = True
-    lifted: bool = False
-    filters: bool = True
-    rate_limit: float = 0.0
-    direct_reads: bool = False
+    factor: float = 1.0  # of all sizes of the tree: RocksDB's defaults times it
+    compacting: bool = True  # whether compaction is on at the beginning
+    lifted: bool = False  # whether writes are never held back for what compaction has not done
+    filters: bool = True  # whether bloom filters are written, and used by reads
+    rate_limit: float = 0.0  # bytes/s of all background writes; 0: none
+    direct_reads: bool = False  # whether reads go past the page cache
 
 
 @dataclass(frozen=True)

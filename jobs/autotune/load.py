@@ -20,15 +20,10 @@ _SLACK = 0.1
 
 @dataclass(frozen=True)
 class Pace:
-    """When the next write is due.
+    """When the next write is due."""
 
-    Attributes:
-        rate: Bytes/s at a time since the beginning.
-        due: Seconds since the beginning.
-    """
-
-    rate: Callable[[float], float]
-    due: float = 0.0
+    rate: Callable[[float], float]  # bytes/s at a time since the beginning
+    due: float = 0.0  # seconds since the beginning
 
     def wait(self, now: float) -> float:
         """Seconds until the next write may begin; 0 or less: at once."""
@@ -56,31 +51,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a load came to.
+    """What a load came to."""
 
-    Attributes:
-        seconds: How long it took; more than asked where the last write stalled.
-        writes: How many pairs were written.
-        distinct: How many different keys.
-        points: The curve, by time.
-        off: When compaction was off.
-        flips: How often it was switched.
-        flip_seconds: How long the switching took: SetOptions writes and syncs an OPTIONS file.
-        tickers: RocksDB's counters at its end.
-        levels: The tree after the memtables were flushed.
-        live_bytes: Of its table files.
-    """
-
-    seconds: float
-    writes: int
-    distinct: int
-    points: tuple[Point, ...]
-    off: tuple[Span, ...]
-    flips: int
-    flip_seconds: float
-    tickers: dict[str, int]
-    levels: tuple[LevelFiles, ...]
-    live_bytes: int
+    seconds: float  # how long it took; more than asked where the last write stalled
+    writes: int  # how many pairs were written
+    distinct: int  # how many different keys
+    points: tuple[Point, ...]  # the curve, by time
+    off: tuple[Span, ...]  # when compaction was off
+    flips: int  # how often it was switched
+    flip_seconds: float  # how long the switching took: SetOptions writes and syncs an OPTIONS file
+    tickers: dict[str, int]  # RocksDB's counters at its end
+    levels: tuple[LevelFiles, ...]  # the tree after the memtables were flushed
+    live_bytes: int  # of its table files
 
 
 def database_layout(asked: AutotuneRequest, **more: bool) -> DatabaseLayout:

@@ -23,23 +23,17 @@ _TICKS = 10  # of a step, for `duty`
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """Where compaction is switched.
+    """Where compaction is switched."""
 
-    Attributes:
-        capacity: Bytes/s that count as 100%.
-        low: ``tuned`` stops compaction only where flushes take at least this share, and starts it
-            only where they take less.
-        high: ``tuned`` stops compaction only where all background I/O takes at least this share,
-            and starts it only where it takes no more.
-        full: ``duty`` holds compaction back altogether where flushes take this share.
-        step: Seconds over which shares are measured.
-    """
-
-    capacity: float = 190e6
+    capacity: float = 190e6  # bytes/s that count as 100%
+    # `tuned` stops compaction only where flushes take at least this share, and starts it only
+    # where they take less.
     low: float = 0.5
+    # `tuned` stops compaction only where all background I/O takes at least this share, and starts
+    # it only where it takes no more.
     high: float = 0.9
-    full: float = 1.0
-    step: float = FULL_STEP_SECONDS
+    full: float = 1.0  # `duty` holds compaction back altogether where flushes take this share
+    step: float = FULL_STEP_SECONDS  # seconds over which shares are measured
 
     def __post_init__(self) -> None:
         """Refuses what means nothing.
@@ -62,33 +56,21 @@ class Marks:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was counted since the database was opened, in bytes.
+    """What was counted since the database was opened, in bytes."""
 
-    Attributes:
-        at: Seconds, by any clock that never goes back.
-        flushed: Written by flushes.
-        background: Written by flushes and compactions.
-    """
-
-    at: float
-    flushed: int
-    background: int
+    at: float  # seconds, by any clock that never goes back
+    flushed: int  # written by flushes
+    background: int  # written by flushes and compactions
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A policy's state.
+    """A policy's state."""
 
-    Attributes:
-        on: Whether compaction may run.
-        last: What was counted when it was last looked at.
-        flush_rate: ``duty``: bytes/s of flushes, smoothed over a step.
-        credit: ``duty``: bytes that compaction may still write; negative: it wrote too many.
-    """
-
-    on: bool
-    last: Reading
-    flush_rate: float = 0.0
+    on: bool  # whether compaction may run
+    last: Reading  # what was counted when it was last looked at
+    flush_rate: float = 0.0  # `duty`: bytes/s of flushes, smoothed over a step
+    # `duty`: bytes that compaction may still write; negative: it wrote too many
     credit: float = 0.0
 
 

@@ -21,21 +21,13 @@ LOW, HIGH, TAIL = 50e6, 200e6, 10e6  # bytes/s
 
 @dataclass(frozen=True, kw_only=True)
 class LoadShape:
-    """How many bytes a second come in, and when.
+    """How many bytes a second come in, and when."""
 
-    Attributes:
-        name: ``350``, ``700`` or ``1000``.
-        seconds: Of the whole load.
-        low: Bytes/s at the wave's trough, where it begins and ends.
-        high: Bytes/s at its peak, in its middle.
-        tail: Bytes/s after the wave.
-    """
-
-    name: str = "350"
-    seconds: float = 35.0
-    low: float = LOW
-    high: float = HIGH
-    tail: float = TAIL
+    name: str = "350"  # `350`, `700` or `1000`
+    seconds: float = 35.0  # of the whole load
+    low: float = LOW  # bytes/s at the wave's trough, where it begins and ends
+    high: float = HIGH  # bytes/s at its peak, in its middle
+    tail: float = TAIL  # bytes/s after the wave
 
     def __post_init__(self) -> None:
         """Refuses what cannot be run.
@@ -83,29 +75,18 @@ _FIELDS = {"low_mark": "low", "high_mark": "high", "full_mark": "full", "step_se
 
 @dataclass(frozen=True, kw_only=True)
 class AutotuneRequest:
-    """One run: a load under a policy, then reads, then recovery.
+    """One run: a load under a policy, then reads, then recovery."""
 
-    Attributes:
-        policy: One of ``POLICIES``.
-        value_size: In bytes.
-        rate_limit: Bytes/s of all background writes; 0: none.
-        read_seconds: Of reads with filters, and as many without; 0: none.
-        direct_reads: Whether reads go past the page cache.
-        recovery_seconds: How long recovery is waited for.
-        seed: Of keys and values.
-        tree: The factor of all sizes of the tree; None: the shape's.
-    """
-
-    policy: str
+    policy: str  # one of `POLICIES`
     shape: LoadShape
     marks: Marks
-    value_size: int = 100_000
-    rate_limit: float = 0.0
-    read_seconds: float = 3.0
-    direct_reads: bool = True
-    recovery_seconds: float = 600.0
-    seed: int = 1
-    tree: float | None = None
+    value_size: int = 100_000  # in bytes
+    rate_limit: float = 0.0  # bytes/s of all background writes; 0: none
+    read_seconds: float = 3.0  # of reads with filters, and as many without; 0: none
+    direct_reads: bool = True  # whether reads go past the page cache
+    recovery_seconds: float = 600.0  # how long recovery is waited for
+    seed: int = 1  # of keys and values
+    tree: float | None = None  # the factor of all sizes of the tree; None: the shape's
 
     def __post_init__(self) -> None:
         """Refuses what cannot be run.

@@ -29,17 +29,12 @@ class Reads:
 
 @dataclass(frozen=True)
 class Recovery:
-    """The way back.
+    """The way back."""
 
-    Attributes:
-        seconds: Until no compaction was left; None: not within the time that it was given.
-        written: Bytes that flushes and compactions wrote for it.
-        live_bytes: Of the table files at its end.
-    """
-
+    # until no compaction was left; None: not within the time that it was given
     seconds: float | None
-    written: int
-    live_bytes: int
+    written: int  # bytes that flushes and compactions wrote for it
+    live_bytes: int  # of the table files at its end
 
 
 def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Reads:
@@ -85,17 +80,12 @@ def recover(
 
 @dataclass(frozen=True)
 class AutotuneRun:
-    """All that was measured of one policy.
-
-    Attributes:
-        filtered: Reads with bloom filters; None where none were asked for.
-        unfiltered: Reads of the same tree without.
-    """
+    """All that was measured of one policy."""
 
     asked: AutotuneRequest
     loaded: Loaded
-    filtered: Reads | None
-    unfiltered: Reads | None
+    filtered: Reads | None  # reads with bloom filters; None where none were asked for
+    unfiltered: Reads | None  # reads of the same tree without
     recovery: Recovery
     rocksdb: str | None
 

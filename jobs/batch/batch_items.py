@@ -27,15 +27,10 @@ _TAKEN = {OPTIONS, RESULT, TRIALS, REPORT, BATCH_RESULT}
 
 @dataclass(frozen=True)
 class BatchEntry:
-    """One job of a batch as it was asked for.
+    """One job of a batch as it was asked for."""
 
-    Attributes:
-        name: What it is called every night.
-        settings: By the names of the options of ``rocktune tune``.
-    """
-
-    name: str
-    settings: Mapping[str, Any]
+    name: str  # what it is called every night
+    settings: Mapping[str, Any]  # by the names of the options of `rocktune tune`
 
 
 def batch_items(

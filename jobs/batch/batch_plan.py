@@ -19,17 +19,11 @@ _MOST_BYTES = 8 * 2**20  # of all specifications together; the shipped spaces ta
 
 @dataclass(frozen=True)
 class BatchItem:
-    """One job of a batch.
+    """One job of a batch."""
 
-    Attributes:
-        name: What it is called every night.
-        specification: What it measures.
-        priority: In the service's queue.
-    """
-
-    name: str
-    specification: Specification
-    priority: int = 0
+    name: str  # what it is called every night
+    specification: Specification  # what it measures
+    priority: int = 0  # in the service's queue
 
 
 @dataclass(frozen=True)

@@ -86,17 +86,11 @@ class BatchTurn:
 
 @dataclass(frozen=True)
 class Opened:
-    """A batch that is to be run.
-
-    Attributes:
-        row: The batch.
-        resumed: Whether it was begun before.
-        given_up: Older ones of this name, which nobody will go on with now.
-    """
+    """A batch that is to be run."""
 
     row: BatchRow
-    resumed: bool
-    given_up: tuple[int, ...]
+    resumed: bool  # whether it was begun before
+    given_up: tuple[int, ...]  # older ones of this name, which nobody will go on with now
 
 
 def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:

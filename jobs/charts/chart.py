@@ -24,23 +24,14 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(frozen=True)
 class Chart:
-    """One plot.
+    """One plot."""
 
-    Attributes:
-        name: Unique in the page.
-        title: What to read from it.
-        caption: What is drawn, in one line.
-        traces: Plotly's.
-        layout: Plotly's, beside what all plots share.
-        height: In pixels.
-    """
-
-    name: str
-    title: str
-    caption: str
-    traces: Sequence[Trace]
-    layout: Mapping[str, Any]
-    height: int = 340
+    name: str  # unique in the page
+    title: str  # what to read from it
+    caption: str  # what is drawn, in one line
+    traces: Sequence[Trace]  # Plotly's
+    layout: Mapping[str, Any]  # Plotly's, beside what all plots share
+    height: int = 340  # in pixels
 
     @property
     def figure(self) -> dict[str, Any]:

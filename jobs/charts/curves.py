@@ -14,17 +14,12 @@ from jobs.results.pages import document_html, whole_page
 
 @dataclass(frozen=True)
 class TimeCurve:
-    """One curve.
+    """One curve."""
 
-    Attributes:
-        name: As the legend says it.
-        points: Time and value, by time; None where nothing is known, which leaves a gap.
-        dashed: Drawn so, for what is planned or only a bound.
-    """
-
-    name: str
+    name: str  # as the legend says it
+    # time and value, by time; None where nothing is known, which leaves a gap
     points: Sequence[tuple[float, float | None]]
-    dashed: bool = False
+    dashed: bool = False  # drawn so, for what is planned or only a bound
 
 
 @dataclass(frozen=True)
@@ -37,24 +32,15 @@ class Span:
 
 @dataclass(frozen=True)
 class Curves:
-    """A plot of curves, whatever draws it.
+    """A plot of curves, whatever draws it."""
 
-    Attributes:
-        name: Unique in the page.
-        title: What to read from it.
-        caption: What is drawn, in one line.
-        x_title: With its unit; ``y_title`` likewise.
-        curves: At most as many as there are colours in ``chart.SERIES``.
-        shaded: Spans of time.
-    """
-
-    name: str
-    title: str
-    caption: str
-    x_title: str
+    name: str  # unique in the page
+    title: str  # what to read from it
+    caption: str  # what is drawn, in one line
+    x_title: str  # with its unit; `y_title` likewise
     y_title: str
-    curves: Sequence[TimeCurve]
-    shaded: Sequence[Span] = ()
+    curves: Sequence[TimeCurve]  # at most as many as there are colours in `chart.SERIES`
+    shaded: Sequence[Span] = ()  # spans of time
 
     @property
     def chart(self) -> chart.Chart:

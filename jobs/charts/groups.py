@@ -30,18 +30,13 @@ _CLOCK = (
 
 @dataclass(frozen=True)
 class Question:
-    """Whether a parameter matters for a metric.
-
-    Attributes:
-        top: Whether it is one of the most important; else of the least.
-        special: Values that mean something else than their neighbours.
-    """
+    """Whether a parameter matters for a metric."""
 
     parameter: str
     metric: str
-    top: bool
+    top: bool  # whether it is one of the most important; else of the least
     anova: Mapping[str, Any]
-    special: tuple[Value, ...] = ()
+    special: tuple[Value, ...] = ()  # values that mean something else than their neighbours
     is_bytes: bool = False
 
 

@@ -50,16 +50,11 @@ _AS_DASK_SAYS = dict(zip(CertificateRole, ("scheduler", "worker", "client"), str
 
 @dataclass(frozen=True)
 class Validity:
-    """How long a certificate holds.
+    """How long a certificate holds."""
 
-    Attributes:
-        file: Its name in the folder.
-        ends: When it ends.
-        names: The host names and addresses in it, for those who read it: Dask does not check them.
-    """
-
-    file: str
-    ends: datetime
+    file: str  # its name in the folder
+    ends: datetime  # when it ends
+    # the host names and addresses in it, for those who read it: Dask does not check them
     names: tuple[str, ...]
 
     def warning(self, now: datetime) -> str | None:

@@ -47,25 +47,15 @@ def unfit(settings: Settings) -> str | None:
 
 @dataclass(frozen=True)
 class HostSeen:
-    """A host as the scheduler knows it.
-
-    Attributes:
-        name: Its name.
-        address: Where its Dask worker listens; another one after each start.
-        kind: What kind of host it is.
-        version: Of Rocktune.
-        problem: Why it cannot measure just now; None when it can.
-        environment: Fingerprint and builds.
-        busy: Whether it measures.
-    """
+    """A host as the scheduler knows it."""
 
     name: str
-    address: str
-    kind: str
-    version: str
-    problem: str | None
-    environment: Mapping[str, Any]
-    busy: bool
+    address: str  # where its Dask worker listens; another one after each start
+    kind: str  # what kind of host it is
+    version: str  # of Rocktune
+    problem: str | None  # why it cannot measure just now; None when it can
+    environment: Mapping[str, Any]  # fingerprint and builds
+    busy: bool  # whether it measures
 
     @property
     def place(self) -> tuple[str, str]:

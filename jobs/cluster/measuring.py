@@ -115,20 +115,14 @@ def _assembled_of(specification: str) -> Assembly:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureRequest:
-    """One trial, whole: a host knows nothing of the job but this.
+    """One trial, whole: a host knows nothing of the job but this."""
 
-    Attributes:
-        specification: The job's; the host makes its own benchmark of it.
-        configuration: What is measured, full scale.
-        cutoff_seconds: After it the trial is cut off; None: never.
-        confirms: Whether it belongs to the confirmation, which may be at a larger scale.
-        shares: Whether a database that must be prepared may be a copy of the host's own.
-    """
-
-    specification: Specification
-    configuration: Mapping[str, Value]
-    cutoff_seconds: float | None
+    specification: Specification  # the job's; the host makes its own benchmark of it
+    configuration: Mapping[str, Value]  # what is measured, full scale
+    cutoff_seconds: float | None  # after it the trial is cut off; None: never
+    # whether it belongs to the confirmation, which may be at a larger scale
     confirms: bool = False
+    # whether a database that must be prepared may be a copy of the host's own
     shares: bool = False
 
 

@@ -70,18 +70,12 @@ def _build(warning: str) -> Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminedLoad:
-    """What is to be measured, as far as that is known.
+    """What is to be measured, as far as that is known."""
 
-    Attributes:
-        plan: Of the catalogue's defaults while db_bench was not tried.
-        needed_bytes: Free bytes that a trial needs.
-        by_db_bench: Whether db_bench measures it.
-        assembly: What is run; None while db_bench was not tried, or where there is none.
-    """
-
-    plan: BenchPlan
-    needed_bytes: int
-    by_db_bench: bool
+    plan: BenchPlan  # of the catalogue's defaults while db_bench was not tried
+    needed_bytes: int  # free bytes that a trial needs
+    by_db_bench: bool  # whether db_bench measures it
+    # what is run; None while db_bench was not tried, or where there is none
     assembly: Assembly | None = None
 
 

@@ -47,19 +47,12 @@ class Fitness(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What was found.
+    """What was found."""
 
-    Attributes:
-        machine: ``sampler.machine.machine.fingerprint``.
-        workload: The name of the load that it was judged for.
-        findings: In the order in which they were made.
-        noise: Of the baseline's runs; None where it was not measured.
-    """
-
-    machine: Mapping[str, Any]
-    workload: str
-    findings: tuple[Finding, ...]
-    noise: Noise | None
+    machine: Mapping[str, Any]  # `sampler.machine.machine.fingerprint`
+    workload: str  # the name of the load that it was judged for
+    findings: tuple[Finding, ...]  # in the order in which they were made
+    noise: Noise | None  # of the baseline's runs; None where it was not measured
 
     @property
     def fitness(self) -> Fitness:

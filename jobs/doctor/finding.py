@@ -20,18 +20,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One thing that was looked at."""
 
-    Attributes:
-        check: What was looked at, in one or two words.
-        found: What is there, with figures.
-        advice: What to do about it; never empty where the level is not ``ok``.
-    """
-
-    check: str
+    check: str  # what was looked at, in one or two words
     level: Severity
-    found: str
-    advice: str = ""
+    found: str  # what is there, with figures
+    advice: str = ""  # what to do about it; never empty where the level is not `ok`
 
     def __post_init__(self) -> None:
         """Refuses bad news without advice."""
@@ -41,19 +35,12 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminationObserver:
-    """Who is told what while a machine is examined.
+    """Who is told what while a machine is examined."""
 
-    Attributes:
-        found: Each finding, as it comes.
-        waiting: Who holds the host, while somebody does.
-        began: The number of each run of the baseline, before it.
-        ended: Each run, after it.
-    """
-
-    found: Callable[[Finding], None]
-    waiting: Callable[[str], None]
-    began: Callable[[int], None]
-    ended: Callable[[Trial], None]
+    found: Callable[[Finding], None]  # each finding, as it comes
+    waiting: Callable[[str], None]  # who holds the host, while somebody does
+    began: Callable[[int], None]  # the number of each run of the baseline, before it
+    ended: Callable[[Trial], None]  # each run, after it
 
 
 def not_shown(check: str, where: str) -> Finding:

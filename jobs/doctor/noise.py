@@ -28,52 +28,37 @@ OF_DB_BENCH = ("waf", "sa", "time", "rate")
 
 @dataclass(frozen=True, kw_only=True)
 class MetricScatter:
-    """A metric over some runs of one configuration.
+    """A metric over some runs of one configuration."""
 
-    Attributes:
-        noise: Median, spread and drift.
-        low, high: Smallest and largest value.
-        spread_low, spread_high: The 95% interval of the spread, of runs that scatter normally;
-            None where there is no spread.
-    """
-
-    noise: MetricNoise
+    noise: MetricNoise  # median, spread and drift
+    # low, high: smallest and largest value
     low: float
     high: float
+    # spread_low, spread_high: the 95% interval of the spread, of runs that scatter normally; None
+    # where there is no spread.
     spread_low: float | None
     spread_high: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provable:
-    """What a job of so many trials can prove.
-
-    Attributes:
-        pairs: Runs of the winner, and as many of the baseline, that prove it.
-        change: The smallest relative change by metric that they show with probability 0.8.
-    """
+    """What a job of so many trials can prove."""
 
     trials: int
-    pairs: int
+    pairs: int  # runs of the winner, and as many of the baseline, that prove it
+    # the smallest relative change by metric that they show with probability 0.8
     change: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """What the runs of the baseline say.
+    """What the runs of the baseline say."""
 
-    Attributes:
-        runs: How many ended well.
-        metrics: Every metric that all of them have.
-        judged: The names of those that the machine is judged by.
-        provable: By budget.
-        pairs_needed: By metric: for each wanted change (``0.05`` is 5%) the pairs that show it.
-    """
-
-    runs: int
-    metrics: Mapping[str, MetricScatter]
-    judged: tuple[str, ...]
-    provable: tuple[Provable, ...]
+    runs: int  # how many ended well
+    metrics: Mapping[str, MetricScatter]  # every metric that all of them have
+    judged: tuple[str, ...]  # the names of those that the machine is judged by
+    provable: tuple[Provable, ...]  # by budget
+    # by metric: for each wanted change (`0.05` is 5%) the pairs that show it
     pairs_needed: Mapping[str, Mapping[float, int]]
 
 

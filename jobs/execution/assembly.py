@@ -19,19 +19,15 @@ from sampler.workload.workload_file import workload_from_document
 
 @dataclass(frozen=True)
 class Assembly:
-    """A job, ready to run here.
-
-    Attributes:
-        installed: The db_bench in use; None with a benchmark of the user's own.
-        warnings: What the user must know before it runs.
-        confirming: What measures the confirmation, where its load is a larger one.
-    """
+    """A job, ready to run here."""
 
     problem: Problem
     plan: BenchPlan
     benchmark: DbBench | CommandBench
+    # the db_bench in use; None with a benchmark of the user's own
     installed: InstalledDbBench | None
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # what the user must know before it runs
+    # what measures the confirmation, where its load is a larger one
     confirming: DbBench | None = None
 
 

@@ -27,14 +27,10 @@ from sampler.workload.workload_file import load_workload
 
 @dataclass(frozen=True)
 class SingleBench:
-    """What runs a configuration.
-
-    Attributes:
-        warnings: What the reader of its figures must know.
-    """
+    """What runs a configuration."""
 
     benchmark: DbBench | CommandBench
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # what the reader of its figures must know
 
 
 def single_bench(

@@ -54,21 +54,15 @@ LEAST_RUNS, MOST_RUNS = 3, 1000
 
 @dataclass(frozen=True)
 class Design:
-    """The runs that check an explanation, declared before they are made.
+    """The runs that check an explanation, declared before they are made."""
 
-    Attributes:
-        configurations: By subject; what is the same configuration is one subject.
-        roles: ``baseline``, ``step 1``, ..., ``minimal`` and ``winner``, each with its subject.
-        rounds: How often each subject is measured.
-        margin: The loss of fitness that the fewest changes may have.
-        seed: Decides the order within each round.
-    """
-
+    # by subject; what is the same configuration is one subject
     configurations: Mapping[str, Configuration]
+    # `baseline`, `step 1`, ..., `minimal` and `winner`, each with its subject
     roles: Mapping[str, str]
-    rounds: int
-    margin: float
-    seed: int
+    rounds: int  # how often each subject is measured
+    margin: float  # the loss of fitness that the fewest changes may have
+    seed: int  # decides the order within each round
 
     def document(self) -> dict[str, Any]:
         """What tells this design from others: runs are gone on with under the same one alone."""

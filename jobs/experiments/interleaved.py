@@ -33,23 +33,16 @@ RUNS = "runs.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredRun:
-    """One run of one case on one build.
+    """One run of one case on one build."""
 
-    Attributes:
-        round: From 1; each round measures every case once on each build.
-        state: How it ended, ``done`` if well.
-        failure: Why it did not.
-        seconds: How long db_bench lived.
-    """
-
-    round: int
+    round: int  # from 1; each round measures every case once on each build
     case: str
     side: Side
     started_at: str
-    state: str
-    failure: str | None
+    state: str  # how it ended, `done` if well
+    failure: str | None  # why it did not
     metrics: Mapping[str, float]
-    seconds: float
+    seconds: float  # how long db_bench lived
 
     @property
     def done(self) -> bool:
@@ -59,14 +52,10 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """The runs so far, in the order in which they were measured.
-
-    Attributes:
-        keep: Stores a run, so that a crash after it loses nothing.
-    """
+    """The runs so far, in the order in which they were measured."""
 
     runs: list[MeasuredRun]
-    keep: Callable[[MeasuredRun], None]
+    keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
 
 
 @contextmanager
@@ -132,21 +121,15 @@ Sets = Mapping[tuple[int, str], Mapping[Side, MeasuredRun]]
 
 @dataclass(frozen=True, kw_only=True)
 class InterleavedRuns:
-    """What is measured.
+    """What is measured."""
 
-    Attributes:
-        cases: Each is measured on all sides before the next one; one without a name is alone.
-        sides: Which are compared with each other.
-        bench: The benchmark and the configuration of a case on a side.
-        rounds: How often each case is measured.
-        seed: Decides the order, the same when it is gone on with.
-    """
-
+    # each is measured on all sides before the next one; one without a name is alone
     cases: Sequence[str]
-    sides: Sequence[Side]
+    sides: Sequence[Side]  # which are compared with each other
+    # the benchmark and the configuration of a case on a side
     bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
-    rounds: int
-    seed: int
+    rounds: int  # how often each case is measured
+    seed: int  # decides the order, the same when it is gone on with
 
     @property
     def total(self) -> int:
@@ -156,17 +139,12 @@ class InterleavedRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsObserver:
-    """Who is told what, while it goes on.
+    """Who is told what, while it goes on."""
 
-    Attributes:
-        begins: What is measured, and how many runs of it are left.
-        waiting: Who holds the host.
-        ended: A run that did.
-    """
-
+    # what is measured, and how many runs of it are left
     begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
-    waiting: Callable[[str], None] = lambda _: None
-    ended: Callable[[MeasuredRun], None] = lambda _: None
+    waiting: Callable[[str], None] = lambda _: None  # who holds the host
+    ended: Callable[[MeasuredRun], None] = lambda _: None  # a run that did
 
 
 def order_of_runs(

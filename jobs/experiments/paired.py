@@ -30,27 +30,19 @@ def pairs_of(sets: Sets, before: Side, after: Side) -> dict[tuple[int, str], Run
 
 @dataclass(frozen=True, kw_only=True)
 class MetricChange:
-    """A metric with the new build, compared with the old one.
-
-    Attributes:
-        old, new: Medians of the runs.
-        pairs: Pairs in which both runs have the metric.
-        change: From old to new, by itself.
-        p_holm: Its p-value, corrected for all metrics of all cases.
-        smallest_change: The smallest relative change that as many pairs with as much scatter show
-            with a probability of 0.8, by itself. A change that Holm's correction must let through
-            as well has to be larger.
-        better: The direction that is better, ``min`` or ``max``.
-    """
+    """A metric with the new build, compared with the old one."""
 
     metric: str
+    # old, new: medians of the runs
     old: float
     new: float
-    pairs: int
-    change: Change
-    p_holm: float
+    pairs: int  # pairs in which both runs have the metric
+    change: Change  # from old to new, by itself
+    p_holm: float  # its p-value, corrected for all metrics of all cases
+    # The smallest relative change that as many pairs with as much scatter show with a probability
+    # of 0.8, by itself. A change that Holm's correction must let through as well has to be larger.
     smallest_change: float
-    better: Direction
+    better: Direction  # the direction that is better, `min` or `max`
 
     @property
     def significant(self) -> bool:
@@ -71,21 +63,15 @@ class MetricChange:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseChange:
-    """A case on both builds.
-
-    Attributes:
-        metrics: By metric; those with too few pairs are not in it.
-        pairs: How many were measured.
-        failed_old, failed_new: Runs that did not end well.
-        failure: The new build's first failure, in its own words.
-    """
+    """A case on both builds."""
 
     case: str
-    metrics: Mapping[str, MetricChange]
-    pairs: int
+    metrics: Mapping[str, MetricChange]  # by metric; those with too few pairs are not in it
+    pairs: int  # how many were measured
+    # failed_old, failed_new: runs that did not end well
     failed_old: int
     failed_new: int
-    failure: str | None
+    failure: str | None  # the new build's first failure, in its own words
 
     @property
     def worse(self) -> bool:

@@ -24,25 +24,19 @@ class NotAsked(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedTrial:
-    """What is said of one trial.
+    """What is said of one trial."""
 
-    Attributes:
-        number: Of the suggestion; None for a configuration that is given.
-        attempt: Of the suggestion, where it was handed out again; None for the newest.
-        baseline: Of what is given: that it is the baseline.
-        configuration: Of what is given: its values; what is left out is as in the baseline.
-        bench_seconds: How long the benchmark ran.
-    """
-
-    number: int | None = None
+    number: int | None = None  # of the suggestion; None for a configuration that is given
+    # of the suggestion, where it was handed out again; None for the newest
     attempt: int | None = None
-    baseline: bool = False
+    baseline: bool = False  # of what is given: that it is the baseline
+    # of what is given: its values; what is left out is as in the baseline
     configuration: Mapping[str, object] | None = None
     state: TrialState = TrialState.DONE
     metrics: Mapping[str, float] = field(default_factory=dict)
     failure: str | None = None
     host: str | None = None
-    bench_seconds: float = 0.0
+    bench_seconds: float = 0.0  # how long the benchmark ran
 
 
 class ReportedTrials:

@@ -19,14 +19,11 @@ _PARTIAL = (7, 9)
 
 @dataclass(frozen=True)
 class Amplification:
-    """Bytes that flushes and compactions wrote for each byte that came in; the WAL is in neither.
+    """Bytes that flushes and compactions wrote for each that came in; the WAL is in neither."""
 
-    Attributes:
-        value: The ratio; None if too little came in, or one of the two is not told.
-        source: ``tickers`` (exact), ``dump`` (sizes to 0.01 GiB) or ``rates`` (to 0.01 MiB/s).
-    """
-
+    # the ratio; None if too little came in, or one of the two is not told
     value: float | None = None
+    # `tickers` (exact), `dump` (sizes to 0.01 GiB) or `rates` (to 0.01 MiB/s)
     source: str | None = None
 
 

@@ -27,13 +27,9 @@ _DATES = ("since", "since_low", "since_high", "reported")
 
 @dataclass(frozen=True)
 class Amount:
-    """A change with its 95% interval.
+    """A change with its 95% interval."""
 
-    Attributes:
-        unit: ``percent``; of the fitness and of metrics that are not positive ``absolute``.
-    """
-
-    unit: str
+    unit: str  # `percent`; of the fitness and of metrics that are not positive `absolute`
     change: float
     low: float
     high: float
@@ -41,20 +37,13 @@ class Amount:
 
 @dataclass(frozen=True, eq=False)
 class LevelChange:
-    """A change of level in one series.
-
-    Attributes:
-        series: Whose.
-        alarm: The test's answer; its nights are numbers of ``RegressionReport.nights``.
-        amount: How much.
-        worse: Whether it is for the worse, by the direction that the objective names.
-        differences: What changed in the environment on the nights of the date's interval.
-    """
+    """A change of level in one series."""
 
     series: Series
-    alarm: Alarm
+    alarm: Alarm  # the test's answer; its nights are numbers of `RegressionReport.nights`
     amount: Amount
-    worse: bool
+    worse: bool  # whether it is for the worse, by the direction that the objective names
+    # what changed in the environment on the nights of the date's interval
     differences: tuple[EnvironmentDifference, ...]
 
 
@@ -70,25 +59,15 @@ class OutlierNight:
 
 @dataclass(frozen=True, eq=False)
 class RegressionReport:
-    """What the nights of a batch show.
+    """What the nights of a batch show."""
 
-    Attributes:
-        nights: The oldest first.
-        series: All that were followed.
-        findings: In the order of their report.
-        outliers: In the order of their nights.
-        per_100_nights: The false alarms that were borne, of the whole batch.
-        autocorrelation: Of neighbouring nights, that the newest night was judged with.
-        tested: How many series the newest night could be judged in.
-    """
-
-    nights: tuple[Night, ...]
-    series: tuple[Series, ...]
-    findings: tuple[LevelChange, ...]
-    outliers: tuple[OutlierNight, ...]
-    per_100_nights: float
-    autocorrelation: float
-    tested: int
+    nights: tuple[Night, ...]  # the oldest first
+    series: tuple[Series, ...]  # all that were followed
+    findings: tuple[LevelChange, ...]  # in the order of their report
+    outliers: tuple[OutlierNight, ...]  # in the order of their nights
+    per_100_nights: float  # the false alarms that were borne, of the whole batch
+    autocorrelation: float  # of neighbouring nights, that the newest night was judged with
+    tested: int  # how many series the newest night could be judged in
 
     @property
     def worsened(self) -> bool:
@@ -205,16 +184,11 @@ def _named(series: Series) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class EnvironmentDifference:
-    """One thing that changed.
+    """One thing that changed."""
 
-    Attributes:
-        night: The number of the first night that had it so.
-        name: Of what: ``kernel``, ``rocksdb``, ``warnings``, ...
-        before, after: As the results hold it; None where it was not known.
-    """
-
-    night: int
-    name: str
+    night: int  # the number of the first night that had it so
+    name: str  # of what: `kernel`, `rocksdb`, `warnings`, ...
+    # before, after: as the results hold it; None where it was not known
     before: Any
     after: Any
 

@@ -111,17 +111,11 @@ _LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
 
 @dataclass(frozen=True)
 class DrawnSeries:
-    """One series as a page shows it.
+    """One series as a page shows it."""
 
-    Attributes:
-        title: Its name, and its unit where that is percent.
-        changed: The days of its changes.
-        svg: An element without script, its colours those of the page it stands in.
-    """
-
-    title: str
-    changed: tuple[str, ...]
-    svg: Markup
+    title: str  # its name, and its unit where that is percent
+    changed: tuple[str, ...]  # the days of its changes
+    svg: Markup  # an element without script, its colours those of the page it stands in
 
 
 def regression_page(report: RegressionReport, name: str) -> str:

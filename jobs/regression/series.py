@@ -32,28 +32,20 @@ _WORDS_ALONE = ("help",)
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One figure of one item through the nights.
-
-    Attributes:
-        item: The item's name.
-        kind: ``default``: the baseline as it was measured. ``best``: the night's own winner
-            against the default of the same night, whether or not it was confirmed; nights without
-            a proof have none. Another configuration may win each night, so a change there is one
-            of the gain that tuning finds, not of one configuration.
-        metric: Its name, or ``fitness`` of the best.
-        direction: Which way is better.
-        logarithmic: Whether ``values`` are natural logarithms, whose difference is a percentage.
-        values: Shape `(nights,)`; NaN where the night has none.
-        shown: Shape `(nights,)`: what a reader knows: the metric's median, the best's change in
-            percent, or its fitness.
-    """
+    """One figure of one item through the nights."""
 
     item: str
+    # `default`: the baseline as it was measured. `best`: the night's own winner against the
+    # default of the same night, whether or not it was confirmed; nights without a proof have none.
+    # Another configuration may win each night, so a change there is one of the gain that tuning
+    # finds, not of one configuration.
     kind: Kind
-    metric: str
-    direction: Direction
-    logarithmic: bool
-    values: NDArray[np.float64]
+    metric: str  # its name, or `fitness` of the best
+    direction: Direction  # which way is better
+    logarithmic: bool  # whether `values` are natural logarithms, whose difference is a percentage
+    values: NDArray[np.float64]  # shape `(nights,)`; NaN where the night has none
+    # Shape `(nights,)`: what a reader knows: the metric's median, the best's change in percent, or
+    # its fitness.
     shown: NDArray[np.float64]
 
 

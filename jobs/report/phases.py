@@ -15,19 +15,14 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One phase of a job, with one line each on why it began and ended.
-
-    Attributes:
-        began, ended: Of its first and its last trial; None where no time is known.
-        runs: How many trials it has.
-        ended_well: How many of them were measured whole.
-    """
+    """One phase of a job, with one line each on why it began and ended."""
 
     name: str
+    # began, ended: of its first and its last trial; None where no time is known
     began: datetime | None
     ended: datetime | None
-    runs: int
-    ended_well: int
+    runs: int  # how many trials it has
+    ended_well: int  # how many of them were measured whole
     why_begun: str
     why_ended: str
 

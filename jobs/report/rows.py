@@ -160,25 +160,15 @@ CAUTION = (
 
 @dataclass(frozen=True)
 class ContributionRow:
-    """One parameter, all its steps together.
+    """One parameter, all its steps together."""
 
-    Attributes:
-        name: Of the parameter; or the starting point that the search began with.
-        before: Its value at the baseline of the search, in words.
-        after: The one that was kept last.
-        values: How many configurations with other values of it were measured.
-        gain: In fitness.
-        share: Percent of the whole gain; None where there is none.
-        changes: Percent of each metric of the objective, by name.
-    """
-
-    name: str
-    before: str
-    after: str
-    values: int
-    gain: float
-    share: float | None
-    changes: Mapping[str, float]
+    name: str  # of the parameter; or the starting point that the search began with
+    before: str  # its value at the baseline of the search, in words
+    after: str  # the one that was kept last
+    values: int  # how many configurations with other values of it were measured
+    gain: float  # in fitness
+    share: float | None  # percent of the whole gain; None where there is none
+    changes: Mapping[str, float]  # percent of each metric of the objective, by name
 
 
 def contribution_rows(

@@ -59,25 +59,17 @@ def values_outside_file(result: Mapping[str, Any]) -> dict[str, list[tuple[str, 
 
 @dataclass(frozen=True)
 class OptionLine:
-    """An option that the two files do not have alike.
+    """An option that the two files do not have alike."""
 
-    Attributes:
-        section, key: Where it stands; ``struct.field`` for a field of a structure.
-        before: What the baseline's file says; None: it does not name the option.
-        after: What the job's file says; None likewise.
-        default: RocksDB's own value, for the side that does not name it; None: not known here.
-        parameter: Its name in the space; None of an option that is not in the catalogue.
-        is_bytes: Whether it is a size.
-        help: One line.
-    """
-
+    # section, key: where it stands; `struct.field` for a field of a structure
     section: str
     key: str
-    before: str | None
-    after: str | None
+    before: str | None  # what the baseline's file says; None: it does not name the option
+    after: str | None  # what the job's file says; None likewise
+    # RocksDB's own value, for the side that does not name it; None: not known here
     default: str | None
-    parameter: str | None
-    is_bytes: bool
+    parameter: str | None  # its name in the space; None of an option that is not in the catalogue
+    is_bytes: bool  # whether it is a size
     help: str
 
     @property

@@ -27,21 +27,14 @@ _OUTPUT, _REPORT = "output", "report"
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """A job's outcome.
+    """A job's outcome."""
 
-    Attributes:
-        result: The document of result.json.
-        options: The text of the OPTIONS file; None when nothing was proven better.
-        minimal: The text of the one with the fewest changes; None where that would be the same,
-            or nothing was proven better.
-        fitness: Of each finished trial by number, as the search saw it.
-        trials: By number.
-    """
-
-    result: Mapping[str, Any]
-    options: str | None
-    fitness: Mapping[int, float]
-    trials: Sequence[Trial]
+    result: Mapping[str, Any]  # the document of result.json
+    options: str | None  # the text of the OPTIONS file; None when nothing was proven better
+    fitness: Mapping[int, float]  # of each finished trial by number, as the search saw it
+    trials: Sequence[Trial]  # by number
+    # The text of the one with the fewest changes; None where that would be the same, or nothing
+    # was proven better.
     minimal: str | None = None
 
 

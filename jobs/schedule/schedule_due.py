@@ -18,23 +18,15 @@ UNREADABLE_AGAIN = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Due:
-    """What becomes of a schedule whose time has come.
-
-    Attributes:
-        schedule: Which.
-        at: The time that this is about: the last that has come.
-        starts: Whether its batch starts; else the time is recorded as skipped.
-        why: In either case.
-        next_at: When it is due again.
-        waits: Whether none of its times has come: it could not be read, was looked at again at
-            any moment, and can be read now. Then there is nothing to record.
-    """
+    """What becomes of a schedule whose time has come."""
 
     schedule: ScheduleRow
-    at: datetime
-    starts: bool
-    why: str
-    next_at: datetime
+    at: datetime  # the time that this is about: the last that has come
+    starts: bool  # whether its batch starts; else the time is recorded as skipped
+    why: str  # in either case
+    next_at: datetime  # when it is due again
+    # Whether none of its times has come: it could not be read, was looked at again at any moment,
+    # and can be read now. Then there is nothing to record.
     waits: bool = False
 
 

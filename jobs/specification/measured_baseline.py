@@ -22,17 +22,11 @@ _USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredBaseline:
-    """A baseline under a workload.
+    """A baseline under a workload."""
 
-    Attributes:
-        values: Of every known parameter, full scale.
-        library: The library's defaults.
-        own: The user's file; empty without one.
-    """
-
-    values: Mapping[str, Value]
-    library: Mapping[str, Value]
-    own: UserOptions
+    values: Mapping[str, Value]  # of every known parameter, full scale
+    library: Mapping[str, Value]  # the library's defaults
+    own: UserOptions  # the user's file; empty without one
 
     def plan(self, workload: Workload, space: Space) -> BenchPlan:
         """How a space around this baseline is measured."""

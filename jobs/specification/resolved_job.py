@@ -38,17 +38,12 @@ from sampler.workload.workload_file import workload_from_document
 
 @dataclass(frozen=True)
 class ResolvedJob:
-    """What a job tunes, and how a configuration becomes what is measured.
+    """What a job tunes, and how a configuration becomes what is measured."""
 
-    Attributes:
-        specification: What was asked for.
-        warnings: What the user must know before it runs.
-    """
-
-    specification: Specification
+    specification: Specification  # what was asked for
     problem: Problem
     plan: BenchPlan
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # what the user must know before it runs
 
 
 def resolve(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:

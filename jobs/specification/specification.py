@@ -19,33 +19,25 @@ from sampler.workload.workload_file import workload_from_document
 
 
 class Specification(JobSettings):
-    """A job as it was asked for, with every file's content in it.
-
-    Attributes:
-        workload, space, objective: Documents as their TOML files would hold them.
-        shipped_space: Whether the space came with Rocktune: then options that the installed
-            RocksDB does not know are left out, where the user's own space is refused.
-        baseline_options: The text of the user's own OPTIONS file instead of ``baseline``.
-        trials, minutes: The budget; one of them is None.
-        memory: Bytes; None: the baseline's.
-        search: As ``SearchSettings`` documents it.
-        db_bench: The build that measures: a name that hosts know, or the path of a program of
-            the machine that the job was made on; None: the one in use on the host.
-        start_from: Where the search begins: each the ``name`` of a shipped point, or with
-            ``options`` the text of an OPTIONS file. None: where the strategy usually does.
-    """
+    """A job as it was asked for, with every file's content in it; of two budgets one is None."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    workload: Mapping[str, Any]
+    workload: Mapping[str, Any]  # a document as its TOML file would hold it, as the next two are
     space: Mapping[str, Any]
     objective: Mapping[str, Any]
+    # Whether the space came with Rocktune: then options that the installed RocksDB does not know
+    # are left out, where the user's own space is refused.
     shipped_space: bool
-    baseline_options: str | None = None
+    baseline_options: str | None = None  # the text of an OPTIONS file instead of `baseline`
     drop_unknown: bool = False
-    memory: int | None = None
-    search: Mapping[str, Any]
+    memory: int | None = None  # bytes; None: the baseline's
+    search: Mapping[str, Any]  # as `SearchSettings` documents it
+    # The build that measures: a name that hosts know, or the path of a program of the machine that
+    # the job was made on; None: the one in use on the host.
     db_bench: str | None = None
+    # Where the search begins: each the `name` of a shipped point, or with `options` the text of an
+    # OPTIONS file. None: where the strategy usually does.
     start_from: Sequence[Mapping[str, Any]] | None = None
 
     def document(self) -> dict[str, Any]:

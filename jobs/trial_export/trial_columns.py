@@ -22,15 +22,11 @@ Column = Sequence[Any]
 
 @dataclass(frozen=True)
 class TrialColumns:
-    """The columns of one job's table.
+    """The columns of one job's table."""
 
-    Attributes:
-        names: Of the metrics and parameters, as the job has them.
-        head: The names of all columns, each once: a metric that is called like a column before it
-            is ``metric.NAME``, and a parameter ``parameter.NAME``.
-    """
-
-    names: TrialNames
+    names: TrialNames  # of the metrics and parameters, as the job has them
+    # The names of all columns, each once: a metric that is called like a column before it is
+    # `metric.NAME`, and a parameter `parameter.NAME`.
     head: tuple[str, ...]
 
     @classmethod

@@ -124,22 +124,14 @@ _PAIRS_TOLD = 10
 
 @dataclass(frozen=True)
 class ImportanceDetails:
-    """What is learned from trials one by one.
+    """What is learned from trials one by one."""
 
-    Attributes:
-        boxes: Of the two most and the two least important parameters.
-        dependence: Of the parameters that make most of the variance.
-        pairs: Of the strongest pairs.
-        told: The pairs in rows, the strongest first.
-        trials: How many the models have learned from; None: they know too little.
-        unexplained: By metric, the share of the variance of the trials that is noise to them.
-    """
-
-    boxes: Sequence[Chart]
-    dependence: Sequence[Chart]
-    pairs: Sequence[Chart]
-    told: Sequence[Together]
-    trials: int | None
+    boxes: Sequence[Chart]  # of the two most and the two least important parameters
+    dependence: Sequence[Chart]  # of the parameters that make most of the variance
+    pairs: Sequence[Chart]  # of the strongest pairs
+    told: Sequence[Together]  # the pairs in rows, the strongest first
+    trials: int | None  # how many the models have learned from; None: they know too little
+    # by metric, the share of the variance of the trials that is noise to them
     unexplained: Mapping[str, float]
 
 

@@ -26,28 +26,19 @@ _baselines = JobCache[Baseline | None]()
 
 @dataclass(frozen=True)
 class JobSeries:
-    """A job's whole measurements of the load that it searches by.
+    """A job's whole measurements of the load that it searches by."""
 
-    Attributes:
-        objective: What is better, and the limits.
-        baseline: Over its runs so far, those of the confirmation left out, as the job's standing
-            has it.
-        trials: By number; of a configuration that was measured again the first, with the mean.
-        metrics: Of each, clocks corrected for drift; of what was measured again the mean.
-        fitness: By number.
-        breaking: The numbers of those that break a limit.
-        repeats: How many runs measured a configuration again.
-        runs: All of them, as they were measured.
-    """
-
-    objective: Objective
+    objective: Objective  # what is better, and the limits
+    # over its runs so far, those of the confirmation left out, as the job's standing has it
     baseline: Baseline
+    # by number; of a configuration that was measured again the first, with the mean
     trials: Sequence[Trial]
+    # of each, clocks corrected for drift; of what was measured again the mean
     metrics: Mapping[int, Mapping[str, float]]
-    fitness: Mapping[int, float]
-    breaking: frozenset[int]
-    repeats: int
-    runs: Sequence[Trial]
+    fitness: Mapping[int, float]  # by number
+    breaking: frozenset[int]  # the numbers of those that break a limit
+    repeats: int  # how many runs measured a configuration again
+    runs: Sequence[Trial]  # all of them, as they were measured
 
     @property
     def best(self) -> int | None:

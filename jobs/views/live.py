@@ -29,65 +29,44 @@ _NOISY = 0.1  # a spread of the baseline beyond which only large changes can be 
 
 @dataclass(frozen=True)
 class MetricSoFar:
-    """A metric of the objective.
-
-    Attributes:
-        level: The baseline's.
-        noise: The baseline's over its runs.
-        best: What the fittest new configuration measured, clocks corrected for drift; the mean
-            where it was measured again.
-        percent: Its change against the baseline.
-        better: Whether that is for the better.
-    """
+    """A metric of the objective."""
 
     term: Term
-    level: float
-    noise: MetricNoise
+    level: float  # the baseline's
+    noise: MetricNoise  # the baseline's over its runs
+    # What the fittest new configuration measured, clocks corrected for drift; the mean where it
+    # was measured again.
     best: float | None
-    percent: float | None
-    better: bool
+    percent: float | None  # its change against the baseline
+    better: bool  # whether that is for the better
 
 
 @dataclass(frozen=True)
 class LatestTrial:
-    """A trial that ended lately.
-
-    Attributes:
-        values: Its metrics of the objective, in that order; None where it has none.
-        fitness: Against the baseline so far; None where it cannot be told.
-    """
+    """A trial that ended lately."""
 
     trial: Trial
+    # its metrics of the objective, in that order; None where it has none
     values: Sequence[float | None]
-    fitness: float | None
+    fitness: float | None  # against the baseline so far; None where it cannot be told
 
 
 @dataclass(frozen=True)
 class LiveJob:
-    """A job as it stands.
+    """A job as it stands."""
 
-    Attributes:
-        metrics: Of the objective; empty before the baseline was measured.
-        runs: How many runs of the baseline these rest on.
-        names: The metrics of the objective.
-        latest: The newest first.
-        out: What is being measured now.
-        failures: (state, reason) with the number of trials, the most frequent ones.
-        more_failures: How many further reasons there are.
-        bench_share: Of a host's time, what the benchmark has and not the tuner, without the hours
-            in which nobody ran the job; None where that is not known yet.
-        cautions: What of the baseline's noise the reader must know.
-    """
-
-    metrics: Sequence[MetricSoFar]
-    runs: int
-    names: Sequence[str]
-    latest: Sequence[LatestTrial]
-    out: Sequence[Trial]
+    metrics: Sequence[MetricSoFar]  # of the objective; empty before the baseline was measured
+    runs: int  # how many runs of the baseline these rest on
+    names: Sequence[str]  # the metrics of the objective
+    latest: Sequence[LatestTrial]  # the newest first
+    out: Sequence[Trial]  # what is being measured now
+    # (state, reason) with the number of trials, the most frequent ones
     failures: Sequence[tuple[tuple[str, str], int]]
-    more_failures: int
+    more_failures: int  # how many further reasons there are
+    # Of a host's time, what the benchmark has and not the tuner, without the hours in which nobody
+    # ran the job; None where that is not known yet.
     bench_share: float | None
-    cautions: Sequence[str]
+    cautions: Sequence[str]  # what of the baseline's noise the reader must know
 
 
 def live_job(engine: Engine, row: JobRow) -> LiveJob:

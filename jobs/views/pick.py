@@ -32,24 +32,16 @@ _THROUGHPUT = "rate"
 
 @dataclass(frozen=True)
 class Preference:
-    """What is asked for.
+    """What is asked for."""
 
-    Attributes:
-        weights: ``waf=2,sa=1``; None: those of the objective.
-        objective: Instead of the job's own.
-        limits: Texts such as ``sa <= 1.0 baseline``, beside those of the objective.
-        slos: A service level, limits as well: ``write_p99 <= 340 us``. Where neither weights nor
-            an objective is named, what is picked within it is the highest throughput.
-        top: How many picks at most.
-        model: Whether the models are asked too.
-    """
-
-    weights: str | None = None
-    objective: Objective | None = None
-    limits: Sequence[str] = ()
+    weights: str | None = None  # `waf=2,sa=1`; None: those of the objective
+    objective: Objective | None = None  # instead of the job's own
+    limits: Sequence[str] = ()  # texts such as `sa <= 1.0 baseline`, beside those of the objective
+    # A service level, limits as well: `write_p99 <= 340 us`. Where neither weights nor an
+    # objective is named, what is picked within it is the highest throughput.
     slos: Sequence[str] = ()
-    top: int = 5
-    model: bool = False
+    top: int = 5  # how many picks at most
+    model: bool = False  # whether the models are asked too
 
 
 def preferred(own: Objective, preference: Preference) -> Objective:
@@ -200,19 +192,13 @@ def _options(
 
 @dataclass(frozen=True)
 class FrontOfTwo:
-    """The configurations between which only taste decides, by two metrics.
+    """The configurations between which only taste decides, by two metrics."""
 
-    Attributes:
-        terms: The two metrics, each with its better direction.
-        points: The metrics of those on the front by trial, the best in the second metric last.
-        baseline: The baseline's, medians.
-        judged: How many configurations were measured whole and keep the job's limits.
-    """
-
-    terms: tuple[Term, Term]
+    terms: tuple[Term, Term]  # the two metrics, each with its better direction
+    # the metrics of those on the front by trial, the best in the second metric last
     points: Mapping[int, Metrics]
-    baseline: Metrics
-    judged: int
+    baseline: Metrics  # the baseline's, medians
+    judged: int  # how many configurations were measured whole and keep the job's limits
 
 
 def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:

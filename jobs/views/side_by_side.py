@@ -16,15 +16,10 @@ _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
 
 @dataclass(frozen=True)
 class SideBySideRow:
-    """A row of a table with a column for each job.
+    """A row of a table with a column for each job."""
 
-    Attributes:
-        name: What it tells.
-        values: One for each job; None: it has none.
-    """
-
-    name: str
-    values: tuple[Any, ...]
+    name: str  # what it tells
+    values: tuple[Any, ...]  # one for each job; None: it has none
 
     @property
     def differs(self) -> bool:
@@ -34,24 +29,17 @@ class SideBySideRow:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Jobs compared.
+    """Jobs compared."""
 
-    Attributes:
-        facts: What was asked for and where it was measured, in words.
-        cautions: Why figures of different columns may not be comparable.
-        changes: By metric, each job's change against its own baseline: ``percent``, ``low``,
-            ``high``; None without a proof.
-        baselines: By metric, each job's baseline.
-        options: Where the best configurations differ from each other, or from a baseline.
-        ranks: By parameter, its rank in each job; the most important first.
-    """
-
-    facts: Sequence[SideBySideRow]
-    cautions: Sequence[str]
+    facts: Sequence[SideBySideRow]  # what was asked for and where it was measured, in words
+    cautions: Sequence[str]  # why figures of different columns may not be comparable
+    # By metric, each job's change against its own baseline: `percent`, `low`, `high`; None without
+    # a proof.
     changes: Sequence[SideBySideRow]
-    baselines: Sequence[SideBySideRow]
+    baselines: Sequence[SideBySideRow]  # by metric, each job's baseline
+    # where the best configurations differ from each other, or from a baseline
     options: Sequence[SideBySideRow]
-    ranks: Sequence[SideBySideRow]
+    ranks: Sequence[SideBySideRow]  # by parameter, its rank in each job; the most important first
 
 
 def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> SideBySide:

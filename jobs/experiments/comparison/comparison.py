@@ -36,33 +36,22 @@ MOST_WORKLOADS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRequest:
-    """What is to be compared.
+    """What is to be compared."""
 
-    Attributes:
-        subjects: The first is what the others are compared with.
-        around: The parameter that is halved and doubled; None otherwise.
-        rounds: How often each subject is measured under each workload.
-        seed: Decides the order of the runs.
-    """
-
-    subjects: Sequence[Subject]
+    subjects: Sequence[Subject]  # the first is what the others are compared with
     workloads: Sequence[Workload]
     metrics: Sequence[str]
-    around: str | None
-    rounds: int
-    seed: int
+    around: str | None  # the parameter that is halved and doubled; None otherwise
+    rounds: int  # how often each subject is measured under each workload
+    seed: int  # decides the order of the runs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonResult:
-    """What came of it.
-
-    Attributes:
-        runs: All that count, in the order in which they were made.
-    """
+    """What came of it."""
 
     asked: ComparisonRequest
-    runs: Sequence[MeasuredRun]
+    runs: Sequence[MeasuredRun]  # all that count, in the order in which they were made
     tables: Sequence[Table]
     cautions: Sequence[str]
     verdict: Sequence[str]

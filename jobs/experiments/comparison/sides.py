@@ -39,31 +39,22 @@ _PROGRAMS = (b"\x7fELF", b"#!")
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A configuration and what runs it.
+    """A configuration and what runs it."""
 
-    Attributes:
-        asked: As the user wrote it.
-        what: In words.
-        build: A build's name, the path of a program, or None for the one in use.
-        base: What is not set otherwise: ``library``, ``db_bench`` or a shipped starting point.
-        options: The text of an OPTIONS file over that; None without one.
-        values: Parameters over both, full scale.
-        by_workload: More of them under the workload of that name.
-        guide_threads: CPU threads of the host that the tuning guide is still to be worked out
-            for; None: it is not asked for, or is in ``by_workload``.
-        notes: What the reader must know of it.
-        drop_unknown: Whether options of the file that its RocksDB does not know are left out.
-    """
-
-    asked: str
-    what: str
-    build: str | None = None
+    asked: str  # as the user wrote it
+    what: str  # in words
+    build: str | None = None  # a build's name, the path of a program, or None for the one in use
+    # what is not set otherwise: `library`, `db_bench` or a shipped starting point
     base: str = "library"
-    options: str | None = None
-    values: Mapping[str, Value]
+    options: str | None = None  # the text of an OPTIONS file over that; None without one
+    values: Mapping[str, Value]  # parameters over both, full scale
+    # more of them under the workload of that name
     by_workload: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    # CPU threads of the host that the tuning guide is still to be worked out for; None: it is not
+    # asked for, or is in `by_workload`.
     guide_threads: int | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the reader must know of it
+    # whether options of the file that its RocksDB does not know are left out
     drop_unknown: bool = False
 
     def values_under(self, workload: str) -> dict[str, Value]:

@@ -29,21 +29,14 @@ from sampler.workload.workload import Workload
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What is measured in every round.
+    """What is measured in every round."""
 
-    Attributes:
-        name: ``A``, ``B``, ``half``, ...
-        benches: How it is measured, by workload.
-        values: Of every known parameter, full scale, by workload.
-        warnings: What the reader must know of it.
-    """
-
-    name: str
+    name: str  # `A`, `B`, `half`, ...
     side: Side
     build: Build
-    benches: Mapping[str, DbBench]
-    values: Mapping[str, Mapping[str, Value]]
-    warnings: Sequence[str]
+    benches: Mapping[str, DbBench]  # how it is measured, by workload
+    values: Mapping[str, Mapping[str, Value]]  # of every known parameter, full scale, by workload
+    warnings: Sequence[str]  # what the reader must know of it
 
     def under(self, workload: str) -> tuple[DbBench, Configuration]:
         """What is run under a workload."""

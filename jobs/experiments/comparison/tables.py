@@ -22,24 +22,15 @@ _HIGHER = ("rate",)
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One subject against another under one workload.
-
-    Attributes:
-        before: What is compared with.
-        after: What is compared.
-        rounds: In which both were measured.
-        failed: Runs that did not end well, by subject.
-        failure: The first failure of each, in its own words.
-        rows: By metric; those with too few rounds are not in it.
-    """
+    """One subject against another under one workload."""
 
     workload: str
-    before: str
-    after: str
-    rounds: int
-    failed: Mapping[str, int]
-    failure: Mapping[str, str]
-    rows: Mapping[str, MetricChange]
+    before: str  # what is compared with
+    after: str  # what is compared
+    rounds: int  # in which both were measured
+    failed: Mapping[str, int]  # runs that did not end well, by subject
+    failure: Mapping[str, str]  # the first failure of each, in its own words
+    rows: Mapping[str, MetricChange]  # by metric; those with too few rounds are not in it
 
     def better(self, metric: str) -> str | None:
         """The subject that is shown to be better; None where neither is."""

@@ -49,20 +49,14 @@ _AMPLIFICATION = frozenset({
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedValue:
-    """An option that has another value with the new build.
+    """An option that has another value with the new build."""
 
-    Attributes:
-        section: The title of its section in an OPTIONS file.
-        key: The key there; ``struct.field`` for a field of a structure.
-        old, new: The values as RocksDB writes them.
-        concern: What it is known to move.
-    """
-
-    section: str
-    key: str
+    section: str  # the title of its section in an OPTIONS file
+    key: str  # the key there; `struct.field` for a field of a structure
+    # old, new: the values as RocksDB writes them
     old: str
     new: str
-    concern: Concern
+    concern: Concern  # what it is known to move
 
     def __str__(self) -> str:
         """As ``level_compaction_dynamic_level_bytes (false -> true)``."""
@@ -80,17 +74,13 @@ class LoneOption:
 
 @dataclass(frozen=True, kw_only=True)
 class OptionDrift:
-    """What changed from the old build to the new one.
+    """What changed from the old build to the new one."""
 
-    Attributes:
-        changed: Defaults that differ, those that move amplification first.
-        added, removed: Options that only the new, only the old build has.
-        flags_added, flags_removed: The same of db_bench's flags.
-    """
-
-    changed: tuple[ChangedValue, ...]
+    changed: tuple[ChangedValue, ...]  # defaults that differ, those that move amplification first
+    # added, removed: options that only the new, only the old build has
     added: tuple[LoneOption, ...]
     removed: tuple[LoneOption, ...]
+    # flags_added, flags_removed: the same of db_bench's flags
     flags_added: tuple[str, ...]
     flags_removed: tuple[str, ...]
 
@@ -135,14 +125,10 @@ def _lone(mine: Values, others: Values) -> tuple[LoneOption, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnFile:
-    """The user's file under the old and the new build.
+    """The user's file under the old and the new build."""
 
-    Attributes:
-        accepted: What the new build takes of it.
-        changed: Options that the file names and that have another value in effect.
-    """
-
-    accepted: Accepted
+    accepted: Accepted  # what the new build takes of it
+    # options that the file names and that have another value in effect
     changed: tuple[ChangedValue, ...]
 
     @property

@@ -25,18 +25,13 @@ SIDES = ("old", "new")
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration on both builds.
+    """One configuration on both builds."""
 
-    Attributes:
-        name: Short, the same whenever the same is asked for.
-        what: In words, to go on "with".
-        configuration: What both run, beside what each build's benchmark holds.
-    """
-
-    name: str
-    what: str
+    name: str  # short, the same whenever the same is asked for
+    what: str  # in words, to go on "with"
     old: DbBench
     new: DbBench
+    # what both run, beside what each build's benchmark holds
     configuration: Configuration = field(default_factory=dict)
 
     def on(self, side: str) -> tuple[DbBench, Configuration]:

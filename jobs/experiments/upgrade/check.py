@@ -47,32 +47,22 @@ class Builds:
 
 @dataclass(frozen=True, kw_only=True)
 class BuildDifferences:
-    """What changed without a load.
-
-    Attributes:
-        file: What the new build makes of the user's file; None without one.
-        notes: A line for each thing of that file that is not measured as it says.
-    """
+    """What changed without a load."""
 
     drift: OptionDrift
-    file: OwnFile | None
+    file: OwnFile | None  # what the new build makes of the user's file; None without one
+    # a line for each thing of that file that is not measured as it says
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """All that a check found.
+    """All that a check found."""
 
-    Attributes:
-        what: Each case in words.
-        verdict: In words.
-        worse: Whether anything got worse.
-    """
-
-    what: Mapping[str, str]
+    what: Mapping[str, str]  # each case in words
     changes: Sequence[CaseChange]
-    verdict: Sequence[str]
-    worse: bool
+    verdict: Sequence[str]  # in words
+    worse: bool  # whether anything got worse
     document: Mapping[str, Any]
 
 

@@ -23,17 +23,13 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """How much of a metric's change with the new defaults goes away with the old ones kept.
-
-    Attributes:
-        gone: The new build with its own defaults over the new build with the old ones, each over
-            the old build in the same round.
-        p_holm: Its p-value, corrected for all metrics that this was asked of.
-    """
+    """How much of a metric's change with the new defaults goes away with the old ones kept."""
 
     metric: str
+    # The new build with its own defaults over the new build with the old ones, each over the old
+    # build in the same round.
     gone: Change
-    p_holm: float
+    p_holm: float  # its p-value, corrected for all metrics that this was asked of
 
     @property
     def shown(self) -> bool:
