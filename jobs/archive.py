@@ -146,11 +146,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
 
 
 def read_archive(path: Path) -> Archive:
-    """Reads a file that ``write_archive`` wrote, and no more of any other than it takes to refuse.
-
-    Raises:
-        InputError: It cannot be read, or is something else.
-    """
+    """Reads a file of ``write_archive``; an InputError as soon as it proves to be another."""
     try:
         with closing(unpacked_lines(path, field="FILE")) as lines:
             head = json.loads(next(lines, ""))
@@ -174,11 +170,7 @@ def read_archive(path: Path) -> Archive:
 
 
 def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
-    """The trials of an archive's lines; the first that no database would take ends the reading.
-
-    Raises:
-        ValueError: One is not as it was written, two share a number, or there are too many.
-    """
+    """The trials of an archive's lines; a ValueError at the first that no database would take."""
     kept: dict[int, Trial] = {}
     for line in lines:
         trial = _trial(json.loads(line))
@@ -195,11 +187,7 @@ def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
 
 
 def _require_documents(documents: object) -> None:
-    """Refuses documents that a job could not go on with, and those of a newer version.
-
-    Raises:
-        ValueError, KeyError, TypeError: Something is not as it was written.
-    """
+    """Refuses, with one of ``_DAMAGES``, documents that no job of this version could go on with."""
     if not isinstance(documents, dict):
         raise ValueError("its documents are no object")
     for name, body in documents.items():

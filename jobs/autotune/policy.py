@@ -36,11 +36,7 @@ class Marks:
     step: float = FULL_STEP_SECONDS  # seconds over which shares are measured
 
     def __post_init__(self) -> None:
-        """Refuses what means nothing.
-
-        Raises:
-            InputError: A value is out of range.
-        """
+        """Refuses, with an InputError, what means nothing."""
         for field, value, most in (
             ("--capacity", self.capacity, 1e12), ("--low-mark", self.low, 10.0),
             ("--high-mark", self.high, 10.0), ("--full-mark", self.full, 10.0),

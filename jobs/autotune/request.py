@@ -30,11 +30,7 @@ class LoadShape:
     tail: float = TAIL  # bytes/s after the wave
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be run.
-
-        Raises:
-            InputError: A value is out of range.
-        """
+        """Refuses, with an InputError, what cannot be run."""
         if self.name not in FULL_SECONDS:
             raise InputError("--shape", f"{self.name!r} is none of {', '.join(FULL_SECONDS)}")
         if not 0.5 <= self.seconds <= 86_400:
@@ -89,11 +85,7 @@ class AutotuneRequest:
     tree: float | None = None  # the factor of all sizes of the tree; None: the shape's
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be run.
-
-        Raises:
-            InputError: A value is out of range.
-        """
+        """Refuses, with an InputError, what cannot be run."""
         if self.policy not in POLICIES:
             raise InputError("--policy", f"{self.policy!r} is none of {', '.join(POLICIES)}")
         for field, value, least, most in (

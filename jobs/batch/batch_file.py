@@ -33,7 +33,6 @@ def read_batch(path: Path) -> BatchPlan:
 
     Raises:
         InputError: Something is wrong; the message names the item, the field and the mend.
-        InputErrors: Several things are.
     """
 
     def item(name: str, settings: Mapping[str, Any]) -> BatchItem:
@@ -53,7 +52,6 @@ def batch_request(path: Path) -> dict[str, Any]:
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
-        InputErrors: Several of that.
     """
 
     def row(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

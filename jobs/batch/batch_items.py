@@ -40,14 +40,11 @@ def batch_items(
     found: list[InputError],
     field: str = "batch",
 ) -> list[BatchEntry]:
-    """The jobs of a batch: workloads x spaces x host kinds, then each ``[[job]]``.
+    """The jobs of a batch that can be told: workloads x spaces x host kinds, each ``[[job]]``.
 
     The document is as the TOML file holds it, without ``name``; ``known`` are the settings that a
     job may have. ``found`` receives what is wrong: a key is unknown or of the wrong type, two
     items have the same name, there are none, or too many.
-
-    Returns:
-        Those that can be told, so that their settings can be checked all the same.
     """
     before = len(found)
     for key in document:
@@ -70,11 +67,7 @@ def batch_items(
 
 
 def require_name(given: object, field: str) -> str:
-    """The name of a batch or of a schedule, which is also that of a folder.
-
-    Raises:
-        InputError: It is none.
-    """
+    """The name of a batch or a schedule, which is also that of a folder; else an InputError."""
     if not isinstance(given, str) or len(given) > _MOST_CHARACTERS or not _NAME.fullmatch(given):
         problem = f"{given!r:.80} is no name; write letters, digits, dots, dashes or underscores"
         raise InputError(field, problem)

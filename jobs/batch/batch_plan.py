@@ -74,11 +74,7 @@ class BatchPlan:
 
 
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
-    """Reads a kept batch back.
-
-    Raises:
-        InputError: It was written by another version that this one does not understand.
-    """
+    """Reads a kept batch back; an InputError if another version wrote what is not understood."""
     items = [
         BatchItem(i["item"], specification_from_document(i["specification"]), i["priority"])
         for i in document["items"]
@@ -87,11 +83,7 @@ def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
 
 
 def require_measured_here(specification: Specification) -> None:
-    """Refuses a workload that nobody would measure at night.
-
-    Raises:
-        InputError: A runner of the user's own measures it.
-    """
+    """Refuses, with an InputError, a workload that a runner of the user's own measures."""
     if specification.workload.get("external"):
         name = specification.workload["name"]
         problem = f"{name!r} is measured by a runner of your own; name another in a batch"
@@ -99,11 +91,7 @@ def require_measured_here(specification: Specification) -> None:
 
 
 def require_small(documents: Iterable[Mapping[str, Any]]) -> None:
-    """Refuses the documents of jobs, checked or not, that no row of a batch should hold.
-
-    Raises:
-        InputError: Together they are larger.
-    """
+    """Refuses, with an InputError, documents of jobs that are together too large for a batch."""
     size = 0
     for each in documents:
         size += len(json.dumps(each, default=str))

@@ -28,11 +28,7 @@ _log = structlog.get_logger("nights")
 
 
 def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
-    """Ends a batch whose jobs have all ended, and keeps what came of it; returns that.
-
-    Raises:
-        KeyError: There is no such batch.
-    """
+    """Ends a batch whose jobs have all ended; keeps and returns what came of it (or KeyError)."""
     row = find_batch(engine, batch_id)
     with reading(engine) as connection:
         ended_at = now(connection)
@@ -60,13 +56,7 @@ def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
 
 
 def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> dict[str, Any]:
-    """The document of batch.json; nothing is rounded, and what is unknown is null.
-
-    Args:
-        engine: The database.
-        row: The batch.
-        ended_at: When it ended; None as long as it has not.
-    """
+    """The document of batch.json; nothing is rounded, and what is unknown is null."""
     rows = batch_jobs(engine, row.id)
     store = JobStore(engine)
     items = []

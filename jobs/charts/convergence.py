@@ -34,12 +34,9 @@ def convergence_chart(
 ) -> chart.Chart | None:
     """The plot of a job; None if no new configuration ended well within the limits.
 
-    Args:
-        trials: By number.
-        fitness: By trial's number, of those that ended well.
-        breaking: Those of them that break a limit: they are never the best so far.
-        baselines: Trials whose runs of the baseline tell the noise; None: all.
-        again: How many runs measured a configuration again; they are in the mean of the first.
+    ``fitness`` is by number, of trials that ended well; those ``breaking`` a limit are never the
+    best so far. The noise is that of the runs of the baseline among ``baselines``; None: among
+    all. ``again`` runs measured a configuration again; they are in the mean of the first.
     """
     known = [
         (trial.number, fitness[trial.number])

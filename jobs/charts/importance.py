@@ -78,10 +78,9 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 def quality(found: Mapping[str, Any]) -> dict[str, Any]:
     """What reports and pages ask of a ranking's quality.
 
-    Returns:
-        ``modelled``: ``by_models``; ``learned``: whether forests say anything, of which those of
-        a few draws are shown beside models only if they do; ``unsure``: metrics whose order is
-        hardly more than chance; ``least_r2``.
+    ``modelled``: ``by_models``; ``learned``: whether forests say anything, of which those of a few
+    draws are shown beside models only if they do; ``unsure``: metrics whose order is hardly more
+    than chance; ``least_r2``.
     """
     least = LEAST_R2 if by_models(found) else -math.inf
     forests = forests_r2(found).values()

@@ -33,11 +33,7 @@ _USES = {
 
 
 def alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
-    """Host names and addresses as certificates hold them, each once.
-
-    Raises:
-        InputError: One is neither.
-    """
+    """Host names and addresses as certificates hold them, each once; else an InputError."""
     found: list[x509.GeneralName] = []
     for name in dict.fromkeys(names):
         try:

@@ -67,11 +67,7 @@ class Validity:
 
 
 def validities(folder: Path) -> tuple[Validity, ...]:
-    """The certificates of a folder, the authority's first; a machine may have only some.
-
-    Raises:
-        InputError: There is no certificate of an authority, or a file holds none.
-    """
+    """A folder's certificates, the authority's first; an InputError if that or a file has none."""
     found = [AUTHORITY, *(role.file for role in CertificateRole if (folder / role.file).exists())]
     certificates = [(name, _certificates(folder / name)[0]) for name in found]
     return tuple(Validity(name, it.not_valid_after_utc, names_in(it)) for name, it in certificates)

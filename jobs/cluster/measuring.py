@@ -68,11 +68,7 @@ def _pause(seconds: float) -> None:
 
 
 def _require_wanted() -> None:
-    """Looks whether the scheduler still wants this task; it cannot interrupt a thread.
-
-    Raises:
-        Abandoned: It does not, or it has gone.
-    """
+    """Raises Abandoned where the scheduler, which can interrupt no thread, wants this no more."""
     worker = get_worker()
     key = worker.get_current_task()
     task = worker.state.tasks.get(key)
@@ -84,11 +80,7 @@ def _require_wanted() -> None:
 def describe_build(
     specification: Specification,
 ) -> tuple[InstalledDbBench | None, dict[str, Any]]:
-    """The build that would measure a job here, and this host's environment with it.
-
-    Raises:
-        HostUnfit: The job cannot be measured here.
-    """
+    """The build that would measure a job here, and this host with it; HostUnfit if none can."""
     try:
         assembly = _assembled(specification)
         return assembly.installed, environment_of(assembly, load_settings())

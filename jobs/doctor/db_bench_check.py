@@ -80,11 +80,7 @@ class ExaminedLoad:
 
 
 def examined_load(specification: Specification, settings: Settings) -> ExaminedLoad:
-    """Checks what is to be measured, and starts no process.
-
-    Raises:
-        InputError: It is wrong, whatever the machine.
-    """
+    """Checks what is to be measured, and starts no process; an InputError if that is wrong."""
     if workload_from_document(specification.workload, stored=True).by_db_bench:
         plan = resolve(specification, None).plan
         return ExaminedLoad(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)

@@ -173,11 +173,7 @@ def _mend(name: str) -> str:
 def run_baseline(
     assembly: Assembly, settings: Settings, *, runs: int, observer: ExaminationObserver
 ) -> Sequence[Trial]:
-    """Measures the baseline again and again, as a trial is: same runner, lock, folder and limits.
-
-    Raises:
-        InputError: The machine cannot run it.
-    """
+    """Measures the baseline again and again as trials are; an InputError if it cannot be run."""
     runner = LocalRunner(assembly.benchmark, settings, waiting=observer.waiting)
     configuration = assembly.problem.space.default_configuration()
     trials = []

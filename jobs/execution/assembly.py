@@ -54,13 +54,7 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
 
 
 def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> Assembly:
-    """Puts the parts together around a db_bench, here or on another host.
-
-    It is None with a benchmark of the user's own.
-
-    Raises:
-        InputError: See ``jobs.specification.resolved_job.resolve``.
-    """
+    """Puts the parts around a db_bench (None: the user's own benchmark); errors of ``resolve``."""
     framed = resolve(specification, installed)
     problem, plan = framed.problem, framed.plan
     if installed:

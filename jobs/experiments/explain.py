@@ -141,14 +141,11 @@ def measure_explanation(
     margin: float,
     observer: RunsObserver,
 ) -> Mapping[str, Any] | None:
-    """Measures what an explanation says, and keeps it in the job's result and report.
+    """Measures what an explanation says, keeps it in the job's result and report, and returns it.
 
     The whole rounds that an interruption left of the same design are gone on with, on the same
     host with the same RocksDB; else all is measured anew. ``job`` is done; see ``design_of`` for
-    ``runs``, ``steps`` and ``margin``.
-
-    Returns:
-        The explanation with what was measured; None where there is nothing to explain.
+    ``runs``, ``steps`` and ``margin``. None where there is nothing to explain.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine

@@ -182,10 +182,9 @@ def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
 def measure_interleaved(
     turns: InterleavedRuns, settings: Settings, kept: KeptRuns, observer: RunsObserver
 ) -> Sets:
-    """Measures what is missing; each run holds the host-wide lock, and is kept as it ends.
+    """Measures what is missing; returns the runs that count, those of before among them.
 
-    Returns:
-        The runs that count: those of before, and those that were missing.
+    Each run holds the host-wide lock, and is kept as it ends.
 
     Raises:
         InputError: The machine cannot run it.

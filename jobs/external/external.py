@@ -149,11 +149,7 @@ class ExternalJobs:
 
 
 def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
-    """What the trials of a job that has not ended teach so far; computed, not stored.
-
-    Raises:
-        WrongState: No run of the baseline has ended well, so that nothing can be compared.
-    """
+    """What a live job's trials teach so far, computed; WrongState before its baseline is known."""
     problem = resolve_stored(row).problem
     history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):

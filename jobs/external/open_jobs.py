@@ -103,12 +103,7 @@ class OpenJobs:
             release(self._engine, lease)
 
     def require_live(self, job_id: int) -> None:
-        """Refuses a job that has ended.
-
-        Raises:
-            KeyError: There is no such job.
-            NotAsked: It has ended.
-        """
+        """Refuses a job that has ended (NotAsked), or is not there (KeyError)."""
         found = state_of(self._engine, job_id)
         if found is None:
             raise KeyError(f"there is no job {job_id}")

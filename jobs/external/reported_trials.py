@@ -161,7 +161,6 @@ def imported_configuration(space: Space, given: Mapping[str, object]) -> dict[st
     Raises:
         InputError: A value is of the wrong type, or an option that the space leaves where it is
             was moved: every trial of the job has the same there.
-        InputErrors: Several are.
     """
     found: list[InputError] = []
     values = dict(space.start)

@@ -30,11 +30,7 @@ class _StandardError(logging.StreamHandler[TextIO]):
 
 
 def configure_logs(level: str = "info") -> None:
-    """Sends all that is logged, ours and the libraries', to standard error in one form.
-
-    Args:
-        level: ``debug``, ``info``, ``warning``, ``error`` or ``critical``.
-    """
+    """Sends all that is logged, ours and the libraries', to standard error in one form."""
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -48,9 +48,5 @@ class ServiceSettings(BaseSettings):
 
 
 def load_service_settings() -> ServiceSettings:
-    """The settings of this environment.
-
-    Raises:
-        InputError: A variable does not hold what it should.
-    """
+    """The settings of this environment; an InputError of a variable that holds no such thing."""
     return from_environment(ServiceSettings)

@@ -53,10 +53,7 @@ def series_of(nights: Sequence[Night]) -> list[Series]:
     """All series, sorted by item, kind and metric as the objective names them.
 
     A series ends where what was asked for changes (the workload, the budget, ...), and another
-    begins: its nights do not measure the same.
-
-    Args:
-        nights: The oldest first.
+    begins: its nights do not measure the same. The oldest night is the first.
     """
     found: list[Series] = []
     for item in sorted({name for night in nights for name in night.items}):

@@ -36,11 +36,7 @@ def report_html(finished: JobOutcome) -> str:
 
 
 def report_of_job(engine: Engine, job: JobRow) -> bytes:
-    """The page of a finished job.
-
-    Raises:
-        KeyError: The job has no result.
-    """
+    """The page of a finished job; a KeyError of one without a result."""
     kept = kept_report(engine, job.id)
     if kept is None:
         kept = _made_anew.of(

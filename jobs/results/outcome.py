@@ -93,20 +93,12 @@ def keep_outcome(
 
 
 def keep_report(log: TrialLog, report: str) -> None:
-    """Keeps a job's report, in place of an earlier one.
-
-    Raises:
-        LeaseLost: Another controller has taken the job over.
-    """
+    """Keeps a job's report in place of an earlier one; LeaseLost if another controller has it."""
     log.remember(_REPORT, {"html": report, "version": VERSION})
 
 
 def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
-    """A finished job's outcome as it was stored; nothing is measured.
-
-    Raises:
-        KeyError: There is no such job, or it has no result.
-    """
+    """A finished job's outcome as it was stored; a KeyError where there is none."""
     store = JobStore(engine)
     result = store.result(job_id)
     if result is None:

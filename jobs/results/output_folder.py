@@ -18,11 +18,7 @@ RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 
 
 def require_folder(out: Path) -> None:
-    """Makes the folder, before hours are spent.
-
-    Raises:
-        InputError: It cannot be made or written to.
-    """
+    """Makes the folder before hours are spent; an InputError if nothing can be written there."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         probe = out / f".rocktune-{os.getpid()}"
@@ -33,11 +29,7 @@ def require_folder(out: Path) -> None:
 
 
 def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
-    """Writes files by their names, and makes the folder where it is not there; returns them.
-
-    Raises:
-        InputError: One cannot be written.
-    """
+    """Writes files by name into a folder, made if need be; returns them, or an InputError."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -92,11 +92,7 @@ def plot_data(figure: Mapping[str, Any]) -> Markup:
 
 
 def whole_page(page: str) -> bytes:
-    """The page as it leaves, with what draws its plots.
-
-    Raises:
-        ValueError: It has no place for it.
-    """
+    """The page as it leaves, with what draws its plots; a ValueError without a place for that."""
     head, place, tail = page.partition(PLACE)
     if not place:
         raise ValueError("the page has no place for the plots' library")

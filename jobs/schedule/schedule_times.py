@@ -75,7 +75,6 @@ def read_times(cron: str, time_zone: str) -> Times:
 
     Raises:
         InputError: One of them is none, or the times never come.
-        InputErrors: Both are wrong.
     """
     found: list[InputError] = []
     zone = ZoneInfo("UTC")

@@ -50,7 +50,6 @@ def keep_schedule(
 
     Raises:
         InputError: There is no such time zone, or the times are none.
-        InputErrors: Both.
         ScheduleTaken: The name is taken.
     """
     times = read_times(cron, time_zone)
@@ -75,7 +74,6 @@ def require_sound(plan: BatchPlan) -> None:
 
     Raises:
         InputError: One cannot be run; the message names the job.
-        InputErrors: Several of that.
     """
     found: list[InputError] = []
     for item in plan.items:
@@ -91,11 +89,7 @@ class BatchGoesOn(RuntimeError):
 
 
 def keep_schedules(engine: Engine) -> list[str]:
-    """What a worker does in each of its rounds: ends batches, then starts what is due.
-
-    Returns:
-        The names of the batches that have ended.
-    """
+    """A worker's round: ends batches, whose names it returns, then starts what is due."""
     ended = all_ended(engine)
     for row in ended:
         end_batch_now(engine, row.id)
@@ -107,8 +101,7 @@ def keep_schedules(engine: Engine) -> list[str]:
 def fire_due(engine: Engine) -> list[int]:
     """Starts the batches whose time has come; several workers at once start each once.
 
-    Returns:
-        The numbers of the batches that this call has recorded, the skipped ones too.
+    Returned are the numbers of those that this call has recorded, the skipped ones too.
     """
     moment = present(engine)
     recorded = []
@@ -169,10 +162,7 @@ def _begun(connection: Connection, schedule: ScheduleRow, why: str, at: datetime
 
 
 def run_now(engine: Engine, schedule_id: int) -> int:
-    """Starts a schedule's batch now, whenever it is due.
-
-    Returns:
-        The batch's number.
+    """Starts a schedule's batch now, whenever it is due; returns the batch's number.
 
     Raises:
         KeyError: There is no such schedule.

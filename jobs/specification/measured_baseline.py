@@ -47,14 +47,9 @@ def measured_baseline(
 ) -> MeasuredBaseline:
     """The values of a baseline, the facts of the workload among them.
 
-    Args:
-        workload: The load.
-        installed: The db_bench that measures; None: what it takes is found out later.
-        library: The defaults of its library.
-        base: ``library``, ``db_bench`` or a shipped starting point.
-        options: The text of an OPTIONS file over that.
-        drop_unknown: Whether to leave out what that RocksDB does not know.
-        field: What the user calls the file.
+    Without an ``installed`` db_bench, what it takes is found out later. The base is ``library``
+    (whose defaults are given), ``db_bench`` or a shipped starting point; the text of an OPTIONS
+    file over that may be without what its RocksDB does not know. ``field`` is the user's word.
 
     Raises:
         InputError: The text is no OPTIONS file, or RocksDB refuses it.

@@ -41,7 +41,6 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
 
     Raises:
         InputError: A setting is of the wrong type, or what it says is wrong.
-        InputErrors: Several are.
     """
     found: list[InputError] = []
     named: dict[str, str] = {}
@@ -114,7 +113,6 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
-        InputErrors: Several of that.
     """
     found: list[InputError] = []
     asked: dict[str, Any] = {}
@@ -177,7 +175,6 @@ def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
 
     Raises:
         InputError: A file cannot be read.
-        InputErrors: Several.
     """
     if not given:
         return None

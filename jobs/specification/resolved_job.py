@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 
 from db.schema.job_row import JobRow
 from jobs.specification.compaction_debt import small_load_warnings
-from jobs.specification.measured_baseline import (
-    baseline_warnings,
-    better_scale,
-    measured_baseline,
-)
+from jobs.specification.measured_baseline import baseline_warnings, better_scale, measured_baseline
 from jobs.specification.shallow_tree import shallow_warnings
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
@@ -55,7 +51,6 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     Raises:
         InputError: RocksDB does not know an option that the user asked for, the load is too
             small to measure anything, or the memory budget cannot be kept.
-        InputErrors: Several of these.
     """
     workload = workload_from_document(specification.workload, stored=True)
     if specification.scale is not None:
@@ -126,11 +121,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
 
 
 def resolve_stored(job: JobRow) -> ResolvedJob:
-    """A stored job as ``resolve`` makes it, for whoever reads it without its db_bench.
-
-    Raises:
-        InputError: An earlier version wrote it, or a file that it names has changed.
-    """
+    """A stored job, read without its db_bench; an InputError if it is of another version."""
     return resolve(specification_from_document(job.specification), None)
 
 

@@ -45,7 +45,6 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
 
     Raises:
         InputError: Something is wrong; the message names it and the fix.
-        InputErrors: Several things are.
     """
     from optimizer.strategies.registry import find_strategy
 
@@ -215,11 +214,7 @@ def usual_objective(workload: Workload) -> str:
 
 
 def require_terms(objective: Objective, workload: Workload) -> None:
-    """Refuses what the load cannot give: write amplification without writes, uncounted space.
-
-    Raises:
-        InputError: It is asked for; the message names what there is instead.
-    """
+    """Refuses, with an InputError, metrics that the load cannot give; it names what there is."""
     untold = why_untold(workload)
     for term in objective.terms:
         needs = f"{objective.name} needs the metric {term.metric}"

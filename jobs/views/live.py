@@ -98,8 +98,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
 def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
 
-    Args:
-        standing: ``optimizer.run.progress.RunProgress`` as a document; None: no trial has ended.
+    ``standing`` is a ``RunProgress`` as a document; None: no trial has ended.
     """
     if not standing or standing.get("between_seconds") is None:
         return None

@@ -87,11 +87,7 @@ def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Work
 
 
 def require_rounds(rounds: int, seed: int) -> None:
-    """Refuses numbers that are out of range.
-
-    Raises:
-        InputError: One is.
-    """
+    """Refuses, with an InputError, numbers that are out of range."""
     if not LEAST_PAIRS <= rounds <= MOST_ROUNDS:
         raise InputError("--rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
     if not 0 <= seed < 2**31:

@@ -156,11 +156,7 @@ def _assigned(text: str, field: str) -> dict[str, Value]:
 
 
 def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
-    """Checked values by parameter.
-
-    Raises:
-        InputError: A parameter is unknown or no option of RocksDB, or a value is none.
-    """
+    """Checked values by parameter; an InputError of what is unknown or no option of RocksDB."""
     if not given:
         raise InputError(field, "sets nothing; write parameter = value, or name default")
     values: dict[str, Value] = {}

@@ -67,11 +67,7 @@ class Checked:
 
 
 def find_builds(old: str, new: str, settings: Settings) -> Builds:
-    """Tries both builds, given by their names or paths.
-
-    Raises:
-        InputError: There is no such build, or it does not work.
-    """
+    """Tries both builds, given by their names or paths; an InputError if one does not work."""
     before = installed_build(old, settings, field="OLD")
     after = installed_build(new, settings, field="NEW")
     builds = [
@@ -82,11 +78,7 @@ def find_builds(old: str, new: str, settings: Settings) -> Builds:
 
 
 def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
-    """What changed without a load; some milliseconds.
-
-    Raises:
-        InputError: The old build refuses the user's OPTIONS file.
-    """
+    """What changed without a load; an InputError if the old build refuses the user's file."""
     old, new = builds.installed_old, builds.installed_new
     text = specification.baseline_options
     file: OwnFile | None = None
