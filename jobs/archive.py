@@ -187,7 +187,7 @@ def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
 
 
 def _require_documents(documents: object) -> None:
-    """Refuses, with one of ``_DAMAGES``, documents that no job of this version could go on with."""
+    """Refuses, with one of ``_DAMAGES``, documents that no job could go on with today."""
     if not isinstance(documents, dict):
         raise ValueError("its documents are no object")
     for name, body in documents.items():

@@ -81,7 +81,7 @@ RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "
 
 
 def write_comparison(compared: ComparisonResult, out: Path) -> list[Path]:
-    """Writes the files, each whole or not at all; returns them, the runs first, or an InputError."""
+    """Writes the files, each whole or not at all; returns them, runs first, or an InputError."""
     content: dict[str, str | bytes] = {
         RESULT: json_text(compared.document),
         TABLE: table_csv(compared),
