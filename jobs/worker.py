@@ -22,7 +22,7 @@ from db.jobs.job_queue import ended_before, next_job
 from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
-from jobs.execution.retry import is_away
+from jobs.execution.retry import is_away, unless_away
 from jobs.schedule.schedules import keep_schedules
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
@@ -38,6 +38,10 @@ _ROUND_SECONDS = 1.0
 _KEEP_SECONDS = 5.0
 _RETENTION_SECONDS = 3600.0
 _log = structlog.get_logger("worker")
+
+
+def _tell_away() -> None:
+    _log.warning("the database does not answer")
 
 
 class Interrupted(ControllerStops):
@@ -91,7 +95,7 @@ class Worker:
     def _await_lead(self, owner: str) -> LeaderLease | None:
         told: str | None = None
         while not self._stopping.is_set():
-            with self._unless_away():
+            with unless_away(self._engine, _tell_away):
                 taken = take_lead(self._engine, BENCH, owner)
                 if isinstance(taken, LeaderLease):
                     return taken
@@ -111,7 +115,7 @@ class Worker:
         for thread in beside:
             thread.start()
         try:
-            with self._unless_away():
+            with unless_away(self._engine, _tell_away):
                 if self._cluster is None:
                     shown = fingerprint(self._settings.bench_dir) | advertised(self._settings)
                     see_host(self._engine, host_name(), shown, None)
@@ -122,7 +126,7 @@ class Worker:
             self._lead_over.set()
             for thread in beside:
                 thread.join()
-            with self._unless_away():
+            with unless_away(self._engine, _tell_away):
                 give_back_lead(self._engine, lease)
             _log.info("worker has stopped")
         if self._failures:
@@ -132,13 +136,9 @@ class Worker:
         return self._stopping.is_set() or self._lead_over.is_set()
 
     def _run_jobs(self, lease: LeaderLease) -> None:
-        """Runs what is in the queue, until the worker must end.
-
-        Raises:
-            Interrupted: It must end; the job goes on later.
-        """
+        """Runs what is queued; Interrupted when the worker must end and a job goes on later."""
         while not self._must_end():
-            with self._unless_away():
+            with unless_away(self._engine, _tell_away):
                 found = next_job(self._engine)
                 # A worker that was paused does not know yet that it was replaced.
                 if found is not None:
@@ -196,11 +196,7 @@ class Worker:
 
     @contextmanager
     def _line(self) -> Iterator[Cluster | None]:
-        """A line to the cluster, if there is one.
-
-        Raises:
-            Interrupted: It is refused, which no other try would mend: the worker ends.
-        """
+        """A line to the cluster, if any; Interrupted, so that the worker ends, if refused."""
         try:
             line = self._cluster() if self._cluster else None
         except InputError as error:
@@ -241,12 +237,3 @@ class Worker:
             with suppress(KeyError):  # somebody else was faster
                 if self._store.delete_job(job_id):
                     _log.info("job deleted, as old as is kept", job=job_id)
-
-    @contextmanager
-    def _unless_away(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            if not is_away(error, self._engine):
-                raise
-            _log.warning("the database does not answer")

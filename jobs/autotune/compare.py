@@ -51,11 +51,7 @@ _FACTORS = {"MB/s": 1e-6, "MB": 1e-6, "%": 100.0}
 
 
 def run_alone(
-    asked: AutotuneRequest,
-    settings: Settings,
-    *,
-    told: Callable[[str], None] = lambda _: None,
-    pause: Callable[[float], None] = time.sleep,
+    asked: AutotuneRequest, settings: Settings, *, told: Callable[[str], None] = lambda _: None
 ) -> AutotuneRun:
     """Measures while nothing else measures on this host.
 
@@ -64,14 +60,12 @@ def run_alone(
     Raises:
         InputError: The machine cannot run it: no binding, no room on the disk, no right to write.
     """
-    with _host(settings, told, pause), _folder(settings, asked) as folder:
+    with _host(settings, told), _folder(settings, asked) as folder:
         return measure_policy(asked, folder, told=told)
 
 
 @contextlib.contextmanager
-def _host(
-    settings: Settings, told: Callable[[str], None], pause: Callable[[float], None]
-) -> Iterator[None]:
+def _host(settings: Settings, told: Callable[[str], None]) -> Iterator[None]:
     if MARK in os.environ:
         yield
         return
@@ -83,7 +77,7 @@ def _host(
             said = holder
             told(f"waiting: {holder} uses this host")
 
-    with host_lock(settings.lock, secrets.token_hex(8), waiting=wait, pause=pause):
+    with host_lock(settings.lock, secrets.token_hex(8), waiting=wait, pause=time.sleep):
         yield
 
 
@@ -176,10 +170,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Writes ``autotune.json``, ``autotune.html``, ``coordinates.tex`` and an SVG for each run.
-
-    Returns:
-        What was written.
+    """Writes ``autotune.json``, a page, ``coordinates.tex`` and an SVG a run; returns the paths.
 
     Raises:
         InputError: It cannot be written.

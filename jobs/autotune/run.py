@@ -60,9 +60,7 @@ def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Rea
     return Reads(reads, found, size, passed)
 
 
-def recover(
-    folder: Path, asked: AutotuneRequest, *, pause: Callable[[float], None] = time.sleep
-) -> Recovery:
+def recover(folder: Path, asked: AutotuneRequest) -> Recovery:
     """Turns compaction on, writes nothing, and waits until none is left."""
     with TunedDatabase(folder, database_layout(asked, compacting=True, lifted=False)) as store:
         began = time.monotonic()
@@ -73,7 +71,7 @@ def recover(
             else:
                 idle_since = time.monotonic() if idle == 0 else idle_since
                 idle += 1
-            pause(_POLL_SECONDS)
+            time.sleep(_POLL_SECONDS)
         seconds = idle_since - began if idle >= _STILL else None
         return Recovery(seconds, _stored(store.tickers()), store.live_bytes())
 

@@ -53,11 +53,7 @@ class BatchTurn:
     """The right to run the batch of a name, as long as it is kept."""
 
     def __init__(self, engine: Engine, name: str) -> None:
-        """Takes it.
-
-        Raises:
-            BatchHeld: It is another's, who lives.
-        """
+        """Takes it; BatchHeld where it is another's, who lives."""
         taken = take_lead(engine, f"batch {name}", this_process_name(), seconds=_SECONDS)
         if isinstance(taken, LedBy):
             raise BatchHeld(f"the batch {name} is being run by {spoken(taken.owner)}")
@@ -65,11 +61,7 @@ class BatchTurn:
         self._kept = time.monotonic()
 
     def check(self) -> None:
-        """Makes it last; to be called often.
-
-        Raises:
-            TurnLost: Another process has taken it.
-        """
+        """Makes it last; to be called often. TurnLost where another process has taken it."""
         if time.monotonic() - self._kept < _KEEP_SECONDS:
             return
         self._kept = time.monotonic()
@@ -128,7 +120,6 @@ def run_batch(
     *,
     failed: Callable[[str, str], None],
     waiting: Callable[[str], None] = lambda _: None,
-    pause: Callable[[float], None] = time.sleep,
 ) -> Mapping[str, Any]:
     """Runs what is left of a batch, one job after another, and ends it; returns its document.
 
@@ -147,7 +138,7 @@ def run_batch(
             if row.state in ENDED and row.state is not JobState.DONE:
                 failed(item, row.error or row.why or row.state.value)
             else:
-                _run(lambda: run_one(item, row), waiting, pause)  # noqa: B023, it is called now
+                _run(lambda: run_one(item, row), waiting)  # noqa: B023, it is called now
         except (JobCancelled, LeaseLost, KeyError) as gone:
             failed(item, str(gone))
         except Exception as error:
@@ -157,16 +148,14 @@ def run_batch(
     return end_batch_now(engine, batch_id)
 
 
-def _run(
-    run: Callable[[], None], waiting: Callable[[str], None], pause: Callable[[float], None]
-) -> None:
+def _run(run: Callable[[], None], waiting: Callable[[str], None]) -> None:
     """Waits for a process that died on another machine: its lease soon runs out."""
     while True:
         try:
             run()
         except LeaseHeld as held:
             waiting(str(held))
-            pause(_HELD_SECONDS)
+            time.sleep(_HELD_SECONDS)
         else:
             return
 

@@ -9,7 +9,6 @@ from jobs.charts import chart
 from optimizer.objective.objective import Term, pareto_front
 
 Points = Mapping[int, Mapping[str, float]]
-_CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
 def front_chart(
@@ -24,14 +23,10 @@ def front_chart(
 ) -> chart.Chart | None:
     """All configurations in two metrics; None with one metric, or nothing on the front.
 
-    Args:
-        points: The metrics of each new configuration that was measured whole, by number.
-        kept: Those that keep the limits.
-        numbers: Those of the front, which are drawn in colour.
-        terms: Of the objective; the first and the last are drawn.
-        again: How many runs measured a configuration again; they are in the mean of the first.
-        name: Of the plot.
-        about: What the two metrics are, where they are not the objective's.
+    ``points`` are the metrics of each new configuration that was measured whole, by number;
+    ``kept`` are those that keep the limits, ``numbers`` those of the front. The first and the last
+    of the terms are drawn; ``about`` says what they are, where they are not the objective's.
+    ``again`` runs measured a configuration again; they are in the mean of the first.
     """
     if len(terms) < 2:
         return None

@@ -48,7 +48,7 @@ def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
     return "127.0.0.1" if bare == "localhost" else bare
 
 
-def scheduler_address(text: str, *, encrypted: bool, field: str = "--scheduler") -> str:
+def scheduler_address(text: str, *, encrypted: bool) -> str:
     """The address of a scheduler as Dask takes it: ``tls://host:port`` or ``tcp://host:port``.
 
     Given as ``host``, ``host:port``, or either after ``tls://`` or ``tcp://``; the port is 8786
@@ -65,12 +65,14 @@ def scheduler_address(text: str, *, encrypted: bool, field: str = "--scheduler")
     except ValueError:
         host = None
     if not host or parts.netloc != rest or given not in ("", "tls", "tcp"):
-        raise InputError(field, f"{text!r} is no address such as tls://scheduler.example:{PORT}")
+        raise InputError(
+            "--scheduler", f"{text!r} is no address such as tls://scheduler.example:{PORT}"
+        )
     if separator and given != protocol:
         mend = "write tls://" if encrypted else _MEND
-        raise InputError(field, f"{text!r} does not go with the certificates: {mend}")
+        raise InputError("--scheduler", f"{text!r} does not go with the certificates: {mend}")
     if not encrypted and not is_loopback(host):
-        raise InputError(field, f"{text!r} is another machine: {_MEND}")
+        raise InputError("--scheduler", f"{text!r} is another machine: {_MEND}")
     return f"{protocol}://[{host}]:{port}" if ":" in host else f"{protocol}://{host}:{port}"
 
 

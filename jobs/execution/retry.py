@@ -37,13 +37,14 @@ def is_away(error: BaseException, engine: Engine) -> bool:
 
 
 @contextmanager
-def unless_away(engine: Engine) -> Iterator[None]:
-    """Lets what the block does go undone while the database is away."""
+def unless_away(engine: Engine, told: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Lets what the block does go undone while the database is away, and then tells so."""
     try:
         yield
     except Exception as error:
         if not is_away(error, engine):
             raise
+        told()
 
 
 class Retry:

@@ -85,6 +85,7 @@ def run_job(
     log = RetryingLog(StoredTrialLog(engine, lease), retry)
     try:
         environment = backend.environment(assembly)
+        program = [name for name in _PROGRAM if name in environment]
         retry(lambda: require_same_build(store.job(job_id), environment))
         if not retry(lambda: _begin(store, lease, environment, expected)):
             raise JobCancelled(job_id)
@@ -113,7 +114,7 @@ def run_job(
                 problem,
                 conclusion,
                 # The RocksDB that measured: there may be another by now.
-                {**backend.environment(assembly), **_program(environment)},
+                backend.environment(assembly) | {n: environment[n] for n in program},
                 export=partial(backend.export, specification, assembly),
                 tried=assembly.installed is not None,
             )
@@ -151,11 +152,6 @@ def _begin(
         return False
     store.save_environment(lease.job_id, environment, lease=lease)
     return True
-
-
-def _program(environment: dict[str, Any]) -> dict[str, Any]:
-    """The RocksDB that measured: there may be another by now."""
-    return {name: environment[name] for name in _PROGRAM if name in environment}
 
 
 def _require_done(store: JobStore, job_id: int) -> None:

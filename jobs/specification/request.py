@@ -231,7 +231,6 @@ def read_request(given: Mapping[str, Any]) -> JobRequest:
 
     Raises:
         InputError: One is wrong; it is named as an option of the terminal.
-        InputErrors: Several are.
     """
     found: list[InputError] = []
     asked = dict(given)
@@ -265,12 +264,8 @@ def _problem(error: Any) -> str:
     return value_problem(error)
 
 
-def parse_warm_start(given: str | int | None, *, field: str = "--warm-start") -> WarmStart:
-    """Reads ``auto``, ``none`` or the number of a job.
-
-    Raises:
-        InputError: It is none of the three.
-    """
+def parse_warm_start(given: str | int | None) -> WarmStart:
+    """Reads ``auto``, ``none`` or the number of a job; an InputError of anything else."""
     if given is None or given == NONE:
         return None
     text = str(given).strip()
@@ -279,7 +274,8 @@ def parse_warm_start(given: str | int | None, *, field: str = "--warm-start") ->
     # Numbers of jobs are whole ones of at most 64 bits.
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
     if isinstance(given, bool) or number < 1:
-        raise InputError(field, f"{given!r:.60} is neither auto, none nor the number of a job")
+        problem = f"{given!r:.60} is neither auto, none nor the number of a job"
+        raise InputError("--warm-start", problem)
     return number
 
 
@@ -288,12 +284,8 @@ def parts_of(
 ) -> dict[str, Any]:
     """What a request asks for, by the names of ``specification_of``; documents stay as they are.
 
-    Only what was asked for is there, but for ``search``, which is always told.
-
-    Args:
-        asked: The request.
-        found: Receives what is wrong.
-        search: How the search of the job that is cloned behaves.
+    Only what was asked for is there, but for ``search``, which is always told. ``found`` receives
+    what is wrong; ``search`` is how the search of the job that is cloned behaves.
     """
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     parts = {

@@ -20,10 +20,11 @@ from sampler.space.starting_points import usual_points, values_of
 from sampler.workload.workload import Workload
 
 MOST = 20
+_FIELD = "--start-from"
 Starts = Sequence[Mapping[str, Any]]
 
 
-def require_starts(asked: Starts, *, field: str = "--start-from") -> list[Mapping[str, Any]]:
+def require_starts(asked: Starts) -> list[Mapping[str, Any]]:
     """Checks where a search shall begin; ``none`` stands for nowhere.
 
     The guide is for a host of as many CPU threads as this machine has, unless its name says how
@@ -32,21 +33,20 @@ def require_starts(asked: Starts, *, field: str = "--start-from") -> list[Mappin
     Raises:
         InputError: A point is unknown or no OPTIONS file, ``none`` is not alone, or there are
             too many.
-        InputErrors: Several of that.
     """
     names = [each["name"] for each in asked]
     if NONE in names and len(asked) > 1:
-        raise InputError(field, "give none alone, or the points to begin at")
+        raise InputError(_FIELD, "give none alone, or the points to begin at")
     if len(asked) > MOST:
-        raise InputError(field, f"{len(asked)} are too many; {MOST} are the most")
+        raise InputError(_FIELD, f"{len(asked)} are too many; {MOST} are the most")
     found: list[InputError] = []
     kept = [each for each in asked if each["name"] != NONE or each.get("options")]
     for each in kept:
         with noting(found):
             if _is_guide(each):
-                named_threads(each["name"], field=field)
+                named_threads(each["name"], field=_FIELD)
             else:
-                values_of(each["name"], each.get("options"), field=field)
+                values_of(each["name"], each.get("options"), field=_FIELD)
     refuse_noted(found)
     threads = cpu_threads()
     return [
@@ -54,11 +54,11 @@ def require_starts(asked: Starts, *, field: str = "--start-from") -> list[Mappin
     ]
 
 
-def require_sizes(asked: Starts, workload: Workload, *, field: str = "--start-from") -> None:
+def require_sizes(asked: Starts, workload: Workload) -> None:
     """Refuses the guide, with an InputError, where a workload tells no number and size of keys."""
     if not workload.by_db_bench and any(_is_guide(each) for each in asked):
         problem = f"guide needs keys and sizes, which the workload {workload.name} does not tell"
-        raise InputError(field, f"{problem}; leave it out")
+        raise InputError(_FIELD, f"{problem}; leave it out")
 
 
 def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoint, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
@@ -14,11 +13,7 @@ from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
 from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import (
-    importance_chart,
-    model_effects_chart,
-    quality,
-)
+from jobs.charts.importance import importance_chart, model_effects_chart, quality
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
@@ -122,43 +117,33 @@ _PAIRS_DRAWN, _LEAST_DRAWN = 4, 0.005
 _PAIRS_TOLD = 10
 
 
-@dataclass(frozen=True)
-class ImportanceDetails:
-    """What is learned from trials one by one."""
-
-    boxes: Sequence[Chart]  # of the two most and the two least important parameters
-    dependence: Sequence[Chart]  # of the parameters that make most of the variance
-    pairs: Sequence[Chart]  # of the strongest pairs
-    told: Sequence[Together]  # the pairs in rows, the strongest first
-    trials: int | None  # how many the models have learned from; None: they know too little
-    # by metric, the share of the variance of the trials that is noise to them
-    unexplained: Mapping[str, float]
-
-
 def importance_details(
     engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: bool
-) -> ImportanceDetails:
-    """The plots of ``result.json``, or of a ranking of a job that goes on.
+) -> dict[str, Any]:
+    """What is learned from trials one by one, of ``result.json`` or of a ranking so far.
 
-    Those of forests and tests are left out where these say nothing.
+    Plots of the most and least important parameters (``boxes``, where forests and tests say
+    something), of those that make most of the variance and of the strongest pairs, which are also
+    ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
+    little; ``unexplained`` by metric the share of the variance that is noise to them.
     """
     boxes = _boxes(engine, job, found) if learned else []
     known = dependence_of_job(engine, job)
     if known is None:
-        return ImportanceDetails(boxes, [], [], [], None, {})
+        return {"boxes": boxes, "trials": None}
     sizes = {
         each.name: each.scaled
         for each in space_from_document(job.specification["space"]).parameters
     }
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]
-    return ImportanceDetails(
-        boxes=boxes,
-        dependence=_curves(known, sizes),
-        pairs=[_pair(known, pair, sizes) for pair in drawn],
-        told=known.pairs[:_PAIRS_TOLD],
-        trials=known.trials,
-        unexplained=known.unexplained,
-    )
+    return {
+        "boxes": boxes,
+        "dependence": _curves(known, sizes),
+        "pairs": [_pair(known, pair, sizes) for pair in drawn],
+        "told": known.pairs[:_PAIRS_TOLD],
+        "trials": known.trials,
+        "unexplained": known.unexplained,
+    }
 
 
 def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:

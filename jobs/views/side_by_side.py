@@ -27,39 +27,31 @@ class SideBySideRow:
         return len({str(value) for value in self.values if value is not None}) > 1
 
 
-@dataclass(frozen=True)
-class SideBySide:
-    """Jobs compared."""
+def side_by_side(
+    jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]],
+) -> dict[str, Sequence[SideBySideRow] | Sequence[str]]:
+    """Compares jobs, each with its result, or None where it has none yet: all that the page tells.
 
-    facts: Sequence[SideBySideRow]  # what was asked for and where it was measured, in words
-    cautions: Sequence[str]  # why figures of different columns may not be comparable
-    # By metric, each job's change against its own baseline: `percent`, `low`, `high`; None without
-    # a proof.
-    changes: Sequence[SideBySideRow]
-    baselines: Sequence[SideBySideRow]  # by metric, each job's baseline
-    # where the best configurations differ from each other, or from a baseline
-    options: Sequence[SideBySideRow]
-    ranks: Sequence[SideBySideRow]  # by parameter, its rank in each job; the most important first
-
-
-def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> SideBySide:
-    """Compares jobs, each with its result, or None where it has none yet."""
+    ``facts`` are what was asked for and where it was measured, ``changes`` and ``baselines`` by
+    metric those of each job, ``ranks`` by parameter, the most important first. ``cautions`` say
+    why figures of different columns may not be comparable.
+    """
     columns = [_fact(row, result or {}) for row, result in jobs]
     facts = [SideBySideRow(name, tuple(each[name] for each in columns)) for name in columns[0]]
-    apart = [row.name for row in facts if row.name in _ALIKE and row.differs]
-    cautions = [
-        f"The jobs differ in {', '.join(apart)}: compare changes against each one's own baseline, "
+    apart = ", ".join(row.name for row in facts if row.name in _ALIKE and row.differs)
+    caution = (
+        f"The jobs differ in {apart}: compare changes against each one's own baseline, "
         "not figures across."
-    ]
-    results = [result for _, result in jobs]
-    return SideBySide(
-        facts=facts,
-        cautions=cautions if apart else [],
-        changes=_metrics(results, lambda result: (result["verdict"] or {}).get("change") or {}),
-        baselines=_metrics(results, lambda result: result["baseline"]["metrics"]),
-        options=_options(results),
-        ranks=_ranks(results),
     )
+    results = [result for _, result in jobs]
+    return {
+        "facts": facts,
+        "cautions": [caution] if apart else [],
+        "changes": _metrics(results, lambda result: (result["verdict"] or {}).get("change") or {}),
+        "baselines": _metrics(results, lambda result: result["baseline"]["metrics"]),
+        "options": _options(results),
+        "ranks": _ranks(results),
+    }
 
 
 def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:

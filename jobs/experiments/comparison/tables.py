@@ -11,7 +11,6 @@ from jobs.experiments.interleaved import Sets
 from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
-from sampler.parameters.parameter import Value
 from sampler.workload.metric_units import db_bench_metrics, metric_unit
 from sampler.workload.workload import Prepare, Workload
 
@@ -62,11 +61,7 @@ class Table:
 
 
 def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tuple[str, ...]:
-    """The metrics to be compared, in the order asked for; the usual ones where none are.
-
-    Raises:
-        InputError: No workload has one of them.
-    """
+    """The metrics to compare, as asked for or the usual ones; an InputError of unknown ones."""
     known = dict.fromkeys(name for each in workloads for name in db_bench_metrics(each))
     for name in given:
         if name not in known:
@@ -156,7 +151,7 @@ def load_words(workload: Workload) -> str:
         f"values of {workload.value_size:,} B",
         f"settle {workload.owes}",
         f"scale {workload.scale}",
-        *(f"{name} {_plainly(value)}" for name, value in workload.flags),
+        *(f"{name} {str(v).lower() if isinstance(v, bool) else v}" for name, v in workload.flags),
     ]
     what = _benchmarks(workload.benchmarks, workload)
     return f"{workload.name}: {what}{before}; {', '.join(facts)}"
@@ -166,10 +161,6 @@ def _benchmarks(names: Sequence[str], of: Workload | Prepare) -> str:
     """Every thread does ``num`` operations of each, unless a flag says another number."""
     threads = "1 thread" if of.threads == 1 else f"{of.threads} threads"
     return f"{', '.join(names)} (num {of.num:,}, {threads})"
-
-
-def _plainly(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def comparison_sentences(found: Sequence[Table]) -> list[str]:
