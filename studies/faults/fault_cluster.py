@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.cluster.authority import make_set
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, Launch, executed
 from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.cluster.fault_bench import FaultBench
 from tests.support.cluster.netns_hosts import HostNetwork, host_network
@@ -34,6 +34,7 @@ class FaultCluster(BenchCluster):
     server: PrivateServer
     disks: Mapping[str, SmallDisk]
     bench: FaultBench
+    launch: Launch = executed
     workers: list[ServiceProcess] = field(default_factory=list)
 
     def scheduling(self) -> list[str]:

@@ -22,6 +22,7 @@ from sampler.machine.machine import fingerprint
 from studies import known_truth
 from studies.speedup.simulated import HEAD, rows, true_fitness
 from tests.support import ROOT
+from tests.support.cli.launched import executed
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, result_of
 
 RESULTS = ROOT / "docs" / "results" / "speedup.jsonl"
@@ -72,7 +73,9 @@ def measure(part: Part, trials: int, seconds: float) -> dict[str, Any]:
     names = [f"host-{n}" for n in range(part.hosts)]
     with (
         tempfile.TemporaryDirectory(prefix="speedup-") as folder,
-        bench_cluster(Path(folder), *names, kind=SleepingCluster, ttl=60) as cluster,
+        bench_cluster(
+            Path(folder), *names, kind=SleepingCluster, ttl=60, launch=executed
+        ) as cluster,
     ):
         cluster.seconds = seconds
         began = time.monotonic()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli.launched import executed
 from tests.support.cluster.bench_cluster import bench_cluster
 from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
@@ -26,7 +27,8 @@ def test_measures_all_the_same(tmp_path: Path, disk: SmallDisk):
     subprocess.run(["mount", "-o", "remount,bind,ro", str(disk.folder)], check=True)
     with pytest.raises(OSError, match="Read-only"):
         (disk.folder / "host").mkdir()
-    with bench_cluster(tmp_path) as cluster:
+    # A start writes nothing elsewhere, either.
+    with bench_cluster(tmp_path, launch=executed) as cluster:
         lock = tmp_path / "lock"
         cluster.start_host("a", ROCKTUNE_BENCH_DIR=str(bench), ROCKTUNE_LOCK=str(lock))
         cluster.await_hosts("a")

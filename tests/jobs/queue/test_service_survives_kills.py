@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli.launched import forked
 from tests.support.jobs.crash_bench import NAME, SPACE, RecordedBench
 from tests.support.jobs.crash_job import CrashedJob
 from tests.support.jobs.service_desk import ServiceDesk
@@ -16,7 +17,7 @@ TRIALS = 30
 
 
 def test_no_trial_is_lost_or_measured_twice(database_url: str, tmp_path: Path):
-    desk = ServiceDesk(tmp_path, database_url)
+    desk = ServiceDesk(tmp_path, database_url, launch=forked)
     bench = RecordedBench(tmp_path, desk.workloads)
     on_server = database_url.startswith("postgresql")
     chance = random.Random(f"kills/{on_server}")

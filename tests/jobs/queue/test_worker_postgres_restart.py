@@ -9,7 +9,7 @@ import pytest
 from db.connection.engine import make_engine
 from db.schema.job_row import JobState
 from sampler.runner.settings import Settings
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, forked
 from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.jobs.instant import left_running, write_space
 from tests.support.jobs.service_desk import ServiceDesk, status_of, wait_until
@@ -31,7 +31,7 @@ def server() -> Iterator[PrivateServer]:
 
 @pytest.fixture
 def desk(tmp_path: Path, server: PrivateServer) -> Iterator[ServiceDesk]:
-    desk = ServiceDesk(tmp_path, server.url)
+    desk = ServiceDesk(tmp_path, server.url, launch=forked)
     program = tmp_path / "bench.sh"
     program.write_text(SCRIPT.format(folder=tmp_path))
     program.chmod(0o755)

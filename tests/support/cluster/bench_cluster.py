@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, Launch, forked
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
 from tests.support.sampler.codec_space import SPACE
 
@@ -65,6 +64,7 @@ class BenchCluster:
         listen: The scheduler's address.
         certificates: Their folder; None: without, on loopback alone.
         inside: What a host's command line begins with, by its name.
+        launch: Starts a command.
     """
 
     folder: Path
@@ -73,6 +73,7 @@ class BenchCluster:
     listen: str = "127.0.0.1"
     certificates: Path | None = None
     inside: Callable[[str], list[str]] = lambda _: []
+    launch: Launch = forked
     port: int = 0
     scheduler: ServiceProcess | None = None
     hosts: dict[str, ServiceProcess] = field(default_factory=dict)
@@ -202,12 +203,8 @@ class BenchCluster:
         self.started += 1
         log = self.folder / f"log-{self.started:03}-{name}"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("ROCKTUNE_")}
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=inherited | dict(variables),
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            )  # fmt: skip
-        running = ServiceProcess(process, log)
+        own = inherited | dict(variables)
+        running = ServiceProcess(self.launch(command, own, self.folder, log), log)
         self.processes.append(running)
         return running
 
@@ -219,9 +216,10 @@ def bench_cluster(
     seconds: float = 0.02,
     ttl: float = 3.0,
     kind: type[BenchCluster] = BenchCluster,
+    launch: Launch = forked,
 ) -> Iterator[BenchCluster]:
     """A scheduler with these hosts, all joined; nothing of it is left behind."""
-    cluster = kind(folder, ttl=ttl, seconds=seconds)
+    cluster = kind(folder, ttl=ttl, seconds=seconds, launch=launch)
     try:
         cluster.start_scheduler()
         for name in names:
