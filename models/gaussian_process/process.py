@@ -107,9 +107,13 @@ def one_thread() -> Iterator[None]:
     The first to enter sets the limit and the last to leave ends it. If each put back what it had
     found, one would lift the limit of another that is still within, and sums over more threads
     differ in their last digits.
+
+    Since threadpoolctl 3.8 the first thread that sets a limit of OpenBLAS is the only one whose
+    limits count, for as long as it lives. So each that sets or ends ours takes that over first.
     """
     with _ENTERING:
         if not _WITHIN.count:
+            _let_any_thread_set_limits()
             _WITHIN.limit = _libraries().limit(limits=1, user_api="blas")
         _WITHIN.count += 1
     try:
@@ -118,7 +122,15 @@ def one_thread() -> Iterator[None]:
         with _ENTERING:
             _WITHIN.count -= 1
             if not _WITHIN.count:
+                _let_any_thread_set_limits()
                 _WITHIN.limit.restore_original_limits()
+                _let_any_thread_set_limits()
+
+
+def _let_any_thread_set_limits() -> None:
+    for library in _libraries().lib_controllers:
+        if library.internal_api == "openblas":
+            library.clear_controlling_thread(force=True)
 
 
 @lru_cache(maxsize=1)
