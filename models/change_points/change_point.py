@@ -25,19 +25,14 @@ AUTOCORRELATION_BIAS = (0.51, 0.887)
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """The strongest cut of each of several series of one length.
+    """The strongest cut of each of several series of one length."""
 
-    Attributes:
-        length: Values of each series, n.
-        at: Shape `(m,)`, int: the values before the change.
-        t_squared: Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
-        autocorrelation: Shape `(m,)`, of neighbours around the two levels: the first
-            one, corrected for the choice of the cut.
-    """
-
-    length: int
-    at: NDArray[np.intp]
+    length: int  # values of each series, n
+    at: NDArray[np.intp]  # shape `(m,)`, int: the values before the change
+    # Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
     t_squared: Floats
+    # Shape `(m,)`, of neighbours around the two levels: the first one, corrected for the choice of
+    # the cut.
     autocorrelation: Floats
 
 
@@ -169,18 +164,14 @@ _LIKELIHOOD_DROP = -math.log(1 - math.sqrt(CONFIDENCE))
 
 @dataclass(frozen=True)
 class Size:
-    """A change of level, in the units of the values.
+    """A change of level, in the units of the values."""
 
-    Attributes:
-        change: New level less old one.
-        low, high: Its 95% interval. A change is reported when it looks large, so just after its
-            report it is over-estimated on average; more nights mend that.
-        before, after: Values on either side.
-    """
-
-    change: float
+    change: float  # new level less old one
+    # low, high: its 95% interval. A change is reported when it looks large, so just after its
+    # report it is over-estimated on average; more nights mend that.
     low: float
     high: float
+    # before, after: values on either side.
     before: int
     after: int
 

@@ -35,59 +35,39 @@ PER_100_NIGHTS = 1.0  # false alarms of a whole batch
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change of level.
+    """A change of level."""
 
-    Attributes:
-        series: Whose, the row's number.
-        since: The first night of the new level, the column's number.
-        since_low, since_high: 95% interval of that night.
-        reported: The night on which it was found; it is never moved later.
-        p: How often a series without change is so striking on one night.
-        by_chance: So striking alarms in 100 nights of the whole batch if nothing changed.
-        size: With all nights up to the next change.
-    """
-
-    series: int
-    since: int
+    series: int  # whose, the row's number
+    since: int  # the first night of the new level, the column's number
+    # since_low, since_high: 95% interval of that night.
     since_low: int
     since_high: int
-    reported: int
-    p: float
-    by_chance: float
-    size: Size
+    reported: int  # the night on which it was found; it is never moved later
+    p: float  # how often a series without change is so striking on one night
+    by_chance: float  # so striking alarms in 100 nights of the whole batch if nothing changed
+    size: Size  # with all nights up to the next change
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """One night that stands out and that no change explains, so far.
+    """One night that stands out and that no change explains, so far."""
 
-    Attributes:
-        series, night: Which.
-        distance: From the median of the nights before, in the units of the values.
-        p: Two-sided, of so far a night among normal ones.
-    """
-
+    # series, night: which.
     series: int
     night: int
-    distance: float
-    p: float
+    distance: float  # from the median of the nights before, in the units of the values
+    p: float  # two-sided, of so far a night among normal ones
 
 
 @dataclass(frozen=True, eq=False)
 class DetectedChanges:
-    """What became of all series.
+    """What became of all series."""
 
-    Attributes:
-        alarms: In the order of their report, then of the series.
-        outliers: Likewise.
-        autocorrelation: Shape `(nights,)`, the pooled autocorrelation each night was judged with.
-        tested: Shape `(nights,)`, how many series could be tested.
-    """
-
-    alarms: tuple[Alarm, ...]
-    outliers: tuple[Outlier, ...]
+    alarms: tuple[Alarm, ...]  # in the order of their report, then of the series
+    outliers: tuple[Outlier, ...]  # likewise
+    # Shape `(nights,)`, the pooled autocorrelation each night was judged with.
     autocorrelation: Floats
-    tested: Nights
+    tested: Nights  # shape `(nights,)`, how many series could be tested
 
 
 @dataclass
@@ -180,17 +160,11 @@ def outlier_p(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Series of one length that can be tested on a night.
+    """Series of one length that can be tested on a night."""
 
-    Attributes:
-        numbers: Which rows.
-        nights: Shape `(m, n)`, the numbers of their nights.
-        values: Shape `(m, n)`.
-    """
-
-    numbers: list[int]
-    nights: Nights
-    values: Floats
+    numbers: list[int]  # which rows
+    nights: Nights  # shape `(m, n)`, the numbers of their nights
+    values: Floats  # shape `(m, n)`
 
 
 def _ready(rows: list[_Row], night: int) -> list[_Group]:

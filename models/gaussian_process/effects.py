@@ -28,29 +28,20 @@ _RANK = 1e-6  # of the largest eigenvalue: what the kernel of one parameter has 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The settings of one parameter that stand for all of them.
+    """The settings of one parameter that stand for all of them."""
 
-    Attributes:
-        settings: One column, ``n_settings`` rows.
-        weight: Shape ``(n_settings,)``, how often each is drawn; sums to 1.
-    """
-
-    settings: KernelInputs
-    weight: Floats
+    settings: KernelInputs  # one column, ``n_settings`` rows
+    weight: Floats  # shape ``(n_settings,)``, how often each is drawn; sums to 1
 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Shares of the variance that the settings make, over the whole space; noise is left out.
+    """Shares of the variance that the settings make, over the whole space; noise is left out."""
 
-    Attributes:
-        total: Shape ``(..., n_parameters)``: what goes away once the parameter is held, pairs
-            included. With pairs these sum to more than 1; all 0 where nothing varies.
-        alone: The same shape: without its pairs.
-    """
-
+    # Shape ``(..., n_parameters)``: what goes away once the parameter is held, pairs included.
+    # With pairs these sum to more than 1; all 0 where nothing varies.
     total: Floats
-    alone: Floats
+    alone: Floats  # the same shape: without its pairs
 
 
 def effects_of(process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]) -> Effects:
@@ -178,32 +169,22 @@ def _features(among: Floats, cross: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class MainEffect:
-    """What the settings of one parameter do, in the mean over all settings of the others.
+    """What the settings of one parameter do, in the mean over all settings of the others."""
 
-    Attributes:
-        expected: Shape ``(n_settings,)``, in the metric's unit, against the mean of all settings.
-        deviation: The same shape: standard deviations.
-        variance: Of ``expected`` over the settings as often as they are drawn.
-    """
-
+    # Shape ``(n_settings,)``, in the metric's unit, against the mean of all settings.
     expected: Floats
-    deviation: Floats
-    variance: float
+    deviation: Floats  # the same shape: standard deviations
+    variance: float  # of ``expected`` over the settings as often as they are drawn
 
 
 @dataclass(frozen=True, eq=False)
 class PairEffect:
-    """What two parameters do together beyond what each does alone.
+    """What two parameters do together beyond what each does alone."""
 
-    Attributes:
-        columns: The two.
-        beyond: Shape ``(n_settings of the one, n_settings of the other)``, in the metric's unit.
-        variance: Of ``beyond``.
-    """
-
-    columns: tuple[int, int]
+    columns: tuple[int, int]  # the two
+    # Shape ``(n_settings of the one, n_settings of the other)``, in the metric's unit.
     beyond: Floats
-    variance: float
+    variance: float  # of ``beyond``
 
 
 class MarginalEffects:

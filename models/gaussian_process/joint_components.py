@@ -31,18 +31,12 @@ _Together = tuple[VarianceComponents, Floats]
 
 @dataclass(frozen=True, eq=False)
 class LearnedComponents:
-    """What was learned of one metric.
+    """What was learned of one metric."""
 
-    Attributes:
-        components: Of its variance, over all parameters.
-        agreement: Shape ``(n_tasks,)``; see ``models.gaussian_process.task_agreement.Tasks``.
-        alone: The shares that the present task's values tell by themselves.
-        together: Shares and agreement that all values tell; None where there are no earlier ones.
-    """
-
-    components: VarianceComponents
-    agreement: Floats
-    alone: VarianceComponents
+    components: VarianceComponents  # of its variance, over all parameters
+    agreement: Floats  # shape ``(n_tasks,)``; see ``models.gaussian_process.task_agreement.Tasks``
+    alone: VarianceComponents  # the shares that the present task's values tell by themselves
+    # Shares and agreement that all values tell; None where there are no earlier ones.
     together: _Together | None
 
 

@@ -26,15 +26,12 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class KernelInputs:
-    """Settings in coordinates that the kernel compares, one row a configuration.
+    """Settings in coordinates that the kernel compares, one row a configuration."""
 
-    Attributes:
-        level: Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of
-            a range. Settings of different levels have nothing in common.
-        position: Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
-    """
-
+    # Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of a range.
+    # Settings of different levels have nothing in common.
     level: NDArray[np.int64]
+    # Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
     position: Floats
 
     def __len__(self) -> int:
@@ -76,22 +73,14 @@ def kernel_matrices(one: KernelInputs, other: KernelInputs, *, rough: float = 0.
 
 @dataclass(frozen=True, eq=False)
 class VarianceComponents:
-    """How much of the variance comes from where; that of the data is about 1.
+    """How much of the variance comes from where; that of the data is about 1."""
 
-    Attributes:
-        parameters: Shape ``(n_parameters,)``: of each parameter alone.
-        pairs: How strong pairs are: the pair of i and j has ``pairs * parameters[i] *
-            parameters[j]``.
-        level: Of the common level, which is not known beforehand.
-        noise: Of what the settings do not explain.
-        together: Of what only many parameters together do, beyond pairs.
-    """
-
-    parameters: Floats
+    parameters: Floats  # shape ``(n_parameters,)``: of each parameter alone
+    # How strong pairs are: the pair of i and j has ``pairs * parameters[i] * parameters[j]``.
     pairs: float
-    level: float
-    noise: float
-    together: float = 0.0
+    level: float  # of the common level, which is not known beforehand
+    noise: float  # of what the settings do not explain
+    together: float = 0.0  # of what only many parameters together do, beyond pairs
 
     def of(self, columns: NDArray[np.intp]) -> VarianceComponents:
         """The shares of some of the parameters."""

@@ -20,20 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveProcess:
-    """What trials teach of one metric.
+    """What trials teach of one metric."""
 
-    Attributes:
-        components: Where its variance comes from.
-        mean, spread: Of the values that it was fitted to, which are standardised inside.
-        factor: Shape ``(n, n)``, the lower Cholesky factor of their covariance.
-        solved: Shape ``(n,)``, the covariance's inverse times the standardised values.
-    """
-
-    components: VarianceComponents
+    components: VarianceComponents  # where its variance comes from
+    # mean, spread: of the values that it was fitted to, which are standardised inside.
     mean: float
     spread: float
-    factor: Floats
-    solved: Floats
+    factor: Floats  # shape ``(n, n)``, the lower Cholesky factor of their covariance
+    solved: Floats  # shape ``(n,)``, the covariance's inverse times the standardised values
 
     def predict(self, cross: Floats) -> tuple[Floats, Floats]:
         """What is expected of m settings, without the noise of a run.

@@ -28,15 +28,11 @@ _NOISIER = 1.5  # of an earlier task's value: another day, another state of the 
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """Which task each value belongs to, and how far each task agrees with the present one.
+    """Which task each value belongs to, and how far each task agrees with the present one."""
 
-    Attributes:
-        of: Shape ``(n,)``: 0 for the present task, 1, 2, ... for the earlier ones.
-        agreement: Shape ``(n_tasks,)``, from 0 to 1; that of the present task is 1.
-    """
-
+    # Shape ``(n,)``: 0 for the present task, 1, 2, ... for the earlier ones.
     of: NDArray[np.int64]
-    agreement: Floats
+    agreement: Floats  # shape ``(n_tasks,)``, from 0 to 1; that of the present task is 1
 
     def among(self) -> Floats:
         """What the covariance over settings is multiplied by, shape ``(n, n)``."""

@@ -65,14 +65,10 @@ class SplitHalf:
 
     The splits are not independent of each other: their percentiles tell how much the split
     matters, not a confidence interval for new trials.
-
-    Attributes:
-        overlap: Shape `(splits,)`, share of the top k in common.
-        kendall_tau: Shape `(splits,)`, rank correlation of all parameters.
     """
 
-    overlap: NDArray[np.float64]
-    kendall_tau: NDArray[np.float64]
+    overlap: NDArray[np.float64]  # shape `(splits,)`, share of the top k in common
+    kendall_tau: NDArray[np.float64]  # shape `(splits,)`, rank correlation of all parameters
 
 
 def split_half(

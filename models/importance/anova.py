@@ -63,29 +63,21 @@ def _quantile_labels(numbers: list[float], groups: int) -> dict[Value, str | Non
 
 @dataclass(frozen=True, eq=False)
 class AnovaResult:
-    """One analysis; its statistics are None, never NaN, where there is nothing to compare.
+    """One analysis; its statistics are None, never NaN, where there is nothing to compare."""
 
-    Attributes:
-        f: Variance between groups over variance within them. None also when it is infinite:
-            nothing varies within the groups, while their means differ (`p` is then 0).
-        p: Chance of so large an F if all groups had the same mean.
-        eta_squared: Share of the variance that the groups explain, 0 to 1. Rises with the number
-            of groups even when they mean nothing.
-        omega_squared: The same, corrected for that; around 0, so maybe negative, without effect.
-        labels: The groups compared, in the order of their first trial.
-        means: Shape `(n_groups,)`, in the unit of the target.
-        sizes: Shape `(n_groups,)`, trials in each group.
-        n_left_out: Trials that took no part: not measured, without a label, or alone in their
-            group.
-    """
-
+    # Variance between groups over variance within them. None also when it is infinite: nothing
+    # varies within the groups, while their means differ (`p` is then 0).
     f: float | None
-    p: float | None
+    p: float | None  # chance of so large an F if all groups had the same mean
+    # Share of the variance that the groups explain, 0 to 1. Rises with the number of groups even
+    # when they mean nothing.
     eta_squared: float | None
+    # The same, corrected for that; around 0, so maybe negative, without effect.
     omega_squared: float | None
-    labels: tuple[str, ...]
-    means: NDArray[np.float64]
-    sizes: NDArray[np.intp]
+    labels: tuple[str, ...]  # the groups compared, in the order of their first trial
+    means: NDArray[np.float64]  # shape `(n_groups,)`, in the unit of the target
+    sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group
+    # Trials that took no part: not measured, without a label, or alone in their group.
     n_left_out: int
 
 

@@ -14,20 +14,17 @@ class FeatureMatrix:
     A categorical parameter may own several one-hot columns. People ask about parameters, not about
     columns, so importances are summed and columns are shuffled by owner.
 
-    Attributes:
-        values: Shape `(n_trials, n_columns)`. NaN stands for "not active in this trial"; the
-            forests treat it as a value of its own. Infinities are refused.
-        names: The parameters' names, length `n_parameters`, each once.
-        owner: Shape `(n_columns,)`, the index in `names` of the parameter that a column belongs
-            to. Every parameter owns at least one column.
-
     Raises:
         ValueError: If the shapes disagree, a name comes twice, an owner is out of range, a
             parameter has no column, or a value is infinite.
     """
 
+    # Shape `(n_trials, n_columns)`. NaN stands for "not active in this trial"; the forests treat
+    # it as a value of its own. Infinities are refused.
     values: NDArray[np.float64]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the parameters' names, length `n_parameters`, each once
+    # Shape `(n_columns,)`, the index in `names` of the parameter that a column belongs to. Every
+    # parameter owns at least one column.
     owner: NDArray[np.intp]
 
     def __post_init__(self) -> None:

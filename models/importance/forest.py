@@ -20,15 +20,10 @@ ROWS_PER_TREE = 800  # keeps the cost of a tree bounded; more trials still make 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A forest of the cross-validation, and the trials it has not seen.
+    """A forest of the cross-validation, and the trials it has not seen."""
 
-    Attributes:
-        model: Fitted on all measured trials but the held-out ones.
-        held_out: Row numbers in the feature matrix that was fitted.
-    """
-
-    model: RandomForestRegressor
-    held_out: NDArray[np.intp]
+    model: RandomForestRegressor  # fitted on all measured trials but the held-out ones
+    held_out: NDArray[np.intp]  # row numbers in the feature matrix that was fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,23 +32,17 @@ class FittedForest:
 
     R2 is `1 - SSE / SST`: 1 is perfect, 0 is no better than the mean, below 0 is worse. A score is
     None, never NaN, where it has no meaning: fewer than 10 measured settings or a constant target.
-
-    Attributes:
-        model: Fitted on all measured trials.
-        r2_split: R2 on a random 20% by a forest trained on the other 80%, as in Jin et al. (2022).
-        r2_cross_validated: Mean R2 over the folds; steadier than one split.
-        r2_cross_validated_std: Standard deviation of R2 over the folds (population form).
-        n_trials: How many trials were measured, so were fitted.
-        folds: The cross-validation's forests, kept so that permutation importance can ask them
-            about trials that they have not seen without fitting again. Empty where the scores are
-            None.
     """
 
-    model: RandomForestRegressor
+    model: RandomForestRegressor  # fitted on all measured trials
+    # R2 on a random 20% by a forest trained on the other 80%, as in Jin et al. (2022).
     r2_split: float | None
-    r2_cross_validated: float | None
+    r2_cross_validated: float | None  # mean R2 over the folds; steadier than one split
+    # Standard deviation of R2 over the folds (population form).
     r2_cross_validated_std: float | None
-    n_trials: int
+    n_trials: int  # how many trials were measured, so were fitted
+    # The cross-validation's forests, kept so that permutation importance can ask them about trials
+    # that they have not seen without fitting again. Empty where the scores are None.
     folds: tuple[Fold, ...] = field(default=(), repr=False)
 
 

@@ -21,22 +21,19 @@ HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """Importance of every parameter for one metric, in the order of the features' names.
+    """Importance of every parameter for one metric, in the order of the features' names."""
 
-    Attributes:
-        mdi: Shape `(n_parameters,)`, mean decrease in impurity summed over a parameter's columns;
-            sums to 1 (all 0 if no tree found a split). Cheap and steady, but taken from the trials
-            that were learned from: a parameter with many distinct values always gets a little.
-        permutation_mean: Shape `(n_parameters,)`, mean of `permutation_raw` over the repeats.
-            Around 0 (it may be negative) for a parameter without effect.
-        permutation_std: Shape `(n_parameters,)`, standard deviation over the repeats: the noise of
-            the shuffling only. `models.importance.stability` tells the noise of the trials.
-        permutation_raw: Shape `(n_parameters, n_repeats)`, the drop in out-of-fold R2.
-    """
-
+    # Shape `(n_parameters,)`, mean decrease in impurity summed over a parameter's columns; sums to
+    # 1 (all 0 if no tree found a split). Cheap and steady, but taken from the trials that were
+    # learned from: a parameter with many distinct values always gets a little.
     mdi: NDArray[np.float64]
+    # Shape `(n_parameters,)`, mean of `permutation_raw` over the repeats. Around 0 (it may be
+    # negative) for a parameter without effect.
     permutation_mean: NDArray[np.float64]
+    # Shape `(n_parameters,)`, standard deviation over the repeats: the noise of the shuffling
+    # only. `models.importance.stability` tells the noise of the trials.
     permutation_std: NDArray[np.float64]
+    # Shape `(n_parameters, n_repeats)`, the drop in out-of-fold R2.
     permutation_raw: NDArray[np.float64]
 
 

@@ -15,41 +15,29 @@ from models.importance.stability import Stability, rank_stability
 
 @dataclass(frozen=True, eq=False)
 class MetricRanking:
-    """What the trials tell about one metric.
+    """What the trials tell about one metric."""
 
-    Attributes:
-        forest: The forest and its scores; None if no trial has this metric.
-        importance: None if the forest could not be judged: fewer than 10 trials have this metric,
-            or it is constant.
-        stability: None in the same cases.
-        anova: The analysis of variance of each parameter.
-        p_holm: Its p-value of each parameter, corrected for all parameters and metrics.
-    """
-
-    forest: FittedForest | None
+    forest: FittedForest | None  # the forest and its scores; None if no trial has this metric
+    # None if the forest could not be judged: fewer than 10 trials have this metric, or it is
+    # constant.
     importance: Importance | None
-    stability: Stability | None
-    anova: Mapping[str, AnovaResult]
+    stability: Stability | None  # none in the same cases
+    anova: Mapping[str, AnovaResult]  # the analysis of variance of each parameter
+    # Its p-value of each parameter, corrected for all parameters and metrics.
     p_holm: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterRanking:
-    """All parameters in one order, and the evidence metric by metric.
+    """All parameters in one order, and the evidence metric by metric."""
 
-    Attributes:
-        names: The parameters in the order of the features; arrays follow it.
-        order: The parameters, most important first.
-        importance: Shape `(n_parameters,)`, mean over the metrics of each parameter's share of the
-            mean decrease in impurity: what `order` goes by. Sums to 1, or is all 0 if no metric's
-            forest could be judged.
-        metrics: The evidence for each metric.
-    """
-
-    names: tuple[str, ...]
-    order: tuple[str, ...]
+    names: tuple[str, ...]  # the parameters in the order of the features; arrays follow it
+    order: tuple[str, ...]  # the parameters, most important first
+    # Shape `(n_parameters,)`, mean over the metrics of each parameter's share of the mean decrease
+    # in impurity: what `order` goes by. Sums to 1, or is all 0 if no metric's forest could be
+    # judged.
     importance: NDArray[np.float64]
-    metrics: Mapping[str, MetricRanking]
+    metrics: Mapping[str, MetricRanking]  # the evidence for each metric
 
 
 def rank_parameters(

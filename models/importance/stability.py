@@ -13,27 +13,17 @@ ROWS_PER_TREE = 300  # small trees: many refits matter more here than the fit of
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Ranks of every parameter over bootstrap resamples of the trials (1 is the most important).
+    """Ranks of parameters over bootstrap resamples of the trials; 1 is the most important."""
 
-    Attributes:
-        rank_low: Shape `(n_parameters,)`, 2.5th percentile of the ranks.
-        rank_high: Shape `(n_parameters,)`, 97.5th percentile of the ranks.
-        rank_mean: Shape `(n_parameters,)`.
-        top_k: What counts as the top.
-        top_k_frequency: Shape `(n_parameters,)`, share of resamples that put the parameter in the
-            top k.
-        kendall_tau: Mean rank correlation of a resample's importances with the reference's, from
-            -1 to 1.
-        top_k_overlap: Mean share of the reference's top k that is in a resample's top k.
-    """
-
-    rank_low: NDArray[np.float64]
-    rank_high: NDArray[np.float64]
-    rank_mean: NDArray[np.float64]
-    top_k: int
+    rank_low: NDArray[np.float64]  # shape `(n_parameters,)`, 2.5th percentile of the ranks
+    rank_high: NDArray[np.float64]  # shape `(n_parameters,)`, 97.5th percentile of the ranks
+    rank_mean: NDArray[np.float64]  # shape `(n_parameters,)`
+    top_k: int  # what counts as the top
+    # Shape `(n_parameters,)`, share of resamples that put the parameter in the top k.
     top_k_frequency: NDArray[np.float64]
+    # Mean rank correlation of a resample's importances with the reference's, from -1 to 1.
     kendall_tau: float
-    top_k_overlap: float
+    top_k_overlap: float  # mean share of the reference's top k that is in a resample's top k
 
 
 def rank_stability(

@@ -27,19 +27,12 @@ _LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 @dataclass(frozen=True)
 class Baseline:
-    """The baseline's runs, summed up.
+    """The baseline's runs, summed up."""
 
-    Attributes:
-        metrics: Medians over all runs of all hosts.
-        noise: One for each metric: the scatter within hosts.
-        runs: How many runs it rests on.
-        hosts: Each host's own, by name (None: nobody said which).
-    """
-
-    metrics: Mapping[str, float]
-    noise: Mapping[str, MetricNoise]
-    runs: int
-    hosts: Mapping[str | None, HostBaseline]
+    metrics: Mapping[str, float]  # medians over all runs of all hosts
+    noise: Mapping[str, MetricNoise]  # one for each metric: the scatter within hosts
+    runs: int  # how many runs it rests on
+    hosts: Mapping[str | None, HostBaseline]  # each host's own, by name (None: nobody said which)
 
     def corrected(
         self, metrics: Mapping[str, float], measured_at: datetime | None, host: str | None = None

@@ -111,21 +111,16 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class MetricNoise:
-    """How steady a metric of the baseline is.
+    """How steady a metric of the baseline is."""
 
-    Attributes:
-        median: Over all its runs.
-        spread: Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
-        drift_p: Probability of so smooth a sequence if the order of runs did not matter; None
-            with fewer than five runs.
-        drifting: Whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped.
-        range: Smallest and largest smoothed level over the median, if drifting.
-    """
-
-    median: float
+    median: float  # over all its runs
+    # Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
     spread: float | None
+    # Probability of so smooth a sequence if the order of runs did not matter; None with fewer than
+    # five runs.
     drift_p: float | None
-    drifting: bool
+    drifting: bool  # whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped
+    # Smallest and largest smoothed level over the median, if drifting.
     range: tuple[float, float] | None = None
 
 

@@ -21,30 +21,21 @@ _MOST_BETWEEN_BASELINES = 25
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs of the benchmark by purpose; together ``trials``.
+    """Runs of the benchmark by purpose; together ``trials``."""
 
-    Attributes:
-        trials: All runs that the job makes.
-        first: Runs of the baseline at the start.
-        repeat_every: After so many exploring trials the baseline is measured again.
-        exploring: Runs between the first baselines and the confirmation: new configurations and
-            the repeated baselines among them.
-        candidates: How many of the best are measured again.
-        rounds: How often each of them, in turn with the baseline.
-        pairs: Runs of the winner, and as many of the baseline, that prove it.
-        laid_out: Exploring runs that strategies lay their draws out for, where that was decided
-            before the number of pairs was final; None: ``exploring``.
-        detection: Why there are so many pairs, where a change was to be detected.
-    """
-
-    trials: int
-    first: int
-    repeat_every: int
+    trials: int  # all runs that the job makes
+    first: int  # runs of the baseline at the start
+    repeat_every: int  # after so many exploring trials the baseline is measured again
+    # Runs between the first baselines and the confirmation: new configurations and the repeated
+    # baselines among them.
     exploring: int
-    candidates: int
-    rounds: int
-    pairs: int
+    candidates: int  # how many of the best are measured again
+    rounds: int  # how often each of them, in turn with the baseline
+    pairs: int  # runs of the winner, and as many of the baseline, that prove it
+    # Exploring runs that strategies lay their draws out for, where that was decided before the
+    # number of pairs was final; None: ``exploring``.
     laid_out: int | None = None
+    # Why there are so many pairs, where a change was to be detected.
     detection: SampleSizePlan | None = None
 
     @property

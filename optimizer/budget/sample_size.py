@@ -76,26 +76,17 @@ LEAST_TRIALS_TO_DETECT = 24
 
 @dataclass(frozen=True)
 class SampleSizePlan:
-    """What was planned, and why.
+    """What was planned, and why."""
 
-    Attributes:
-        change: The change to be shown, as a ratio: 0.05 for 5%.
-        metric: The metric of the objective that needs most pairs, or the one that was named.
-        spread: Its noise: standard deviation of the logarithm of single runs, drift left out.
-        runs: Runs of the baseline that this rests on.
-        needed: Pairs that show the change with the probability ``POWER``.
-        pairs: Pairs that are planned: no fewer than without ``--detect``, and no more than half
-            of the budget holds.
-        trials: A budget that would hold ``needed``; None where nobody would wait for it.
-    """
-
-    change: float
-    metric: str
-    spread: float
-    runs: int
-    needed: int
+    change: float  # the change to be shown, as a ratio: 0.05 for 5%
+    metric: str  # the metric of the objective that needs most pairs, or the one that was named
+    spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
+    runs: int  # runs of the baseline that this rests on
+    needed: int  # pairs that show the change with the probability ``POWER``
+    # Pairs that are planned: no fewer than without ``--detect``, and no more than half of the
+    # budget holds.
     pairs: int
-    trials: int | None
+    trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it; changes and noise in percent."""

@@ -20,16 +20,11 @@ from sampler.runner.outcome import TrialState
 
 @dataclass(frozen=True)
 class BlockRun:
-    """What a host measures next within rounds, which are counted from 1.
-
-    Attributes:
-        subject: The number of the trial that first measured the configuration.
-        lost: The trial of the round that is run again; None: a new one.
-    """
+    """What a host measures next within rounds, which are counted from 1."""
 
     round: int
-    subject: int
-    lost: Trial | None = None
+    subject: int  # the number of the trial that first measured the configuration
+    lost: Trial | None = None  # the trial of the round that is run again; None: a new one
 
 
 def blocks_of(history: History, purpose: Purpose, size: int) -> Mapping[int, Sequence[Trial]]:

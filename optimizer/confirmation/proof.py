@@ -21,45 +21,31 @@ _MOST_LOG = math.log(MOST_GAIN)
 
 @dataclass(frozen=True)
 class Change:
-    """How a metric of the winner differs from the baseline's.
+    """How a metric of the winner differs from the baseline's."""
 
-    Attributes:
-        percent: Signed change: geometric mean of the pairs' ratios, less 1, in percent.
-        low, high: Its 95% interval.
-        p: Two-sided p-value of no change.
-    """
-
-    percent: float
+    percent: float  # signed change: geometric mean of the pairs' ratios, less 1, in percent
+    # low, high: its 95% interval.
     low: float
     high: float
-    p: float
+    p: float  # two-sided p-value of no change
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the fresh runs say.
+    """What the fresh runs say."""
 
-    Attributes:
-        confirmed: Whether the declared test passed, and the medians keep every limit.
-        fitness: Of the medians of the fresh runs.
-        low, high: 95% interval of the fitness at the geometric means of the pairs' ratios.
-        p: One-sided p-value of "that fitness is not above 0".
-        pairs: How many pairs ended well on both sides.
-        why: One line: what was tested and how it came out.
-        limits: How the winner stands to each limit of the objective.
-    """
-
-    confirmed: bool
-    fitness: float
+    confirmed: bool  # whether the declared test passed, and the medians keep every limit
+    fitness: float  # of the medians of the fresh runs
+    # low, high: 95% interval of the fitness at the geometric means of the pairs' ratios.
     low: float
     high: float
-    p: float
-    pairs: int
+    p: float  # one-sided p-value of "that fitness is not above 0"
+    pairs: int  # how many pairs ended well on both sides
     baseline: Mapping[str, float]
     winner: Mapping[str, float]
     changes: Mapping[str, Change]
-    why: str
-    limits: tuple[KeptLimit, ...] = ()
+    why: str  # one line: what was tested and how it came out
+    limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each limit of the objective
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
@@ -223,18 +209,13 @@ class Sensitivity:
     This is not "observed power": that would put the change that was found into the formula, and
     say no more than the p-value does (J. Hoenig, D. Heisey, The American Statistician 55, 2001).
     The scatter of the pairs alone is used, not their mean.
-
-    Attributes:
-        level: Probability with which a change of these sizes passes the one-sided test.
-        pairs: How many pairs gave a fitness.
-        smallest_change: By metric, in percent, of a rise; a fall of as many percent is seen surer.
-        fitness: The smallest fitness that passes with that probability.
     """
 
-    level: float
-    pairs: int
+    level: float  # probability with which a change of these sizes passes the one-sided test
+    pairs: int  # how many pairs gave a fitness
+    # By metric, in percent, of a rise; a fall of as many percent is seen surer.
     smallest_change: Mapping[str, float]
-    fitness: float
+    fitness: float  # the smallest fitness that passes with that probability
 
 
 def sensitivity_of(objective: Objective, pairs: Sequence[Pair]) -> Sensitivity | None:

@@ -36,15 +36,10 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class TradeOffs:
-    """What a preference chooses: the best, the fittest first.
+    """What a preference chooses: the best, the fittest first."""
 
-    Attributes:
-        judged: How many configurations were measured.
-        keeping: How many of them keep every limit.
-    """
-
-    judged: int
-    keeping: int
+    judged: int  # how many configurations were measured
+    keeping: int  # how many of them keep every limit
     best: tuple[TradeOff, ...]
 
 

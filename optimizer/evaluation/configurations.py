@@ -15,18 +15,12 @@ from optimizer.trials.trial import Purpose, Trial
 
 @dataclass(frozen=True)
 class MeasuredConfiguration:
-    """A new configuration, and all that was measured of it.
+    """A new configuration, and all that was measured of it."""
 
-    Attributes:
-        first: The trial that first measured it whole.
-        metrics: Means over the runs, clocks corrected for drift.
-        fitness: ``Objective.rank_value`` of these.
-    """
-
-    first: Trial
+    first: Trial  # the trial that first measured it whole
     runs: int
-    metrics: Mapping[str, float]
-    fitness: float
+    metrics: Mapping[str, float]  # means over the runs, clocks corrected for drift
+    fitness: float  # ``Objective.rank_value`` of these
 
 
 def configurations_of(

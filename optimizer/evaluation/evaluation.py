@@ -136,16 +136,11 @@ class Draws:
 
     The baseline is the one that was known when the last draw was made: what is learned must not
     depend on when it is learned, or a resumed job would search elsewhere.
-
-    Attributes:
-        numbers: Of those that teach something: whole measurements and bounds.
-        attempts: At which of its attempts each was measured.
-        baselines: The numbers of the runs of the baseline that were known.
     """
 
-    numbers: tuple[int, ...]
-    attempts: tuple[int, ...]
-    baselines: tuple[int, ...]
+    numbers: tuple[int, ...]  # of those that teach something: whole measurements and bounds
+    attempts: tuple[int, ...]  # at which of its attempts each was measured
+    baselines: tuple[int, ...]  # the numbers of the runs of the baseline that were known
 
 
 def draws_of(history: History, trials: Iterable[Trial]) -> Draws:

@@ -31,14 +31,11 @@ _FAILED_IN_A_ROW = 2
 
 @dataclass(frozen=True)
 class HostOutlier:
-    """Why a host is set aside, in one line.
-
-    Attributes:
-        since: The number of the last run of the baseline that was in line; what the host measured
-            after it is measured again. None: all that it measured.
-    """
+    """Why a host is set aside, in one line."""
 
     why: str
+    # The number of the last run of the baseline that was in line; what the host measured after it
+    # is measured again. None: all that it measured.
     since: int | None
 
 

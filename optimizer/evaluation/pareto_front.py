@@ -20,14 +20,10 @@ from optimizer.trials.trial import Purpose, Trial
 
 @dataclass(frozen=True)
 class Front:
-    """The configurations between which only taste decides.
+    """The configurations between which only taste decides."""
 
-    Attributes:
-        numbers: Of its trials.
-        growth: (trial's number, hypervolume with it) of each trial that enlarged it, in order.
-    """
-
-    numbers: tuple[int, ...]
+    numbers: tuple[int, ...]  # of its trials
+    # (trial's number, hypervolume with it) of each trial that enlarged it, in order.
     growth: tuple[tuple[int, float], ...]
 
     def document(self) -> list[dict[str, float]]:

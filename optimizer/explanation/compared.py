@@ -26,34 +26,24 @@ Round = Mapping[str, Metrics]
 
 @dataclass(frozen=True)
 class BlockComparison:
-    """One configuration against another, over the rounds that measured both.
+    """One configuration against another, over the rounds that measured both."""
 
-    Attributes:
-        rounds: How many rounds.
-        fitness: The difference in fitness; each fitness is against the baseline of its round.
-        changes: By metric, the ratio of the two, in percent.
-    """
-
-    rounds: int
+    rounds: int  # how many rounds
+    # The difference in fitness; each fitness is against the baseline of its round.
     fitness: Estimate
-    changes: Mapping[str, Change]
+    changes: Mapping[str, Change]  # by metric, the ratio of the two, in percent
 
 
 @dataclass(frozen=True)
 class NotWorse:
-    """Whether the fewest changes are as good as all of them.
-
-    Attributes:
-        margin: The loss of fitness that was declared to be small enough, before the runs.
-        shown: Whether the 95% interval of the difference lies above that, no limit is broken by
-            the medians, and none of its runs failed alone.
-        why: One line.
-    """
+    """Whether the fewest changes are as good as all of them."""
 
     compared: BlockComparison
-    margin: float
+    margin: float  # the loss of fitness that was declared to be small enough, before the runs
+    # Whether the 95% interval of the difference lies above that, no limit is broken by the
+    # medians, and none of its runs failed alone.
     shown: bool
-    why: str
+    why: str  # one line
 
 
 def compare_blocks(

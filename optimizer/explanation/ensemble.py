@@ -32,19 +32,13 @@ _LEAN = 5.0  # as many rows speak for unrelated metrics
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Several processes for each metric, each with other shares of the variance.
+    """Several processes for each metric, each with other shares of the variance."""
 
-    Attributes:
-        layout: What the coordinates stand for.
-        settings: By metric, the known settings.
-        processes: By metric, ``MEMBERS`` processes over them.
-        correlation: Shape ``(n_metrics, n_metrics)``: of what the processes do not know.
-    """
-
-    layout: CubeLayout
-    settings: Mapping[str, KernelInputs]
+    layout: CubeLayout  # what the coordinates stand for
+    settings: Mapping[str, KernelInputs]  # by metric, the known settings
+    # By metric, ``MEMBERS`` processes over them.
     processes: Mapping[str, tuple[AdditiveProcess, ...]]
-    correlation: Floats
+    correlation: Floats  # shape ``(n_metrics, n_metrics)``: of what the processes do not know
 
     def expected(self, points: Floats) -> dict[str, Floats]:
         """The mean of each metric over all members at points, in the unit of the training data."""

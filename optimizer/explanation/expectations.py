@@ -39,21 +39,14 @@ class Expectations:
     The baseline is a point of the models like any other, so that what they do not know of it is
     part of every doubt. Where the space sets values that the baseline has not, the baseline is
     none of its configurations; then it is taken as it was measured.
-
-    Attributes:
-        data: What the models have learned from.
-        ensemble: The models, with all shares that are likely.
-        baseline: The baseline's medians.
-        modelled: Whether the models know the baseline.
-        configurations: How many different ones ended well, beside the baseline.
     """
 
     problem: Problem
-    data: TrainingData
-    ensemble: Ensemble
-    baseline: Mapping[str, float]
-    modelled: bool
-    configurations: int
+    data: TrainingData  # what the models have learned from
+    ensemble: Ensemble  # the models, with all shares that are likely
+    baseline: Mapping[str, float]  # the baseline's medians
+    modelled: bool  # whether the models know the baseline
+    configurations: int  # how many different ones ended well, beside the baseline
 
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""

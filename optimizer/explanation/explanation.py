@@ -35,57 +35,38 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the path.
+    """One step of the path."""
 
-    Attributes:
-        names: The options that change, more than one where they depend on each other.
-        gain: In fitness, on top of the steps before.
-        fitness: After the step.
-        metrics: The change of each metric by this step, in percent.
-    """
-
+    # The options that change, more than one where they depend on each other.
     names: tuple[str, ...]
-    gain: Estimate
-    fitness: Estimate
-    metrics: Mapping[str, Estimate]
+    gain: Estimate  # in fitness, on top of the steps before
+    fitness: Estimate  # after the step
+    metrics: Mapping[str, Estimate]  # the change of each metric by this step, in percent
 
 
 @dataclass(frozen=True)
 class Minimal:
-    """The fewest changes that are as good as all of them.
+    """The fewest changes that are as good as all of them."""
 
-    Attributes:
-        kept, dropped: The changes, in the order of the path.
-        fitness: Of the configuration with those that are kept.
-        loss: In fitness, against the winner; below 0 where it is expected to be better.
-        noise: The loss that was allowed.
-    """
-
+    # kept, dropped: the changes, in the order of the path.
     kept: tuple[str, ...]
     dropped: tuple[str, ...]
     configuration: Mapping[str, Value]
-    fitness: Estimate
-    loss: Estimate
-    noise: float
+    fitness: Estimate  # of the configuration with those that are kept
+    loss: Estimate  # in fitness, against the winner; below 0 where it is expected to be better
+    noise: float  # the loss that was allowed
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a winner is better.
+    """Why a winner is better."""
 
-    Attributes:
-        trials: How many the models have learned from.
-        fixed: What the space sets in every configuration; the first step, if there is any.
-        fitness: What the models expect of the winner.
-        steps: From the baseline to the winner.
-        minimal: None where the models do not see that the winner is better.
-    """
-
-    trials: int
+    trials: int  # how many the models have learned from
+    # What the space sets in every configuration; the first step, if there is any.
     fixed: tuple[str, ...]
-    fitness: Estimate
-    steps: tuple[Step, ...]
-    minimal: Minimal | None
+    fitness: Estimate  # what the models expect of the winner
+    steps: tuple[Step, ...]  # from the baseline to the winner
+    minimal: Minimal | None  # none where the models do not see that the winner is better
 
 
 def explain_winner(

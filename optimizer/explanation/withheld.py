@@ -23,18 +23,12 @@ class Withheld:
 
     Runs of the same configuration again say how noisy they are, and nothing of what an option
     does. So configurations are counted, and not trials.
-
-    Attributes:
-        configurations: How many different ones, beside the baseline, ended well.
-        needed: How many it takes.
-        changes: How many options differ between the winner and the baseline.
-        trials: The smallest ``--trials`` that measures as many as are needed.
     """
 
-    configurations: int
-    needed: int
-    changes: int
-    trials: int
+    configurations: int  # how many different ones, beside the baseline, ended well
+    needed: int  # how many it takes
+    changes: int  # how many options differ between the winner and the baseline
+    trials: int  # the smallest ``--trials`` that measures as many as are needed
 
     @property
     def why(self) -> str:

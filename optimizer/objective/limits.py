@@ -98,22 +98,15 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
 
 @dataclass(frozen=True)
 class KeptLimit:
-    """How the winner stands to one limit.
+    """How the winner stands to one limit."""
 
-    Attributes:
-        limit: As it was asked for.
-        bound: In figures alone, by the medians of the baseline's fresh runs.
-        value: The median of the winner's; None where a run lacks the metric.
-        runs_kept: How many runs of the winner keep it, multiples of the baseline by the run of
-            the baseline beside it: neighbours in time, on the same host.
-        runs: Of how many.
-    """
-
-    limit: Limit
-    bound: Limit
-    value: float | None
+    limit: Limit  # as it was asked for
+    bound: Limit  # in figures alone, by the medians of the baseline's fresh runs
+    value: float | None  # the median of the winner's; None where a run lacks the metric
+    # How many runs of the winner keep it, multiples of the baseline by the run of the baseline
+    # beside it: neighbours in time, on the same host.
     runs_kept: int
-    runs: int
+    runs: int  # of how many
 
     @property
     def kept(self) -> bool:

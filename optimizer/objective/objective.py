@@ -46,17 +46,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Limit:
-    """A metric that must stay at or within a bound, whatever the fitness.
-
-    Attributes:
-        at_most, at_least: In the metric's own unit.
-        at_most_baseline, at_least_baseline: Multiples of the baseline's figure (0.95 is 95% of
-            it); None: the baseline does not matter.
-    """
+    """A metric that must stay at or within a bound, whatever the fitness."""
 
     metric: str
+    # at_most, at_least: in the metric's own unit.
     at_most: float = math.inf
     at_least: float = -math.inf
+    # at_most_baseline, at_least_baseline: multiples of the baseline's figure (0.95 is 95% of it);
+    # None: the baseline does not matter.
     at_most_baseline: float | None = None
     at_least_baseline: float | None = None
 

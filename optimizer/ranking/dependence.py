@@ -27,16 +27,12 @@ _MOST_PAIRS = 20
 
 @dataclass(frozen=True, eq=False)
 class EffectCurve:
-    """What the settings of a parameter do to a metric, in the mean over all others.
-
-    Attributes:
-        share: Of the variance over the whole space: what the parameter makes alone.
-        effect, low, high: Against the mean of all settings, in percent, with 95% intervals.
-    """
+    """What the settings of a parameter do to a metric, in the mean over all others."""
 
     parameter: str
     metric: str
-    share: float
+    share: float  # of the variance over the whole space: what the parameter makes alone
+    # effect, low, high: against the mean of all settings, in percent, with 95% intervals.
     effect: Floats
     low: Floats
     high: Floats
@@ -44,38 +40,28 @@ class EffectCurve:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """What two parameters do to a metric beyond what each does alone.
-
-    Attributes:
-        share: Of the variance over the whole space.
-        beyond: Shape ``(settings of the one, settings of the other)``, in percent.
-    """
+    """What two parameters do to a metric beyond what each does alone."""
 
     parameters: tuple[str, str]
     metric: str
-    share: float
-    beyond: Floats
+    share: float  # of the variance over the whole space
+    beyond: Floats  # shape ``(settings of the one, settings of the other)``, in percent
 
 
 @dataclass(frozen=True, eq=False)
 class Dependences:
-    """What the models of a job's metrics say.
+    """What the models of a job's metrics say."""
 
-    Attributes:
-        trials: How many they have learned from.
-        unexplained: By metric, as the objective names them, the share of the variance of the
-            trials that no setting explains.
-        settings: By parameter, the values that stand for its range, where the others are at the
-            baseline; the special ones and the lowest first.
-        curves: Of every metric and parameter that has a share, the largest share first.
-        pairs: Likewise, of all metrics.
-    """
-
-    trials: int
+    trials: int  # how many they have learned from
+    # By metric, as the objective names them, the share of the variance of the trials that no
+    # setting explains.
     unexplained: Mapping[str, float]
+    # By parameter, the values that stand for its range, where the others are at the baseline; the
+    # special ones and the lowest first.
     settings: Mapping[str, Sequence[Value]]
+    # Of every metric and parameter that has a share, the largest share first.
     curves: tuple[EffectCurve, ...]
-    pairs: tuple[Together, ...]
+    pairs: tuple[Together, ...]  # likewise, of all metrics
 
 
 def dependences(evaluation: Evaluation) -> Dependences | None:

@@ -30,48 +30,33 @@ _DRAWS = 200
 
 @dataclass(frozen=True, eq=False)
 class MetricEffects:
-    """What is known of one metric; arrays follow ``ParameterEffects.names``.
+    """What is known of one metric; arrays follow ``ParameterEffects.names``."""
 
-    Attributes:
-        total: Share of the variance that the parameter makes, pairs included, over the whole
-            space (Sobol' total index of what the process expects); 0 of one that does not move.
-        alone: Without its pairs.
-        low, high: 95% interval of ``total`` over what the process holds possible.
-        p: P-value of no effect; NaN of a parameter that does not move.
-        p_holm: Corrected for all parameters and metrics of the job.
-        r2: Share of the variance of unseen trials that is explained, five folds; None: too few.
-        noise: Share of the variance that no setting explains, by the process.
-        trials: How many have the metric.
-    """
-
+    # Share of the variance that the parameter makes, pairs included, over the whole space (Sobol'
+    # total index of what the process expects); 0 of one that does not move.
     total: Floats
-    alone: Floats
+    alone: Floats  # without its pairs
+    # low, high: 95% interval of ``total`` over what the process holds possible.
     low: Floats
     high: Floats
-    p: Floats
-    p_holm: Floats
+    p: Floats  # p-value of no effect; NaN of a parameter that does not move
+    p_holm: Floats  # corrected for all parameters and metrics of the job
+    # Share of the variance of unseen trials that is explained, five folds; None: too few.
     r2: float | None
-    noise: float
-    trials: int
+    noise: float  # share of the variance that no setting explains, by the process
+    trials: int  # how many have the metric
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterEffects:
-    """All parameters in one order, and the evidence metric by metric.
+    """All parameters in one order, and the evidence metric by metric."""
 
-    Attributes:
-        names: The parameters of the space.
-        order: The most important first.
-        share: Shape ``(n_names,)``, mean over the metrics of each one's part of all total indices.
-        metrics: The evidence for each metric of the objective.
-        model: What it was learned with.
-    """
-
-    names: tuple[str, ...]
-    order: tuple[str, ...]
+    names: tuple[str, ...]  # the parameters of the space
+    order: tuple[str, ...]  # the most important first
+    # Shape ``(n_names,)``, mean over the metrics of each one's part of all total indices.
     share: Floats
-    metrics: Mapping[str, MetricEffects]
-    model: Surrogate
+    metrics: Mapping[str, MetricEffects]  # the evidence for each metric of the objective
+    model: Surrogate  # what it was learned with
 
 
 def parameter_effects(evaluation: Evaluation, names: Sequence[str]) -> ParameterEffects | None:
@@ -146,15 +131,11 @@ _OTHERS = 32  # settings of all other parameters that a setting's fitness is the
 
 @dataclass(frozen=True)
 class Direction:
-    """Where a parameter is best, whatever the others are set to.
+    """Where a parameter is best, whatever the others are set to."""
 
-    Attributes:
-        better: ``high``, ``low`` or ``middle`` of its range, or the category or special value.
-        gain: How much fitness that is worth in the mean over the other parameters, against the
-            baseline's setting.
-    """
-
-    better: Value
+    better: Value  # ``high``, ``low`` or ``middle`` of its range, or the category or special value
+    # How much fitness that is worth in the mean over the other parameters, against the baseline's
+    # setting.
     gain: float
 
 

@@ -27,21 +27,13 @@ LEAST_JUDGED = 20  # halves of 10, the fewest that a forest is judged by
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far halves of the draws agreed.
+    """How far halves of the draws agreed."""
 
-    Attributes:
-        draws: How many draws, failed ones included.
-        top_k_overlap: Mean share of the top k that two halves have in common.
-        low: Its 2.5th percentile over the splits.
-        high: The 97.5th.
-        kendall_tau: Mean rank correlation of all parameters.
-    """
-
-    draws: int
-    top_k_overlap: float
-    low: float
-    high: float
-    kendall_tau: float
+    draws: int  # how many draws, failed ones included
+    top_k_overlap: float  # mean share of the top k that two halves have in common
+    low: float  # its 2.5th percentile over the splits
+    high: float  # the 97.5th
+    kendall_tau: float  # mean rank correlation of all parameters
 
 
 def checkpoints(below: int) -> tuple[int, ...]:

@@ -34,18 +34,13 @@ _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialSt
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How a job came out.
-
-    Attributes:
-        winner: The number of the trial that won the choice; None if no trial ended well.
-        verdict: What the fresh runs say of it; None if there were not enough.
-        aside: Why which hosts were set aside, by name.
-    """
+    """How a job came out."""
 
     evaluation: Evaluation
     plan: Plan
-    winner: int | None
-    verdict: Verdict | None
+    winner: int | None  # the number of the trial that won the choice; None if no trial ended well
+    verdict: Verdict | None  # what the fresh runs say of it; None if there were not enough
+    # Why which hosts were set aside, by name.
     aside: Mapping[str, str] = field(default_factory=dict)
 
     @property

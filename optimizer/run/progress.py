@@ -21,29 +21,21 @@ from sampler.runner.outcome import TrialState
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a job is.
+    """How far a job is."""
 
-    Attributes:
-        done: Trials that ended with a whole measurement.
-        failed: Trials that ended otherwise, cut-off ones included.
-        total: Trials that the job makes in all.
-        best: The number of the fittest new configuration so far (of the trial that measured it
-            first), and its fitness (the mean, where it was measured again).
-        seconds_left: An estimate from the mean trial so far, and from the mean run of a
-            confirmation with a larger load.
-        counts: How many trials ended in each state that occurs.
-        bench_seconds: What the benchmark has run in all.
-        between_seconds: Mean time from the end of a trial to the beginning of the next, as far
-            as this controller has seen them: what the tuner costs.
-    """
-
-    done: int
-    failed: int
-    total: int
+    done: int  # trials that ended with a whole measurement
+    failed: int  # trials that ended otherwise, cut-off ones included
+    total: int  # trials that the job makes in all
+    # The number of the fittest new configuration so far (of the trial that measured it first), and
+    # its fitness (the mean, where it was measured again).
     best: tuple[int, float] | None
+    # An estimate from the mean trial so far, and from the mean run of a confirmation with a larger
+    # load.
     seconds_left: float
-    counts: Mapping[TrialState, int]
-    bench_seconds: float
+    counts: Mapping[TrialState, int]  # how many trials ended in each state that occurs
+    bench_seconds: float  # what the benchmark has run in all
+    # Mean time from the end of a trial to the beginning of the next, as far as this controller has
+    # seen them: what the tuner costs.
     between_seconds: float | None = field(compare=False)
 
     def document(self) -> dict[str, Any]:

@@ -255,17 +255,11 @@ def _next(
 
 @dataclass(frozen=True)
 class AskedTrials:
-    """What may be measured now.
+    """What may be measured now."""
 
-    Attributes:
-        trials: To be measured, in this order or side by side.
-        why: Why there are no more than these.
-        complete: Nothing is left to measure, and nothing is out.
-    """
-
-    trials: tuple[Trial, ...]
-    why: str
-    complete: bool = False
+    trials: tuple[Trial, ...]  # to be measured, in this order or side by side
+    why: str  # why there are no more than these
+    complete: bool = False  # nothing is left to measure, and nothing is out
 
 
 def ask(

@@ -111,19 +111,12 @@ class Suggest(Protocol):
 
 @dataclass(frozen=True)
 class DrawThenSearch(DrawsFirst):
-    """A few random draws, then what a search suggests.
+    """A few random draws, then what a search suggests."""
 
-    Attributes:
-        suggest: The search.
-        words: What it suggests, for people.
-        draws: How many draws come first, at most half of all.
-        least: How many trials must have ended well before it can suggest anything.
-    """
-
-    suggest: Suggest
-    words: str
-    draws: int
-    least: int = 2
+    suggest: Suggest  # the search
+    words: str  # what it suggests, for people
+    draws: int  # how many draws come first, at most half of all
+    least: int = 2  # how many trials must have ended well before it can suggest anything
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or its own number."""

@@ -133,21 +133,15 @@ _STARTS, _FRESH = 8, 40
 
 @dataclass(frozen=True, eq=False)
 class Acquisition:
-    """What the models see.
+    """What the models see."""
 
-    Attributes:
-        surrogate: The models; None: too few trials have ended.
-        worth: What they hold for the fitness of each row of their data.
-        points: What is expected to gain most, the best first, shape ``(n, n_names)``.
-        gain: What the first of them is expected to gain, or, while nothing keeps the limits, the
-            chance that it does.
-        stopping_rule: Whether that is worth a run; None while that cannot be said.
-    """
-
-    surrogate: Surrogate | None
-    worth: Floats
-    points: Floats
+    surrogate: Surrogate | None  # the models; None: too few trials have ended
+    worth: Floats  # what they hold for the fitness of each row of their data
+    points: Floats  # what is expected to gain most, the best first, shape ``(n, n_names)``
+    # What the first of them is expected to gain, or, while nothing keeps the limits, the chance
+    # that it does.
     gain: float
+    # Whether that is worth a run; None while that cannot be said.
     stopping_rule: StoppingRule | None
 
     @property

@@ -17,15 +17,11 @@ _LAST = math.nextafter(1.0, 0.0)  # a coordinate is below 1
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate of the latent cube.
+    """One coordinate of the latent cube."""
 
-    Attributes:
-        name: Of the parameter.
-        levels: How many values a category, a switch or a list of numbers has; 0: a range. Special
-            values of a range lie within its coordinate (see ``sampler.space.latent``).
-    """
-
-    name: str
+    name: str  # of the parameter
+    # How many values a category, a switch or a list of numbers has; 0: a range. Special values of
+    # a range lie within its coordinate (see ``sampler.space.latent``).
     levels: int = 0
 
     @property
@@ -76,34 +72,24 @@ def point_of(axes: Sequence[Axis], chosen: Mapping[str, float]) -> Point:
 
 @dataclass(frozen=True)
 class Observation:
-    """A candidate that has ended.
+    """A candidate that has ended."""
 
-    Attributes:
-        point: Its coordinates on the axes of the search.
-        fitness: ``Objective.rank_value``; of a trial that failed, was cut off or broke a limit
-            the worst fitness of those that did not, so that no scale is stretched by it.
-        gains: The terms of the fitness in the objective's order, each better when higher; None
-            where one is unknown.
-        admissible: Whether it was measured whole and every limit holds.
-    """
-
-    point: Point
+    point: Point  # its coordinates on the axes of the search
+    # ``Objective.rank_value``; of a trial that failed, was cut off or broke a limit the worst
+    # fitness of those that did not, so that no scale is stretched by it.
     fitness: float
+    # The terms of the fitness in the objective's order, each better when higher; None where one is
+    # unknown.
     gains: tuple[float, ...] | None = None
-    admissible: bool = True
+    admissible: bool = True  # whether it was measured whole and every limit holds
 
 
 @dataclass(frozen=True)
 class Observations:
-    """What is known, and what is being measured.
+    """What is known, and what is being measured."""
 
-    Attributes:
-        ended: In the order of proposal.
-        running: The points of the trials that have no outcome yet.
-    """
-
-    ended: tuple[Observation, ...]
-    running: tuple[Point, ...]
+    ended: tuple[Observation, ...]  # in the order of proposal
+    running: tuple[Point, ...]  # the points of the trials that have no outcome yet
 
     @property
     def worst(self) -> float:

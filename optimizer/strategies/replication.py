@@ -35,19 +35,13 @@ _PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its
 
 @dataclass(frozen=True)
 class Replication:
-    """A configuration to be measured again.
+    """A configuration to be measured again."""
 
-    Attributes:
-        trial: That first measured it.
-        measured: The mean fitness of its runs.
-        predicted: What the models hold for its fitness.
-        noise: Standard deviation of one run of it, or of the models' errors elsewhere: whichever
-            is larger. Models that err everywhere give no reason to measure again.
-    """
-
-    trial: Trial
-    measured: float
-    predicted: float
+    trial: Trial  # that first measured it
+    measured: float  # the mean fitness of its runs
+    predicted: float  # what the models hold for its fitness
+    # Standard deviation of one run of it, or of the models' errors elsewhere: whichever is larger.
+    # Models that err everywhere give no reason to measure again.
     noise: float
 
     def words(self) -> str:

@@ -26,17 +26,14 @@ _ATTEMPTS = 1000
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to measure, and why.
-
-    Attributes:
-        point: The latent coordinates that it was decoded from; None: it was given as it is.
-        subject: The trial that measured it first, where it is measured again; None: it is new.
-    """
+    """A configuration to measure, and why."""
 
     phase: Phase
+    # The latent coordinates that it was decoded from; None: it was given as it is.
     point: Point | None
     configuration: Mapping[str, Value]
     why: str
+    # The trial that measured it first, where it is measured again; None: it is new.
     subject: int | None = None
 
 
@@ -46,17 +43,15 @@ class Strategy(ABC):
     A strategy keeps nothing that cannot be rebuilt from its arguments, so a killed job resumes by
     reading its trials back, and trials in flight (in the history with state ``running``) need no
     special care.
-
-    Attributes:
-        settings: The settings of a search (``SearchSettings``) that change what it proposes;
-            ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
-        has_models: Whether models guide it. They know what matters, which few draws do not, and
-            they learn from every trial of the search.
-        phase_words: What it says of phases that it does in its own way.
     """
 
+    # The settings of a search (``SearchSettings``) that change what it proposes; ``warm_start``
+    # among them: its models learn from earlier jobs (``Problem.prior``).
     settings: ClassVar[frozenset[str]]
+    # Whether models guide it. They know what matters, which few draws do not, and they learn from
+    # every trial of the search.
     has_models: ClassVar[bool] = False
+    # What it says of phases that it does in its own way.
     phase_words: ClassVar[Mapping[Phase, str]] = {}
 
     @abstractmethod

@@ -28,17 +28,12 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)  # a coordinate is below 1
 
 @dataclass(frozen=True)
 class Probe:
-    """One value of a parameter, around a configuration.
+    """One value of a parameter, around a configuration."""
 
-    Attributes:
-        asked: The value that the sweep is for; rules between parameters may allow only another.
-        value: The value that it is.
-        point: Coordinates of all parameters that are searched.
-    """
-
+    # The value that the sweep is for; rules between parameters may allow only another.
     asked: Value
-    value: Value
-    point: Point
+    value: Value  # the value that it is
+    point: Point  # coordinates of all parameters that are searched
     configuration: Configuration
 
     @property
@@ -96,49 +91,34 @@ def _spread(
 
 @dataclass(frozen=True)
 class Sweep:
-    """One parameter, all of whose values have ended.
+    """One parameter, all of whose values have ended."""
 
-    Attributes:
-        parameter: That was varied.
-        number: The pass over all parameters that it belongs to, from 1.
-        before: Its value in the configuration that was varied.
-        values: Those that were tried beside it, with the number of the trial of each.
-        kept: The trial that was better than that configuration, and better than the others; None:
-            the value stays.
-    """
-
-    parameter: str
-    number: int
-    before: Value
+    parameter: str  # that was varied
+    number: int  # the pass over all parameters that it belongs to, from 1
+    before: Value  # its value in the configuration that was varied
+    # Those that were tried beside it, with the number of the trial of each.
     values: tuple[tuple[Value, int], ...]
+    # The trial that was better than that configuration, and better than the others; None: the
+    # value stays.
     kept: int | None
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far the search has come.
+    """How far the search has come."""
 
-    Attributes:
-        first: The trial whose configuration it began with: the baseline's, or a starting point's.
-        sweeps: Those that have ended, in order.
-        idle: Parameters of the first pass that do nothing in the configuration of their turn.
-        incumbent: The trial whose configuration is varied.
-        parameter: Whose values are being measured; None: the search has ended.
-        number: The pass that it is in, from 1.
-        probe: The next value to measure; None: what is out must end first, or all is done.
-        place: The place of that value in its sweep, from 1.
-        of: How many values the sweep has beside the one that is kept.
-    """
-
+    # The trial whose configuration it began with: the baseline's, or a starting point's.
     first: int
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()  # those that have ended, in order
+    # Parameters of the first pass that do nothing in the configuration of their turn.
     idle: tuple[str, ...] = ()
-    incumbent: int = 1
-    parameter: str | None = None
-    number: int = 1
+    incumbent: int = 1  # the trial whose configuration is varied
+    parameter: str | None = None  # whose values are being measured; None: the search has ended
+    number: int = 1  # the pass that it is in, from 1
+    # The next value to measure; None: what is out must end first, or all is done.
     probe: Probe | None = None
-    place: int = 0
-    of: int = 0
+    place: int = 0  # the place of that value in its sweep, from 1
+    of: int = 0  # how many values the sweep has beside the one that is kept
 
     def left(self, searched: Sequence[str]) -> tuple[str, ...]:
         """The parameters that the first pass has not come to the end of, in their order."""

@@ -19,15 +19,11 @@ _STEPS = 16  # of a range: what the kernel makes of one is smooth
 
 @dataclass(frozen=True)
 class CubeLayout:
-    """What the coordinates of a point stand for.
+    """What the coordinates of a point stand for."""
 
-    Attributes:
-        names: The moving parameters, in the order of the columns.
-        kinds: For each, how many categories it has (0: it has a range), and how many special
-            values take the lowest part of its coordinate.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the moving parameters, in the order of the columns
+    # For each, how many categories it has (0: it has a range), and how many special values take
+    # the lowest part of its coordinate.
     kinds: tuple[tuple[int, int], ...]
 
     def settings(self, points: Floats) -> KernelInputs:

@@ -32,15 +32,10 @@ _SURELY_KEPT = 0.8
 
 @dataclass(frozen=True, eq=False)
 class PosteriorPrediction:
-    """What the models hold for points, one a row.
+    """What the models hold for points, one a row."""
 
-    Attributes:
-        fitness: What is likely, shape ``(n,)``.
-        chance: That all limits are kept, shape ``(n,)``; 1 without limits.
-    """
-
-    fitness: Floats
-    chance: Floats
+    fitness: Floats  # what is likely, shape ``(n,)``
+    chance: Floats  # that all limits are kept, shape ``(n,)``; 1 without limits
 
     @property
     def worth(self) -> Floats:
@@ -66,18 +61,13 @@ def posterior_prediction(
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the models expect of a configuration.
+    """What the models expect of a configuration."""
 
-    Attributes:
-        fitness: Expected, by the objective that was asked about.
-        low, high: Between them it is with 95% probability, if the models are right.
-        keeps: The probability that every limit is kept.
-    """
-
-    fitness: float
+    fitness: float  # expected, by the objective that was asked about
+    # low, high: between them it is with 95% probability, if the models are right.
     low: float
     high: float
-    keeps: float
+    keeps: float  # the probability that every limit is kept
 
 
 def predictions_of(

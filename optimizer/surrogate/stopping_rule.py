@@ -17,19 +17,14 @@ SAID = "below the noise of"  # in a proposal's why, where the search is exhauste
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """What the next run of a search promises, in units of fitness.
+    """What the next run of a search promises, in units of fitness."""
 
-    Attributes:
-        gain: What the best configuration that was found on the models is expected to gain.
-        lately: By how much the last runs have raised the best that the models hold; None: too few
-            were searched to tell.
-        runs: How many these last runs are.
-        noise: Standard deviation of single runs of the baseline; None with fewer than two.
-    """
-
-    gain: float
+    gain: float  # what the best configuration that was found on the models is expected to gain
+    # By how much the last runs have raised the best that the models hold; None: too few were
+    # searched to tell.
     lately: float | None
-    runs: int
+    runs: int  # how many these last runs are
+    # Standard deviation of single runs of the baseline; None with fewer than two.
     noise: float | None
 
     @property

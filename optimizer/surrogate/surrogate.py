@@ -35,15 +35,12 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The rows that a metric's model knows.
+    """The rows that a metric's model knows."""
 
-    Attributes:
-        rows: Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
-        kernels: Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are
-            the job's own.
-    """
-
+    # Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
     rows: NDArray[np.bool_]
+    # Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are the job's
+    # own.
     kernels: Floats | None
 
     def of(self, cross: Floats) -> Floats:
@@ -54,21 +51,16 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """What is expected of configurations that were not measured.
+    """What is expected of configurations that were not measured."""
 
-    Attributes:
-        layout: What the coordinates stand for.
-        data, prior: What it was learned from: this job's trials, and what earlier jobs added.
-        settings: The known settings.
-        learned: Metric to the shares of its variance and the agreement of earlier jobs.
-        processes: A model for each metric, and which rows it knows.
-    """
-
-    layout: CubeLayout
+    layout: CubeLayout  # what the coordinates stand for
+    # data, prior: what it was learned from: this job's trials, and what earlier jobs added.
     data: TrainingData
     prior: PriorRows
-    settings: KernelInputs
+    settings: KernelInputs  # the known settings
+    # Metric to the shares of its variance and the agreement of earlier jobs.
     learned: Mapping[str, LearnedComponents]
+    # A model for each metric, and which rows it knows.
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
 
     def predict(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:

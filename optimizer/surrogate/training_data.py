@@ -23,19 +23,14 @@ TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What is known of some configurations; the first is the baseline.
+    """What is known of some configurations; the first is the baseline."""
 
-    Attributes:
-        points: Shape ``(n, n_names)``, latent coordinates.
-        targets: Metric to shape ``(n,)``: logarithms where ``logarithmic``; NaN where unknown.
-        logarithmic: The metrics that are above 0 wherever they were measured.
-        numbers: The trials' numbers, in the order of the rows after the first; a model may be
-            given more rows than these, of trials in flight.
-    """
-
-    points: Floats
+    points: Floats  # shape ``(n, n_names)``, latent coordinates
+    # Metric to shape ``(n,)``: logarithms where ``logarithmic``; NaN where unknown.
     targets: Mapping[str, Floats]
-    logarithmic: frozenset[str]
+    logarithmic: frozenset[str]  # the metrics that are above 0 wherever they were measured
+    # The trials' numbers, in the order of the rows after the first; a model may be given more rows
+    # than these, of trials in flight.
     numbers: tuple[int, ...]
 
     def levels(self) -> Mapping[str, float]:
@@ -117,18 +112,12 @@ def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[st
 
 @dataclass(frozen=True, eq=False)
 class PriorRows:
-    """Rows to go below those of the present job.
+    """Rows to go below those of the present job."""
 
-    Attributes:
-        points: Shape ``(n, n_names)``, latent coordinates.
-        targets: Metric to shape ``(n,)``: logarithms on the present job's level; NaN where
-            unknown.
-        tasks: Shape ``(n,)``: which earlier job, from 1.
-    """
-
-    points: Floats
+    points: Floats  # shape ``(n, n_names)``, latent coordinates
+    # Metric to shape ``(n,)``: logarithms on the present job's level; NaN where unknown.
     targets: Mapping[str, Floats]
-    tasks: NDArray[np.int64]
+    tasks: NDArray[np.int64]  # shape ``(n,)``: which earlier job, from 1
 
 
 def prior_rows(

@@ -16,30 +16,21 @@ from sampler.workload.workload import Workload
 
 @dataclass(frozen=True)
 class PriorTrial:
-    """A trial of an earlier job.
+    """A trial of an earlier job."""
 
-    Attributes:
-        point: Where its configuration is in the present job's latent cube.
-        ratios: Metric to the logarithm of its ratio to the earlier job's baseline.
-    """
-
-    point: Point
+    point: Point  # where its configuration is in the present job's latent cube
+    # Metric to the logarithm of its ratio to the earlier job's baseline.
     ratios: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class PriorJob:
-    """An earlier job, by its number and the name of its workload.
-
-    Attributes:
-        trials: Those that are taken along, the most telling first.
-        of: How many it measured.
-    """
+    """An earlier job, by its number and the name of its workload."""
 
     job: int
     workload: str
-    trials: tuple[PriorTrial, ...]
-    of: int
+    trials: tuple[PriorTrial, ...]  # those that are taken along, the most telling first
+    of: int  # how many it measured
 
     def said(self) -> str:
         """It and what is taken of it, for people."""
@@ -71,34 +62,27 @@ NO_PRIOR = Prior()
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """How the search behaves.
+    """How the search behaves."""
 
-    Attributes:
-        samples: How many configurations are drawn before the search; None: as many as the
-            strategy finds right (``genetic``: half of all that are explored).
-        top: Over how many of the most important parameters the genetic algorithm searches.
-        over: The parameters that are searched instead, by name; empty: the most important ones,
-            or all of a strategy that does not choose.
-        generations: It stops after so many; None: only the budget ends it.
-        fitness: It stops when this is reached; None: never.
-        stop_early: It stops after three generations without a new best (``genetic``), or when what
-            it can still gain drowns in the noise (``forest``).
-        cutoff: A new configuration is cut off when it takes this many times the baseline's time;
-            0: never. At 4 and more it cannot win: its TIME term alone is below -3000.
-        detect: The change that the proof shall be able to show, as a ratio (0.05 for 5%); its
-            pairs are planned for it from the measured noise. None: by the budget alone.
-        detect_metric: Of which metric of the objective; None: of every one.
-    """
-
+    # How many configurations are drawn before the search; None: as many as the strategy finds
+    # right (``genetic``: half of all that are explored).
     samples: int | None = None
-    top: int = 5
+    top: int = 5  # over how many of the most important parameters the genetic algorithm searches
+    # The parameters that are searched instead, by name; empty: the most important ones, or all of
+    # a strategy that does not choose.
     over: tuple[str, ...] = ()
-    generations: int | None = None
-    fitness: float | None = None
+    generations: int | None = None  # it stops after so many; None: only the budget ends it
+    fitness: float | None = None  # it stops when this is reached; None: never
+    # It stops after three generations without a new best (``genetic``), or when what it can still
+    # gain drowns in the noise (``forest``).
     stop_early: bool = False
+    # A new configuration is cut off when it takes this many times the baseline's time; 0: never.
+    # At 4 and more it cannot win: its TIME term alone is below -3000.
     cutoff: float = 4.0
+    # The change that the proof shall be able to show, as a ratio (0.05 for 5%); its pairs are
+    # planned for it from the measured noise. None: by the budget alone.
     detect: float | None = None
-    detect_metric: str | None = None
+    detect_metric: str | None = None  # of which metric of the objective; None: of every one
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> SearchSettings:
@@ -113,40 +97,28 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """A configuration that is worth measuring first.
+    """A configuration that is worth measuring first."""
 
-    Attributes:
-        name: Where it is from.
-        point: The latent coordinates of what moves.
-        changed: What had to be changed to fit, in words.
-    """
-
-    name: str
-    point: Point
-    changed: tuple[str, ...] = ()
+    name: str  # where it is from
+    point: Point  # the latent coordinates of what moves
+    changed: tuple[str, ...] = ()  # what had to be changed to fit, in words
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A job's constant part.
-
-    Attributes:
-        memory: The memory budget in bytes; None for none.
-        seed: Everything random in the job comes from it and a trial's number.
-        starts: Known good configurations, which are measured right after the baseline.
-        prior: What earlier jobs measured, for strategies that learn from it.
-        confirm: What the confirmation measures instead of ``workload``; None: the same.
-    """
+    """A job's constant part."""
 
     space: Space
     workload: Workload
     objective: Objective
     strategy: str
-    memory: int | None
-    seed: int
+    memory: int | None  # the memory budget in bytes; None for none
+    seed: int  # everything random in the job comes from it and a trial's number
     search: SearchSettings = SearchSettings()
+    # Known good configurations, which are measured right after the baseline.
     starts: tuple[StartingPoint, ...] = ()
-    prior: Prior = NO_PRIOR
+    prior: Prior = NO_PRIOR  # what earlier jobs measured, for strategies that learn from it
+    # What the confirmation measures instead of ``workload``; None: the same.
     confirm: Workload | None = None
 
     @property

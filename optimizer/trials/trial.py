@@ -79,40 +79,31 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """One row of a job's history.
+    """One row of a job's history."""
 
-    Attributes:
-        number: 1, 2, 3, ... within the job, in the order of proposal.
-        seed: Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
-        configuration: The values asked for, full scale, active parameters only. The baseline's
-            is the baseline itself.
-        digest: ``sampler.space.space.digest`` of the configuration.
-        point: The latent coordinates that it was decoded from; None for the baseline and for
-            configurations that were given.
-        subject: For the baseline and in confirmation, the number of the trial that first measured
-            the same configuration (a baseline's first trial is its own subject); also of a
-            candidate that a search measures again; else None.
-        why: One line: what proposed it and from what.
-        based_on: How many finished trials the proposal was made from.
-        started_at, finished_at: UTC; of a given trial, None and when it was told.
-        attempt: 1, or more when a lost trial was run again.
-        given: Measured before the job and told to it: it teaches, and costs no budget.
-        round: In confirmation, the round of choosing or the pair of the proof, from 1; all of a
-            round is measured on one host. None of older trials: by their order.
-    """
-
+    # 1, 2, 3, ... within the job, in the order of proposal.
     number: int
     phase: Phase
     purpose: Purpose
+    # Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
     seed: int
+    # The values asked for, full scale, active parameters only. The baseline's is the baseline
+    # itself.
     configuration: Mapping[str, Value]
-    digest: str
+    digest: str  # ``sampler.space.space.digest`` of the configuration
+    # The latent coordinates that it was decoded from; None for the baseline and for configurations
+    # that were given.
     point: Mapping[str, float] | None = None
+    # For the baseline and in confirmation, the number of the trial that first measured the same
+    # configuration (a baseline's first trial is its own subject); also of a candidate that a
+    # search measures again; else None.
     subject: int | None = None
-    why: str = ""
-    based_on: int = 0
-    attempt: int = 1
-    given: bool = False
+    why: str = ""  # one line: what proposed it and from what
+    based_on: int = 0  # how many finished trials the proposal was made from
+    attempt: int = 1  # 1, or more when a lost trial was run again
+    given: bool = False  # measured before the job and told to it: it teaches, and costs no budget
+    # In confirmation, the round of choosing or the pair of the proof, from 1; all of a round is
+    # measured on one host. None of older trials: by their order.
     round: int | None = None
     state: TrialState = TrialState.RUNNING
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -122,6 +113,7 @@ class Trial:
     warnings: tuple[str, ...] = ()
     bench_seconds: float = 0.0
     host: str | None = None
+    # started_at, finished_at: UTC; of a given trial, None and when it was told.
     started_at: datetime | None = None
     finished_at: datetime | None = None
 

@@ -17,16 +17,12 @@ _PREFACE = re.compile(r"^Unable to load options file \S+ --- |^open error: ")
 
 @dataclass(frozen=True, kw_only=True)
 class RefusedOption:
-    """An option of a file that a build does not take.
-
-    Attributes:
-        said: RocksDB's own words.
-    """
+    """An option of a file that a build does not take."""
 
     section: str
     key: str
     value: str
-    said: str
+    said: str  # RocksDB's own words
 
     @property
     def unknown(self) -> bool:
@@ -36,19 +32,12 @@ class RefusedOption:
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
-    """What a build takes of a file.
+    """What a build takes of a file."""
 
-    Attributes:
-        part: The file without what is refused; None where that could not be told.
-        effect: The values in effect with that part; None where there is none.
-        refused: What had to be left out.
-        said: RocksDB's words where nothing could be left out to make it work, else empty.
-    """
-
-    part: OptionsFile | None
-    effect: OptionsFile | None
-    refused: tuple[RefusedOption, ...]
-    said: str = ""
+    part: OptionsFile | None  # the file without what is refused; None where that could not be told
+    effect: OptionsFile | None  # the values in effect with that part; None where there is none
+    refused: tuple[RefusedOption, ...]  # what had to be left out
+    said: str = ""  # RocksDB's words where nothing could be left out to make it work, else empty
 
 
 def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:

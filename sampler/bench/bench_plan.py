@@ -28,21 +28,17 @@ _LOGGING = {
 
 @dataclass(frozen=True)
 class BenchPlan:
-    """What stays the same through all trials of a job.
-
-    Attributes:
-        library: The library's default of every catalogued parameter.
-        baseline_file: The user's own OPTIONS file in its normal form, full scale, or an empty one.
-        dropped: Section and key of what of that file is not measured, for the RocksDB that
-            measures does not know it.
-        notes: A line for each thing of that file that is not measured as it says.
-    """
+    """What stays the same through all trials of a job."""
 
     workload: Workload
     space: Space
-    library: Configuration
+    library: Configuration  # the library's default of every catalogued parameter
+    # The user's own OPTIONS file in its normal form, full scale, or an empty one.
     baseline_file: OptionsFile = field(default_factory=OptionsFile)
+    # Section and key of what of that file is not measured, for the RocksDB that measures does not
+    # know it.
     dropped: frozenset[tuple[str, str]] = frozenset()
+    # A line for each thing of that file that is not measured as it says.
     notes: tuple[str, ...] = ()
 
     def options(self, configuration: Configuration) -> OptionsFile:

@@ -39,28 +39,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, kw_only=True)
 class BuildFacts:
-    """A program, as far as it can be told from others.
+    """A program, as far as it can be told from others."""
 
-    Attributes:
-        version: RocksDB's, ``7.8.3``.
-        digest: SHA-256 of the program's file. A library that it loads is not in it: for that
-            there are ``source`` and ``compiled``.
-        source: The commit that RocksDB was built from; None where the builder left it out.
-        compiled: When RocksDB was compiled, as it says.
-        assertions: Whether they are on: then TIME and RATE are slower than in production.
-        optimised: Whether the compiler optimised it.
-        codecs: The compression libraries in it, by RocksDB's names.
-        jemalloc: Whether it is in; None where RocksDB does not say (7.8 does not).
-    """
-
-    version: str
+    version: str  # RocksDB's, ``7.8.3``
+    # SHA-256 of the program's file. A library that it loads is not in it: for that there are
+    # ``source`` and ``compiled``.
     digest: str
+    # The commit that RocksDB was built from; None where the builder left it out.
     source: str | None
-    compiled: str | None
-    assertions: bool
-    optimised: bool
-    codecs: tuple[str, ...]
-    jemalloc: bool | None
+    compiled: str | None  # when RocksDB was compiled, as it says
+    assertions: bool  # whether they are on: then TIME and RATE are slower than in production
+    optimised: bool  # whether the compiler optimised it
+    codecs: tuple[str, ...]  # the compression libraries in it, by RocksDB's names
+    jemalloc: bool | None  # whether it is in; None where RocksDB does not say (7.8 does not)
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -115,19 +106,12 @@ def _probed(program: Path, digest: str, _version: str | None) -> BuildFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A db_bench of this host.
+    """A db_bench of this host."""
 
-    Attributes:
-        name: What jobs call it.
-        program: Its path, or what was written where there is no such program.
-        facts: What it says of itself; None where it does not work.
-        problem: Why it does not work; None where it does.
-    """
-
-    name: str
-    program: str
-    facts: BuildFacts | None
-    problem: str | None = None
+    name: str  # what jobs call it
+    program: str  # its path, or what was written where there is no such program
+    facts: BuildFacts | None  # what it says of itself; None where it does not work
+    problem: str | None = None  # why it does not work; None where it does
 
     def document(self) -> dict[str, Any]:
         """As hosts advertise it."""

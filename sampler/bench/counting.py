@@ -30,19 +30,12 @@ _TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")
 
 @dataclass(frozen=True)
 class Counting:
-    """The counting part of one trial.
+    """The counting part of one trial."""
 
-    Attributes:
-        program: db_bench.
-        workload: The load.
-        folder: The trial's.
-        outcome: The trial's, without ``sa``.
-    """
-
-    program: Path
-    workload: Workload
-    folder: Path
-    outcome: Outcome
+    program: Path  # db_bench
+    workload: Workload  # the load
+    folder: Path  # the trial's
+    outcome: Outcome  # the trial's, without ``sa``
 
     @property
     def outputs(self) -> Path:

@@ -54,32 +54,24 @@ _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 @dataclass(frozen=True)
 class BenchmarkLine:
-    """One benchmark's own line: operations over seconds.
-
-    Attributes:
-        latencies: ``write_p99`` and the like, in microseconds, from the histograms after it.
-    """
+    """One benchmark's own line: operations over seconds."""
 
     name: str
     seconds: float
     operations: int
+    # ``write_p99`` and the like, in microseconds, from the histograms after it.
     latencies: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class DbBenchOutput:
-    """What could be read.
+    """What could be read."""
 
-    Attributes:
-        lines: One a benchmark, in order.
-        tickers: RocksDB's counters without ``rocksdb.``.
-        live_bytes: Bytes of live table and blob files; None if nothing told.
-        stall_percent: Share of the time that writes stalled; None if nothing told.
-    """
-
-    lines: tuple[BenchmarkLine, ...] = ()
+    lines: tuple[BenchmarkLine, ...] = ()  # one a benchmark, in order
+    # RocksDB's counters without ``rocksdb.``.
     tickers: Mapping[str, int] = field(default_factory=dict)
-    live_bytes: int | None = None
+    live_bytes: int | None = None  # bytes of live table and blob files; None if nothing told
+    # Share of the time that writes stalled; None if nothing told.
     stall_percent: float | None = None
     version: str | None = None
     warnings: tuple[str, ...] = ()

@@ -49,23 +49,15 @@ _DB_HEADER = re.compile(rf"^[^\S\n]*\[\s*{DB}\s*\].*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class InstalledDbBench:
-    """A db_bench that was tried.
+    """A db_bench that was tried."""
 
-    Attributes:
-        program: Its path.
-        version: RocksDB's, ``7.8.3``.
-        defaults: The OPTIONS file that it writes when nothing is set: the library's defaults.
-        flags: The names of all its flags.
-        warnings: What it warns of, such as a build with assertions.
-        digest: SHA-256 of its file then; None: nobody looked.
-    """
-
-    program: Path
-    version: str
+    program: Path  # its path
+    version: str  # RocksDB's, ``7.8.3``
+    # The OPTIONS file that it writes when nothing is set: the library's defaults.
     defaults: OptionsFile
-    flags: frozenset[str]
-    warnings: tuple[str, ...] = ()
-    digest: str | None = None
+    flags: frozenset[str]  # the names of all its flags
+    warnings: tuple[str, ...] = ()  # what it warns of, such as a build with assertions
+    digest: str | None = None  # SHA-256 of its file then; None: nobody looked
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
@@ -130,16 +122,13 @@ def probe(program: Path) -> InstalledDbBench:
 
 @dataclass(frozen=True)
 class TriedOptions:
-    """What db_bench made of an OPTIONS file: the values in effect, or its complaint.
-
-    Attributes:
-        died: What it said as it died of an assertion at the first try, where there were two.
-    """
+    """What db_bench made of an OPTIONS file: the values in effect, or its complaint."""
 
     options: OptionsFile | None
     version: str
     complaint: str
     warnings: tuple[str, ...] = ()
+    # What it said as it died of an assertion at the first try, where there were two.
     died: str | None = None
 
 

@@ -32,16 +32,13 @@ from sampler.workload.workload import Prepare
 
 @dataclass(frozen=True)
 class Preparing:
-    """The preparing part of one trial.
-
-    Attributes:
-        folder: The trial's; the database is made in ``db``, what is printed goes to ``outputs``.
-    """
+    """The preparing part of one trial."""
 
     installed: InstalledDbBench
     plan: BenchPlan
     prepare: Prepare
     configuration: Configuration
+    # The trial's; the database is made in ``db``, what is printed goes to ``outputs``.
     folder: Path
 
     @property

@@ -41,31 +41,20 @@ _MOST_CUT_BYTES = 2**20
 
 @dataclass(frozen=True)
 class RocksdbLog:
-    """What a LOG tells; times in seconds since the epoch, by the database's clock.
+    """What a LOG tells; times in seconds since the epoch, by the database's clock."""
 
-    Attributes:
-        opened: When the database was last opened.
-        load_ended: When the manual flush after the load began; None if there was none.
-        flushed: When that flush, and those that it waited for, had ended.
-        work_ended: When the last flush or compaction ended.
-        under_way: Numbers of the flushes and compactions that have begun and not ended.
-        ended: Numbers of those that have ended.
-        dumped: When the last whole dump of statistics was written.
-        tickers: The counters of that dump.
-        stall_percent: Share of the time that writes stalled, as of that dump.
-        created_bytes: Of all table and blob files that flushes and compactions have made.
-    """
-
-    opened: float | None = None
+    opened: float | None = None  # when the database was last opened
+    # When the manual flush after the load began; None if there was none.
     load_ended: float | None = None
-    flushed: float | None = None
-    work_ended: float | None = None
+    flushed: float | None = None  # when that flush, and those that it waited for, had ended
+    work_ended: float | None = None  # when the last flush or compaction ended
+    # Numbers of the flushes and compactions that have begun and not ended.
     under_way: frozenset[int] = frozenset()
-    ended: frozenset[int] = frozenset()
-    dumped: float | None = None
-    tickers: Mapping[str, int] = field(default_factory=dict)
-    stall_percent: float | None = None
-    created_bytes: int = 0
+    ended: frozenset[int] = frozenset()  # numbers of those that have ended
+    dumped: float | None = None  # when the last whole dump of statistics was written
+    tickers: Mapping[str, int] = field(default_factory=dict)  # the counters of that dump
+    stall_percent: float | None = None  # share of the time that writes stalled, as of that dump
+    created_bytes: int = 0  # of all table and blob files that flushes and compactions have made
 
     @property
     def working(self) -> int:

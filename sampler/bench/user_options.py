@@ -54,20 +54,15 @@ _WRITTEN_WHOLE = re.compile(r"\s*[+-]?\d+([kKmMgGtT](i?[bB])?)?[bB]?;?\s*", re.A
 
 @dataclass(frozen=True, kw_only=True)
 class UserOptions:
-    """What a file says and what is measured of it.
+    """What a file says and what is measured of it."""
 
-    Attributes:
-        file: In its normal form, whole, full scale.
-        values: By parameter, of those that it names; full scale. Two that are no parameters count
-            for the memory: the limit of all memtables and the bytes of further caches.
-        dropped: Section and key of what this RocksDB does not know, which is not measured.
-        notes: A line for each thing that is not measured as the file says.
-    """
-
-    file: OptionsFile = field(default_factory=OptionsFile)
+    file: OptionsFile = field(default_factory=OptionsFile)  # in its normal form, whole, full scale
+    # By parameter, of those that it names; full scale. Two that are no parameters count for the
+    # memory: the limit of all memtables and the bytes of further caches.
     values: Mapping[str, Value] = field(default_factory=dict)
+    # Section and key of what this RocksDB does not know, which is not measured.
     dropped: frozenset[tuple[str, str]] = frozenset()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # a line for each thing that is not measured as the file says
 
     @property
     def immovable(self) -> frozenset[str]:

@@ -20,15 +20,10 @@ _SMALL_FILE = MB  # ours: below it, files are mostly index and footer, and far t
 
 @dataclass(frozen=True)
 class Caution:
-    """A warning.
+    """A warning."""
 
-    Attributes:
-        setting: The setting that it is about, as the guide names it.
-        text: What is wrong with it, and the fix.
-    """
-
-    setting: str
-    text: str
+    setting: str  # the setting that it is about, as the guide names it
+    text: str  # what is wrong with it, and the fix
 
 
 def guide_cautions(guide: Guide) -> tuple[Caution, ...]:

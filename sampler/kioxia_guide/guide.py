@@ -28,22 +28,15 @@ _CACHE_SHARE = (4, 5)
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """A database and its machine.
+    """A database and its machine."""
 
-    Attributes:
-        keys: Pairs of key and value that it will hold.
-        key_size, value_size: Bytes of each, without what RocksDB adds.
-        cpu_threads: Hardware threads, two a core where the cores have two.
-        memory: Bytes that memtables and block cache may take together, as a rule all there is.
-        open_files: Files that may be open at once: half hold keys, half values.
-    """
-
-    keys: int
+    keys: int  # pairs of key and value that it will hold
+    # key_size, value_size: bytes of each, without what RocksDB adds.
     key_size: int
     value_size: int
-    cpu_threads: int
-    memory: int
-    open_files: int = OPEN_FILES
+    cpu_threads: int  # hardware threads, two a core where the cores have two
+    memory: int  # bytes that memtables and block cache may take together, as a rule all there is
+    open_files: int = OPEN_FILES  # files that may be open at once: half hold keys, half values
 
     @property
     def key_bytes(self) -> int:
@@ -131,20 +124,13 @@ def whole(levels: tuple[GuideLevel, ...]) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Guide:
-    """What the guide recommends. Sizes are bytes.
+    """What the guide recommends. Sizes are bytes."""
 
-    Attributes:
-        planned: What it was asked for.
-        key_files, value_files: The most files that hold keys (SSTs), and values (VLogs).
-        keys_per_file: Keys in an SST, and values in a VLog.
-        threads: Client threads that keep the machine busy: db_bench's ``--threads``.
-        levels: The tree, down to the first level that holds what is planned.
-    """
-
-    planned: Planned
+    planned: Planned  # what it was asked for
+    # key_files, value_files: the most files that hold keys (SSTs), and values (VLogs).
     key_files: int
     value_files: int
-    keys_per_file: int
+    keys_per_file: int  # keys in an SST, and values in a VLog
     max_background_jobs: int
     max_write_buffer_number: int
     level0_slowdown_writes_trigger: int
@@ -154,8 +140,8 @@ class Guide:
     max_bytes_for_level_base: int
     vlogfile_max_size: int
     cache_size: int
-    threads: int
-    levels: tuple[GuideLevel, ...]
+    threads: int  # client threads that keep the machine busy: db_bench's ``--threads``
+    levels: tuple[GuideLevel, ...]  # the tree, down to the first level that holds what is planned
 
     @property
     def memtables(self) -> int:

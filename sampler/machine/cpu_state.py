@@ -24,21 +24,15 @@ _AMAZON, _METAL = "Amazon EC2", ".metal"
 
 @dataclass(frozen=True, kw_only=True)
 class CpuState:
-    """The processors as this process may use them.
+    """The processors as this process may use them."""
 
-    Attributes:
-        cores: How many it may run on.
-        governors: The distinct governors of all processors; empty where the system shows none.
-        turbo: Whether the clock may rise above its nominal rate; None where that is not shown.
-        virtual: Whether a hypervisor is beneath; None where nothing tells.
-        quota: CPU seconds a second that control groups grant; None for no limit.
-    """
-
-    cores: int
+    cores: int  # how many it may run on
+    # The distinct governors of all processors; empty where the system shows none.
     governors: tuple[str, ...]
+    # Whether the clock may rise above its nominal rate; None where that is not shown.
     turbo: bool | None
-    virtual: bool | None
-    quota: float | None
+    virtual: bool | None  # whether a hypervisor is beneath; None where nothing tells
+    quota: float | None  # CPU seconds a second that control groups grant; None for no limit
 
 
 def read_cpu_state(proc: Path = PROC, sys: Path = SYS) -> CpuState:

@@ -19,17 +19,11 @@ _MOST_SECONDS = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class DiskSpeed:
-    """What was measured.
+    """What was measured."""
 
-    Attributes:
-        written_bytes: In one file, made safe every 8 MiB.
-        write_seconds: How long that took.
-        sync_seconds: Of each append of 4 KiB: until it was safe.
-    """
-
-    written_bytes: int
-    write_seconds: float
-    sync_seconds: tuple[float, ...]
+    written_bytes: int  # in one file, made safe every 8 MiB
+    write_seconds: float  # how long that took
+    sync_seconds: tuple[float, ...]  # of each append of 4 KiB: until it was safe
 
     @property
     def bytes_per_second(self) -> float:

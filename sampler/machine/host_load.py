@@ -16,17 +16,11 @@ from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
 
 
 class ProcessorTime(NamedTuple):
-    """CPU seconds, since boot or between two moments.
+    """CPU seconds, since boot or between two moments."""
 
-    Attributes:
-        busy: Everything but idle and stolen.
-        idle: Waiting for a disk included.
-        stolen: Ready to run, while the hypervisor ran something else.
-    """
-
-    busy: float = 0.0
-    idle: float = 0.0
-    stolen: float = 0.0
+    busy: float = 0.0  # everything but idle and stolen
+    idle: float = 0.0  # waiting for a disk included
+    stolen: float = 0.0  # ready to run, while the hypervisor ran something else
 
     @property
     def total(self) -> float:
@@ -63,35 +57,25 @@ def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTim
 
 @dataclass(frozen=True, kw_only=True)
 class CpuMoment:
-    """The kernel's counters at one moment, in CPU seconds.
+    """The kernel's counters at one moment, in CPU seconds."""
 
-    Attributes:
-        mine: Of the processors that this process may run on; zeros where they are not shown.
-        shown: Of all processors that are shown.
-        own: Of this process and those of its children that have ended.
-        processes: Of every other process that can be seen, by number and start: name, seconds.
-    """
-
+    # Of the processors that this process may run on; zeros where they are not shown.
     mine: ProcessorTime
-    shown: ProcessorTime = field(default_factory=ProcessorTime)
-    own: float
+    shown: ProcessorTime = field(default_factory=ProcessorTime)  # of all processors that are shown
+    own: float  # of this process and those of its children that have ended
+    # Of every other process that can be seen, by number and start: name, seconds.
     processes: Mapping[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CpuUse:
-    """What was used between two moments, as shares of all processors from 0 to 1.
+    """What was used between two moments, as shares of all processors from 0 to 1."""
 
-    Attributes:
-        others: By other processes and the kernel; None where no processor's time was shown.
-        own: By this process; None likewise.
-        stolen: By the hypervisor's other guests; None likewise.
-        busiest: Up to three other processes: name, number, share.
-    """
-
+    # By other processes and the kernel; None where no processor's time was shown.
     others: float | None
-    own: float | None
-    stolen: float | None
+    own: float | None  # by this process; None likewise
+    stolen: float | None  # by the hypervisor's other guests; None likewise
+    # Up to three other processes: name, number, share.
     busiest: tuple[tuple[str, int, float], ...] = ()
 
 
@@ -167,18 +151,15 @@ def _processes(proc: Path, tick: int) -> dict[tuple[int, int], tuple[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Pressure:
-    """The kernel's view of crowding.
+    """The kernel's view of crowding."""
 
-    Attributes:
-        load: Tasks that run or wait, mean of the last minute; None where that is not shown.
-        stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
-            in which at least one task waited for it; what the kernel does not tell is left out.
-        by_session: Whether processors are shared between sessions first, and by niceness only
-            within each (Documentation/scheduler/sched-design-CFS.rst, autogroup).
-    """
-
+    # Tasks that run or wait, mean of the last minute; None where that is not shown.
     load: float | None
+    # For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1, in which
+    # at least one task waited for it; what the kernel does not tell is left out.
     stalled: Mapping[str, float]
+    # Whether processors are shared between sessions first, and by niceness only within each
+    # (Documentation/scheduler/sched-design-CFS.rst, autogroup).
     by_session: bool = False
 
 

@@ -11,21 +11,14 @@ from sampler.machine.kernel_files import PROC, SYS, line_of, memory_left, number
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryState:
-    """Memory at one moment; what cannot be read is None.
+    """Memory at one moment; what cannot be read is None."""
 
-    Attributes:
-        available_bytes: What the machine has without swapping, the page cache included.
-        left_by_groups: What control groups leave this process; None too where they set no limit.
-        swap_used_bytes: What has been swapped out.
-        pages_swapped: Pages swapped in and out since boot.
-        huge_pages: ``always``, ``madvise`` or ``never``.
-    """
-
-    available_bytes: int | None
+    available_bytes: int | None  # what the machine has without swapping, the page cache included
+    # What control groups leave this process; None too where they set no limit.
     left_by_groups: int | None
-    swap_used_bytes: int | None
-    pages_swapped: int | None
-    huge_pages: str | None
+    swap_used_bytes: int | None  # what has been swapped out
+    pages_swapped: int | None  # pages swapped in and out since boot
+    huge_pages: str | None  # ``always``, ``madvise`` or ``never``
 
     @property
     def usable_bytes(self) -> int | None:

@@ -28,21 +28,14 @@ _ON_DISK = ("CacheLib", "persistent", "navy")
 
 @dataclass(frozen=True, kw_only=True)
 class Caches:
-    """What a file says of caches; bytes at full scale.
+    """What a file says of caches; bytes at full scale."""
 
-    Attributes:
-        block: Of the block cache; 0: there is none; None: the file does not say.
-        others: Of the row cache, the compressed and the secondary ones in memory, together.
-        row: Of the row cache among them.
-        flags: For db_bench, by name; nothing in them is a size.
-        notes: A line for each cache that is not measured.
-    """
-
-    block: int | None = None
-    others: int = 0
-    row: int = 0
+    block: int | None = None  # of the block cache; 0: there is none; None: the file does not say
+    others: int = 0  # of the row cache, the compressed and the secondary ones in memory, together
+    row: int = 0  # of the row cache among them
+    # For db_bench, by name; nothing in them is a size.
     flags: Mapping[str, Value] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # a line for each cache that is not measured
 
 
 def caches_of(options: OptionsFile) -> Caches:

@@ -37,48 +37,34 @@ _UNSET = 2**64 - 2  # kDefaultTtl, kDefaultPeriodicCompSecs
 
 @dataclass(frozen=True)
 class OptionFact:
-    """One key of an OPTIONS file, or one field of a structure in it.
+    """One key of an OPTIONS file, or one field of a structure in it."""
 
-    Attributes:
-        section: The kind of section that holds the key.
-        key: Its name; ``struct.field`` for a field of a structure or of a configured object.
-        type: ``size`` is in bytes, ``rate`` in bytes per second, ``time`` in the unit of its name
-            (seconds if it names none); ``object`` is the name of code, with or without fields.
-        since: The first version that reads it from a file, ``8.6``; "" for before 5.0.
-        since_is_exact: False: ``since`` read it, and some versions before may have, too.
-        deprecated: The version since which it is read and ignored, ``7.0``; "" if it acts.
-        default: Its text in a file of 7.8.3 in which nothing is set; "" if it stands in none.
-        measure: What a load at 1/scale is measured with. ``scale``: the value, divided.
-            ``keep``: the value. ``leave_out``: RocksDB's default. ``derive``: left out if the
-            value is one of ``derived_values``, else divided. Values of zero and less are
-            never divided: they turn something off or leave it to RocksDB.
-        floor: The smallest value to divide down to: below, RocksDB takes another or turns the
-            option off.
-        derived_as: The formula of ``derived_values`` by which RocksDB replaces 0 or -1.
-        overrides: The key of the same section that this one makes ineffective.
-        overrides_unless: The values with which it does not, as texts of a file. A key that is not
-            in the file does not either.
-        choices: What 7.8.3 takes, for enumerations and named objects; ``N`` stands for a number.
-            Any other name of an object is passed over without a word (``ignore_unsupported``).
-        why: The reason for ``measure``, or what became of an old key: one sentence.
-        source: The file of RocksDB's sources that says so.
-    """
-
-    section: FactSection
-    key: str
+    section: FactSection  # the kind of section that holds the key
+    key: str  # its name; ``struct.field`` for a field of a structure or of a configured object
+    # ``size`` is in bytes, ``rate`` in bytes per second, ``time`` in the unit of its name (seconds
+    # if it names none); ``object`` is the name of code, with or without fields.
     type: FactType
-    since: str
-    since_is_exact: bool
-    deprecated: str
-    default: str
+    since: str  # the first version that reads it from a file, ``8.6``; "" for before 5.0
+    since_is_exact: bool  # false: ``since`` read it, and some versions before may have, too
+    deprecated: str  # the version since which it is read and ignored, ``7.0``; "" if it acts
+    default: str  # its text in a file of 7.8.3 in which nothing is set; "" if it stands in none
+    # What a load at 1/scale is measured with. ``scale``: the value, divided. ``keep``: the value.
+    # ``leave_out``: RocksDB's default. ``derive``: left out if the value is one of
+    # ``derived_values``, else divided. Values of zero and less are never divided: they turn
+    # something off or leave it to RocksDB.
     measure: Measure
+    # The smallest value to divide down to: below, RocksDB takes another or turns the option off.
     floor: int | None
-    derived_as: str
-    overrides: str
+    derived_as: str  # the formula of ``derived_values`` by which RocksDB replaces 0 or -1
+    overrides: str  # the key of the same section that this one makes ineffective
+    # The values with which it does not, as texts of a file. A key that is not in the file does not
+    # either.
     overrides_unless: tuple[str, ...]
+    # What 7.8.3 takes, for enumerations and named objects; ``N`` stands for a number. Any other
+    # name of an object is passed over without a word (``ignore_unsupported``).
     choices: tuple[str, ...]
-    why: str
-    source: str
+    why: str  # the reason for ``measure``, or what became of an old key: one sentence
+    source: str  # the file of RocksDB's sources that says so
 
 
 @cache

@@ -26,20 +26,13 @@ _TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE, "": ""}
 
 @dataclass(frozen=True)
 class OptionFlag:
-    """A flag that is an option.
-
-    Attributes:
-        title: The section of an OPTIONS file that holds its key; empty: no key stands for it.
-        key: The key.
-        tried: A value of the flag.
-        written: What RocksDB wrote for it.
-    """
+    """A flag that is an option."""
 
     name: str
-    title: str
-    key: str
-    tried: str
-    written: str
+    title: str  # the section of an OPTIONS file that holds its key; empty: no key stands for it
+    key: str  # the key
+    tried: str  # a value of the flag
+    written: str  # what RocksDB wrote for it
 
     def instead(self, value: Value) -> str:
         """What to do about a flag that was given this value, for a message."""

@@ -31,14 +31,11 @@ _SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
 
 @dataclass(frozen=True)
 class OptionsFile:
-    """The text values of an OPTIONS file: section title -> key -> text.
-
-    Attributes:
-        lines: The line of each (section, key) in the file that it was read from, from 1; empty
-            for one that was put together.
-    """
+    """The text values of an OPTIONS file: section title -> key -> text."""
 
     sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # The line of each (section, key) in the file that it was read from, from 1; empty for one that
+    # was put together.
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -31,53 +31,41 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A tunable, always at full scale.
+    """A tunable, always at full scale."""
 
-    Attributes:
-        name: The db_bench flag's name where there is one.
-        section: Where the value goes: a section of the OPTIONS file, ``deployment`` (passed as a
-            flag and exported beside the options), ``workload`` (a fact of the load that no OPTIONS
-            file can carry) or ``command`` (known to the user's own benchmark alone).
-        key: The key there; ``struct.field`` for a field of a nested structure.
-        low, high: The numeric range, both included. With ``multiple_of``, in multiples of it.
-        log: Whether draws are uniform in the logarithm.
-        quantum: Numeric values are multiples of it.
-        choices: For ``cat``, the values and their text in an OPTIONS file; for ``int``, the only
-            values that it takes.
-        default: The library's default.
-        default_db_bench: What db_bench uses when no flag and no file is given.
-        special: Values outside the range with a meaning of their own (-1, 0 = automatic).
-        floor, ceiling: Limits set by other parameters; they hold by construction in draws.
-        multiple_of: The value is a whole multiple of that parameter's value.
-        active_if: All must hold, otherwise the parameter does nothing and is left out.
-        scaled: A size in bytes that is divided by the scale while measuring.
-        varies: Whether the library's default differs between versions.
-        sweep: The values that a sweep over this parameter alone tries, in this order; empty: those
-            that it chooses itself. With ``multiple_of``, in multiples of it.
-        run_time: Whether it is known to leave nothing on disk: a database that was filled with
-            another value of it is the same. Whatever is not known to be so is taken to shape it.
-    """
-
-    name: str
+    name: str  # the db_bench flag's name where there is one
+    # Where the value goes: a section of the OPTIONS file, ``deployment`` (passed as a flag and
+    # exported beside the options), ``workload`` (a fact of the load that no OPTIONS file can
+    # carry) or ``command`` (known to the user's own benchmark alone).
     section: Section
     kind: Kind
-    default: Value
-    default_db_bench: Value
-    key: str = ""
+    default: Value  # the library's default
+    default_db_bench: Value  # what db_bench uses when no flag and no file is given
+    key: str = ""  # the key there; ``struct.field`` for a field of a nested structure
     flag: str = ""
+    # low, high: the numeric range, both included. With ``multiple_of``, in multiples of it.
     low: float | None = None
     high: float | None = None
-    log: bool = False
-    quantum: int = 1
+    log: bool = False  # whether draws are uniform in the logarithm
+    quantum: int = 1  # numeric values are multiples of it
+    # For ``cat``, the values and their text in an OPTIONS file; for ``int``, the only values that
+    # it takes.
     choices: tuple[tuple[Value, str], ...] = ()
+    # Values outside the range with a meaning of their own (-1, 0 = automatic).
     special: tuple[Value, ...] = ()
+    # floor, ceiling: limits set by other parameters; they hold by construction in draws.
     floor: Bound | None = None
     ceiling: Bound | None = None
-    multiple_of: str = ""
+    multiple_of: str = ""  # the value is a whole multiple of that parameter's value
+    # All must hold, otherwise the parameter does nothing and is left out.
     active_if: tuple[Condition, ...] = ()
-    scaled: bool = False
-    varies: bool = False
+    scaled: bool = False  # a size in bytes that is divided by the scale while measuring
+    varies: bool = False  # whether the library's default differs between versions
+    # The values that a sweep over this parameter alone tries, in this order; empty: those that it
+    # chooses itself. With ``multiple_of``, in multiples of it.
     sweep: tuple[Value, ...] = ()
+    # Whether it is known to leave nothing on disk: a database that was filled with another value
+    # of it is the same. Whatever is not known to be so is taken to shape it.
     run_time: bool = False
     help: str = ""
 

@@ -85,23 +85,16 @@ def require_space(bench_dir: Path, needed_bytes: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class DiskState:
-    """What can be known of a disk without loading it.
+    """What can be known of a disk without loading it."""
 
-    Attributes:
-        folder: The bench folder.
-        device, kind: As they are mounted: ``/dev/sda1``, ``ext4``.
-        free_bytes: Left for this user.
-        rotational: Whether the device has turning platters; None where nothing tells.
-        refusal: Why no folder or file can be made there; None where it can.
-        direct: Whether files can be written past the page cache; None where none can be made.
-    """
-
-    folder: Path
+    folder: Path  # the bench folder
+    # device, kind: as they are mounted: ``/dev/sda1``, ``ext4``.
     device: str
     kind: str
-    free_bytes: int
-    rotational: bool | None
-    refusal: str | None
+    free_bytes: int  # left for this user
+    rotational: bool | None  # whether the device has turning platters; None where nothing tells
+    refusal: str | None  # why no folder or file can be made there; None where it can
+    # Whether files can be written past the page cache; None where none can be made.
     direct: bool | None
 
 

@@ -21,27 +21,22 @@ class TrialState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A measurement, or a failure with its reason.
-
-    Attributes:
-        metrics: ``waf``, ``sa`` (ratios), ``time`` (s), ``rate`` (ops/s) and others, see
-            ``sampler.bench.metrics``. Under ``censored`` only ``time`` (a lower bound) and
-            ``rate`` (an upper bound) may be compared; under a failure empty.
-        counters: Raw tickers in bytes or counts, by RocksDB's names without ``rocksdb.``.
-        effective: The values in effect, read back from the OPTIONS file that RocksDB wrote, full
-            scale; None where it wrote none.
-        failure: Why it is not ``done``, in RocksDB's own words where it said any.
-        warnings: What the reader of the numbers must know (assertions on, values adjusted).
-        bench_seconds: How long the benchmark's process lived.
-        by_host: Whether the failure may be the host's fault rather than the configuration's: its
-            disk was nearly full.
-    """
+    """A measurement, or a failure with its reason."""
 
     state: TrialState
+    # ``waf``, ``sa`` (ratios), ``time`` (s), ``rate`` (ops/s) and others, see
+    # ``sampler.bench.metrics``. Under ``censored`` only ``time`` (a lower bound) and ``rate`` (an
+    # upper bound) may be compared; under a failure empty.
     metrics: Mapping[str, float] = field(default_factory=dict)
+    # Raw tickers in bytes or counts, by RocksDB's names without ``rocksdb.``.
     counters: Mapping[str, float] = field(default_factory=dict)
+    # The values in effect, read back from the OPTIONS file that RocksDB wrote, full scale; None
+    # where it wrote none.
     effective: Mapping[str, Value] | None = None
-    failure: str | None = None
+    failure: str | None = None  # why it is not ``done``, in RocksDB's own words where it said any
+    # What the reader of the numbers must know (assertions on, values adjusted).
     warnings: tuple[str, ...] = ()
-    bench_seconds: float = 0.0
+    bench_seconds: float = 0.0  # how long the benchmark's process lived
+    # Whether the failure may be the host's fault rather than the configuration's: its disk was
+    # nearly full.
     by_host: bool = False

@@ -35,15 +35,11 @@ NOTE = "prepared.json"
 
 @dataclass(frozen=True)
 class PreparedCopies:
-    """The copies of one bench folder; whoever calls holds the host's lock.
+    """The copies of one bench folder; whoever calls holds the host's lock."""
 
-    Attributes:
-        bench_dir: The bench folder; copies are in a folder of their own there.
-        most_bytes: What all copies may hold together; 0: none are kept. They never hold more than
-            a quarter of what the disk would have free without them.
-    """
-
-    bench_dir: Path
+    bench_dir: Path  # the bench folder; copies are in a folder of their own there
+    # What all copies may hold together; 0: none are kept. They never hold more than a quarter of
+    # what the disk would have free without them.
     most_bytes: int
 
     def take(self, key: str, folder: Path) -> bool:
@@ -165,17 +161,11 @@ def _files(database: Path) -> dict[str, list[int]]:
 
 
 class PreparedNote(BaseModel, frozen=True):
-    """What preparing a database came to: kept beside it, so that a copy knows it, too.
+    """What preparing a database came to: kept beside it, so that a copy knows it, too."""
 
-    Attributes:
-        seconds: How long the preparing process lived.
-        user_bytes: Bytes of keys and values that it wrote (bytes.written).
-        stored_bytes: Bytes of table and blob files written for them, by flushes and compactions.
-    """
-
-    seconds: FiniteFloat
-    user_bytes: int
-    stored_bytes: int
+    seconds: FiniteFloat  # how long the preparing process lived
+    user_bytes: int  # bytes of keys and values that it wrote (bytes.written)
+    stored_bytes: int  # bytes of table and blob files written for them, by flushes and compactions
 
 
 def write_note(folder: Path, note: PreparedNote) -> None:

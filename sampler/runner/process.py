@@ -39,44 +39,31 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a process may use.
+    """What a process may use."""
 
-    Attributes:
-        timeout_seconds: It is ended after this.
-        cutoff_seconds: The same, but sooner: it is too slow to be worth waiting for.
-        settled: Asked now and then; true when its work is done and it merely waits. It is ended
-            then, which is a good end.
-        free_bytes: It is ended when its folder's disk has less than this left, or next to nothing.
-        output_bytes: It is ended when it has printed more than this.
-    """
-
-    timeout_seconds: float
+    timeout_seconds: float  # it is ended after this
+    # The same, but sooner: it is too slow to be worth waiting for.
     cutoff_seconds: float | None = None
+    # Asked now and then; true when its work is done and it merely waits. It is ended then, which
+    # is a good end.
     settled: Callable[[], bool] = lambda: False
+    # It is ended when its folder's disk has less than this left, or next to nothing.
     free_bytes: int = 64 * 2**20
-    output_bytes: int = 64 * 2**20
+    output_bytes: int = 64 * 2**20  # it is ended when it has printed more than this
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndedProcess:
-    """How a process ended and what it used.
-
-    Attributes:
-        status: Exit status; negative: the signal that killed it.
-        device_bytes: Bytes that the kernel says were written to a block device for it.
-        peak_rss: Bytes, as last seen while it ran; 0 if it was too short to be seen.
-        processors: How many it could run on; None: nobody knows.
-        clock_set_by: Seconds by which the machine's clock was set while it ran, or by which the
-            machine slept.
-    """
+    """How a process ended and what it used."""
 
     ending: Ending
-    status: int
+    status: int  # exit status; negative: the signal that killed it
     wall_seconds: float
     cpu_seconds: float
-    peak_rss: int
-    device_bytes: int
-    processors: int | None = None
+    peak_rss: int  # bytes, as last seen while it ran; 0 if it was too short to be seen
+    device_bytes: int  # bytes that the kernel says were written to a block device for it
+    processors: int | None = None  # how many it could run on; None: nobody knows
+    # Seconds by which the machine's clock was set while it ran, or by which the machine slept.
     clock_set_by: float = 0.0
 
 

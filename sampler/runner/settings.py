@@ -17,25 +17,20 @@ S = TypeVar("S", bound=BaseSettings)
 
 
 class Settings(BaseSettings):
-    """Where things are.
-
-    Attributes:
-        db_bench: The program, a path or a name on PATH.
-        builds: Further RocksDB builds that jobs may name, as ``9.7=/opt/9.7/db_bench,NAME=PATH``.
-            One line, not a file: a host has few, and a unit file or a container sets variables.
-        bench_dir: Databases under test are made here and removed after each trial.
-        lock: The lock that keeps trials on this host apart.
-        free_bytes: A trial is ended when its disk has less than this left.
-        prepared_bytes: What copies of prepared databases may hold in the bench folder; 0: none.
-    """
+    """Where things are."""
 
     model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
 
-    db_bench: str = "db_bench"
+    db_bench: str = "db_bench"  # the program, a path or a name on PATH
+    # Further RocksDB builds that jobs may name, as ``9.7=/opt/9.7/db_bench,NAME=PATH``. One line,
+    # not a file: a host has few, and a unit file or a container sets variables.
     builds: str = ""
+    # Databases under test are made here and removed after each trial.
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
+    # The lock that keeps trials on this host apart.
     lock: Path = Field(default_factory=default_lock_path)
-    free_bytes: int = 256 * 2**20
+    free_bytes: int = 256 * 2**20  # a trial is ended when its disk has less than this left
+    # What copies of prepared databases may hold in the bench folder; 0: none.
     prepared_bytes: int = Field(default=2 * 2**30, ge=0)
 
 

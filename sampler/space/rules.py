@@ -21,20 +21,14 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ranges that parameters have left while others are decided.
+    """The ranges that parameters have left while others are decided."""
 
-    Attributes:
-        space: Where the parameters belong.
-        decided: The values of all parameters; those of ``moving`` that come before the one that
-            is asked for are moved already.
-        moving: The names that move together.
-        memory: The memory budget in bytes, or None for none.
-    """
-
-    space: Space
+    space: Space  # where the parameters belong
+    # The values of all parameters; those of ``moving`` that come before the one that is asked for
+    # are moved already.
     decided: Mapping[str, Value]
-    moving: Collection[str]
-    memory: int | None = None
+    moving: Collection[str]  # the names that move together
+    memory: int | None = None  # the memory budget in bytes, or None for none
 
     def of(self, parameter: Parameter) -> tuple[float, float]:
         """The range of a numeric parameter of the space, both ends included, in its own units.

@@ -22,25 +22,18 @@ LEAST_WRITE_BUFFER = 64 * 2**10
 
 @dataclass(frozen=True)
 class Space:
-    """The parameters that move, and the values of those that do not.
-
-    Attributes:
-        parameters: The tuned parameters, in the order of the space's file.
-        fixed: Values that every configuration of the space has, the baseline excepted.
-        baseline: What trials are compared with: the defaults of ``library`` or ``db_bench``, or a
-            shipped starting point.
-        context: The value of every known parameter at the baseline.
-        unsearched: Parameters that are drawn and ranked but never searched.
-        memory_budget: Whether draws keep within the baseline's memory.
-    """
+    """The parameters that move, and the values of those that do not."""
 
     name: str
-    parameters: tuple[Parameter, ...]
-    fixed: Configuration
-    context: Configuration
+    parameters: tuple[Parameter, ...]  # the tuned parameters, in the order of the space's file
+    fixed: Configuration  # values that every configuration of the space has, the baseline excepted
+    context: Configuration  # the value of every known parameter at the baseline
+    # What trials are compared with: the defaults of ``library`` or ``db_bench``, or a shipped
+    # starting point.
     baseline: str = "library"
+    # Parameters that are drawn and ranked but never searched.
     unsearched: frozenset[str] = frozenset()
-    memory_budget: bool = True
+    memory_budget: bool = True  # whether draws keep within the baseline's memory
 
     @cached_property
     def names(self) -> tuple[str, ...]:

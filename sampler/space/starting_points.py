@@ -19,18 +19,13 @@ from sampler.space.space import default_values
 
 @dataclass(frozen=True)
 class KnownPoint:
-    """Settings that somebody runs or advises.
-
-    Attributes:
-        source: Where they are said: a file of RocksDB and the part of it, or a page.
-        usual: Whether a search with models begins there unless told otherwise.
-        values: By parameter, full scale; what is not named stays at the baseline.
-    """
+    """Settings that somebody runs or advises."""
 
     name: str
     help: str
-    source: str
-    usual: bool
+    source: str  # where they are said: a file of RocksDB and the part of it, or a page
+    usual: bool  # whether a search with models begins there unless told otherwise
+    # By parameter, full scale; what is not named stays at the baseline.
     values: Mapping[str, Value]
 
 

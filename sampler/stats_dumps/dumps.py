@@ -14,20 +14,13 @@ _HOUR = 3600.0
 
 @dataclass
 class Dump:
-    """The database and the column families at one moment.
+    """The database and the column families at one moment."""
 
-    Attributes:
-        at: Seconds since the opening.
-        seconds: Length of the interval.
-        line: Where it begins in the file.
-        block: Of its parts.
-        parts: By family; the database is under None. No family is twice in it.
-    """
-
-    at: float
-    seconds: float
-    line: int
-    block: int
+    at: float  # seconds since the opening
+    seconds: float  # length of the interval
+    line: int  # where it begins in the file
+    block: int  # of its parts
+    # By family; the database is under None. No family is twice in it.
     parts: dict[str | None, Part] = field(default_factory=dict)
 
     @property

@@ -24,58 +24,39 @@ class Interval:
     """One dump. What it did not hold is None; rates in MiB/s, clocks in seconds since the opening.
 
     What is called ``cumulative_`` is the same since the opening.
-
-    Attributes:
-        at: When it ended.
-        seconds: How long it was.
-        writes: Rate of keys and values that came in.
-        ingested_gb: GiB that came in since the opening, to two decimals.
-        compaction: Rate at which flushes and compactions wrote, all column families together.
-        compacted_gb: GiB that they wrote since the opening, to two decimals.
-        compaction_read: Rate at which compactions read.
-        stall_percent: Share of the time in which writes waited.
     """
 
-    at: float
-    seconds: float
-    writes: float | None = None
+    at: float  # when it ended
+    seconds: float  # how long it was
+    writes: float | None = None  # rate of keys and values that came in
     cumulative_writes: float | None = None
-    ingested_gb: float | None = None
+    ingested_gb: float | None = None  # GiB that came in since the opening, to two decimals
+    # Rate at which flushes and compactions wrote, all column families together.
     compaction: float | None = None
     cumulative_compaction: float | None = None
-    compacted_gb: float | None = None
-    compaction_read: float | None = None
+    compacted_gb: float | None = None  # GiB that they wrote since the opening, to two decimals
+    compaction_read: float | None = None  # rate at which compactions read
     cumulative_compaction_read: float | None = None
-    stall_percent: float | None = None
+    stall_percent: float | None = None  # share of the time in which writes waited
     cumulative_stall_percent: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What a file tells of one opening of a database.
+    """What a file tells of one opening of a database."""
 
-    Attributes:
-        intervals: By time; at least one.
-        families: The last known part of each column family, in the order of the file.
-        family_parts: (number of the interval, from 0; part) of every family in every dump.
-        database: The last known figures of the whole database.
-        database_stalls: Counts of stalls that are of no family.
-        begin: Seconds since the opening at which the first interval begins.
-        version: Of RocksDB; None if it is not told.
-        tickers: The last statistics; empty if there are none.
-        stall_lines: The lines that say that writes are held back, by time.
-        options: Some options by column family, as the LOG's header has them.
-    """
-
-    intervals: tuple[Interval, ...]
+    intervals: tuple[Interval, ...]  # by time; at least one
+    # The last known part of each column family, in the order of the file.
     families: tuple[Part, ...]
+    # (number of the interval, from 0; part) of every family in every dump.
     family_parts: tuple[tuple[int, Part], ...]
-    database: Figures
-    database_stalls: Stalls
-    begin: float
-    version: str | None
-    tickers: Mapping[str, int]
-    stall_lines: tuple[StallLine, ...]
+    database: Figures  # the last known figures of the whole database
+    database_stalls: Stalls  # counts of stalls that are of no family
+    begin: float  # seconds since the opening at which the first interval begins
+    version: str | None  # of RocksDB; None if it is not told
+    tickers: Mapping[str, int]  # the last statistics; empty if there are none
+    stall_lines: tuple[StallLine, ...]  # the lines that say that writes are held back, by time
+    # Some options by column family, as the LOG's header has them.
     options: Mapping[str, Mapping[str, str]]
 
     @property

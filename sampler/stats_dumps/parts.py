@@ -40,59 +40,43 @@ DEFAULT = "default"
 
 @dataclass(kw_only=True)
 class Part:
-    """What a dump tells of the database or of one column family.
+    """What a dump tells of the database or of one column family."""
 
-    Attributes:
-        family: Name of the family; None for the database.
-        line: Where it begins, from 0.
-        block: Which ``DUMPING STATS`` of the file it is below, from 1; 0 is none (db_bench).
-        at: Seconds since the opening; None if the part has no clock of its own.
-        seconds: Length of its interval.
-        figures: See ``figure_lines``.
-        stalls: Counts since the opening by (reason, kind).
-        levels: Rows of the table by level.
-        own_clock: Whether ``at`` stood in the part itself; not in a family of RocksDB 3.x.
-    """
-
-    family: str | None
-    line: int
-    block: int
-    at: float | None = None
-    seconds: float | None = None
-    figures: dict[str, float | int | str] = field(default_factory=dict)
+    family: str | None  # name of the family; None for the database
+    line: int  # where it begins, from 0
+    block: int  # which ``DUMPING STATS`` of the file it is below, from 1; 0 is none (db_bench)
+    at: float | None = None  # seconds since the opening; None if the part has no clock of its own
+    seconds: float | None = None  # length of its interval
+    figures: dict[str, float | int | str] = field(default_factory=dict)  # see ``figure_lines``
+    # Counts since the opening by (reason, kind).
     stalls: dict[tuple[str, str], int] = field(default_factory=dict)
-    levels: list[dict[str, Cell]] = field(default_factory=list)
+    levels: list[dict[str, Cell]] = field(default_factory=list)  # rows of the table by level
+    # Whether ``at`` stood in the part itself; not in a family of RocksDB 3.x.
     own_clock: bool = True
 
 
 @dataclass(kw_only=True)
 class Contents:
-    """All that was found, each with its line.
+    """All that was found, each with its line."""
 
-    Attributes:
-        parts: In the order of the file.
-        stamps: The clock of each ``DUMPING STATS``, in seconds of the LOG's own time zone.
-        runs: Lines that a run of db_bench writes once in each of its outputs, or an opening of a
-            database in its LOG, and which of them.
-        versions: ``7.8.3``, or ``Speedb 2.1.0``.
-        headers: Lines at which a LOG begins; a rolled LOG repeats them.
-        recovered: Lines at which a LOG says that a database was opened.
-        stalls: Lines that say that writes are held back.
-        tickers: Statistics of type ticker, by name.
-        options: Some options of a column family, as a LOG's header lists them.
-        older: Whether tables of LevelDB or of a RocksDB before 2.0 were seen.
-    """
-
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)  # in the order of the file
+    # The clock of each ``DUMPING STATS``, in seconds of the LOG's own time zone.
     stamps: dict[int, float] = field(default_factory=dict)
+    # Lines that a run of db_bench writes once in each of its outputs, or an opening of a database
+    # in its LOG, and which of them.
     runs: list[tuple[int, str]] = field(default_factory=list)
-    versions: list[tuple[int, str]] = field(default_factory=list)
+    versions: list[tuple[int, str]] = field(default_factory=list)  # ``7.8.3``, or ``Speedb 2.1.0``
+    # Lines at which a LOG begins; a rolled LOG repeats them.
     headers: list[int] = field(default_factory=list)
+    # Lines at which a LOG says that a database was opened.
     recovered: list[int] = field(default_factory=list)
+    # Lines that say that writes are held back.
     stalls: list[tuple[int, StallLine]] = field(default_factory=list)
+    # Statistics of type ticker, by name.
     tickers: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    # Some options of a column family, as a LOG's header lists them.
     options: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
-    older: bool = False
+    older: bool = False  # whether tables of LevelDB or of a RocksDB before 2.0 were seen
 
 
 def read_contents(text: str) -> Contents:

@@ -56,19 +56,12 @@ def stall_counts(line: str) -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True)
 class StallLine:
-    """A line of a LOG that says that writes are delayed (or stopped) from now on.
+    """A line of a LOG that says that writes are delayed (or stopped) from now on."""
 
-    Attributes:
-        family: The column family.
-        reason: One of ``REASONS``.
-        kind: ``delays`` or ``stops``.
-        amount: Files, memtables or bytes that led to it; None if the line has no number.
-    """
-
-    family: str
-    reason: str
-    kind: str
-    amount: int | None
+    family: str  # the column family
+    reason: str  # one of ``REASONS``
+    kind: str  # ``delays`` or ``stops``
+    amount: int | None  # files, memtables or bytes that led to it; None if the line has no number
 
 
 def stall_line(line: str) -> StallLine | None:

@@ -38,38 +38,26 @@ ALL_LATENCIES = (
 
 @dataclass(frozen=True, kw_only=True)
 class DbBenchBenchmark:
-    """A benchmark of db_bench.
-
-    Attributes:
-        keys: What it leaves behind.
-        loop: What says how many operations each thread does.
-        fresh: Begins with an empty database: db_bench destroys what there is, or skips the
-            benchmark beside ``--use_existing_db``.
-        beside: A thread more writes for as long as the others read.
-        one_thread: Its writes are those of one thread, however many are asked for.
-        timed: The flag ``duration`` ends it.
-        batch: Keys of one write or read; 0: the flag ``batch_size``.
-        latencies: Kinds of operations whose histograms it prints. Of a writer beside reads
-            db_bench prints nothing (SetExcludeFromMerge).
-        line: What its line begins with, where that is not its name.
-        needs: Flags without which it ends or does nothing.
-        since: The first version that may have it: later than those known to lack it.
-        refused: Why Rocktune does not measure it, and what to use instead; empty: it does.
-    """
+    """A benchmark of db_bench."""
 
     name: str
-    keys: Keys = "none"
-    loop: Loop = "reads"
+    keys: Keys = "none"  # what it leaves behind
+    loop: Loop = "reads"  # what says how many operations each thread does
+    # Begins with an empty database: db_bench destroys what there is, or skips the benchmark beside
+    # ``--use_existing_db``.
     fresh: bool = False
-    beside: bool = False
-    one_thread: bool = False
-    timed: bool = True
-    batch: int = 1
+    beside: bool = False  # a thread more writes for as long as the others read
+    one_thread: bool = False  # its writes are those of one thread, however many are asked for
+    timed: bool = True  # the flag ``duration`` ends it
+    batch: int = 1  # keys of one write or read; 0: the flag ``batch_size``
+    # Kinds of operations whose histograms it prints. Of a writer beside reads db_bench prints
+    # nothing (SetExcludeFromMerge).
     latencies: tuple[str, ...] = ()
-    line: str = ""
-    needs: tuple[str, ...] = ()
+    line: str = ""  # what its line begins with, where that is not its name
+    needs: tuple[str, ...] = ()  # flags without which it ends or does nothing
+    # The first version that may have it: later than those known to lack it.
     since: tuple[int, int] = (0, 0)
-    refused: str = ""
+    refused: str = ""  # why Rocktune does not measure it, and what to use instead; empty: it does
 
     @property
     def writes(self) -> bool:

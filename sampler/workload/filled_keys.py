@@ -14,21 +14,14 @@ Flags = Mapping[str, Value]
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What one db_bench process is told of sizes.
+    """What one db_bench process is told of sizes."""
 
-    Attributes:
-        num: Size of the key space, which stands in where no flag says how many operations.
-        threads: Client threads.
-        flags: Further flags.
-        filled: Whether the database holds keys before the first benchmark.
-    """
-
-    num: int
+    num: int  # size of the key space, which stands in where no flag says how many operations
     key_size: int = 16
     value_size: int = 1024
-    threads: int = 1
-    flags: Flags = field(default_factory=dict)
-    filled: bool = False
+    threads: int = 1  # client threads
+    flags: Flags = field(default_factory=dict)  # further flags
+    filled: bool = False  # whether the database holds keys before the first benchmark
 
     @property
     def mean_value(self) -> float:
@@ -148,18 +141,12 @@ def _mixgraph(sizes: Sizes, operations: int) -> float:
 
 @dataclass(frozen=True)
 class Fill:
-    """Writes to the keys 0 to ``keys`` - 1.
+    """Writes to the keys 0 to ``keys`` - 1."""
 
-    Attributes:
-        keys: Size of the key space, at least 1.
-        writes: Drawn uniformly, with replacement.
-        whole: Whether every key was written once besides.
-        part: The share of the keys that was written once besides, drawn without replacement.
-    """
-
-    keys: int
-    writes: float
-    whole: bool = False
+    keys: int  # size of the key space, at least 1
+    writes: float  # drawn uniformly, with replacement
+    whole: bool = False  # whether every key was written once besides
+    # The share of the keys that was written once besides, drawn without replacement.
     part: float = 0.0
 
     @property

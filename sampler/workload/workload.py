@@ -59,19 +59,13 @@ class Prepare:
 
     Keys, values and their compressibility are the workload's. It always ends flushed and with no
     compaction left, and it counts as time of the benchmark but not in the metrics.
-
-    Attributes:
-        benchmarks: db_bench's benchmarks, run one after the other.
-        num: Size of the key space, and operations per thread of each benchmark.
-        threads: Client threads.
-        flags: Further db_bench flags, by name.
-        share: Whether a database may be copied that was prepared under equal options before.
     """
 
-    benchmarks: tuple[str, ...]
-    num: int
-    threads: int = 1
-    flags: tuple[tuple[str, Value], ...] = ()
+    benchmarks: tuple[str, ...]  # db_bench's benchmarks, run one after the other
+    num: int  # size of the key space, and operations per thread of each benchmark
+    threads: int = 1  # client threads
+    flags: tuple[tuple[str, Value], ...] = ()  # further db_bench flags, by name
+    # Whether a database may be copied that was prepared under equal options before.
     share: bool = True
 
     @property
@@ -114,39 +108,30 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A load that is never tuned.
-
-    Attributes:
-        benchmarks: db_bench's benchmarks, run one after the other in one process.
-        measured: Those of them that ``rate`` and latencies are taken from.
-        num: Size of the key space, and operations per thread of each benchmark.
-        settle: What is paid before counting: ``wait`` flushes and waits until no compaction is
-            left, ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
-        scale: The divisor of byte-sized options while measuring.
-        flags: Further db_bench flags, by name.
-        timeout_seconds: After it a trial is ``timed_out``.
-        command: The user's own benchmark; then the other fields are unused.
-        external: The user's own runner measures, anywhere, and tells the service.
-        prepare: What fills the database before, in a process of its own; None: nothing, the
-            benchmarks begin with an empty one.
-    """
+    """A load that is never tuned."""
 
     name: str
     help: str = ""
+    # db_bench's benchmarks, run one after the other in one process.
     benchmarks: tuple[str, ...] = ("fillrandom",)
+    # Those of them that ``rate`` and latencies are taken from.
     measured: tuple[str, ...] = ("fillrandom",)
-    num: int = 100_000
+    num: int = 100_000  # size of the key space, and operations per thread of each benchmark
     key_size: int = 16
     value_size: int = 1024
     threads: int = 1
     compression_ratio: float = 0.5
+    # What is paid before counting: ``wait`` flushes and waits until no compaction is left,
+    # ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
     settle: Settle = "wait"
-    scale: int = 64
+    scale: int = 64  # the divisor of byte-sized options while measuring
     seed: int = 42
-    flags: tuple[tuple[str, Value], ...] = ()
-    timeout_seconds: float = 600.0
-    command: Command | None = None
-    external: bool = False
+    flags: tuple[tuple[str, Value], ...] = ()  # further db_bench flags, by name
+    timeout_seconds: float = 600.0  # after it a trial is ``timed_out``
+    command: Command | None = None  # the user's own benchmark; then the other fields are unused
+    external: bool = False  # the user's own runner measures, anywhere, and tells the service
+    # What fills the database before, in a process of its own; None: nothing, the benchmarks begin
+    # with an empty one.
     prepare: Prepare | None = None
 
     @property
