@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,9 @@ class LazyCommand:
             alone = typer.Typer(add_completion=False)
             alone.command(name, epilog=epilog)(found)
             loaded = get_command(alone)
+        for command in (loaded, *getattr(loaded, "commands", {}).values()):
+            # On the screen every example is a paragraph; in the source they are lines.
+            command.epilog = re.sub(r"\n(?=  \S)", "\n\n", command.epilog or "") or None
         return cast(TyperCommand | TyperGroup, loaded)
 
 

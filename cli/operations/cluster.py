@@ -34,23 +34,17 @@ from sampler.runner.settings import load_settings
 
 SCHEDULER_EXAMPLES = """
 Examples:
-
   rocktune cluster scheduler                         for hosts on this machine alone
-
   rocktune cluster scheduler --host 0.0.0.0 --certificates /etc/rocktune/certificates
 """
 STATUS_EXAMPLES = """
 Example:
-
   rocktune cluster status --scheduler tls://scheduler.example:8786
 """
 CERTIFICATES_EXAMPLES = """
 Examples:
-
   rocktune cluster certificates bench-certificates --name bench1.example --name 10.0.0.7
-
   rocktune cluster certificates bench-certificates            what there is, and when it ends
-
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
 cluster_command = typer.Typer(
@@ -195,9 +189,7 @@ def _show(folder: Path) -> Exit:
 
 HOST_EXAMPLES = """
 Examples:
-
   rocktune host --scheduler 127.0.0.1:8786                       on the scheduler's own machine
-
   rocktune host --scheduler tls://scheduler.example:8786 --certificates /etc/rocktune \\
       --kind nvme                                                 jobs may ask for --host-kind nvme
 """

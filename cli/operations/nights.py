@@ -22,13 +22,9 @@ from sampler.common.errors import InputError
 
 EXAMPLES = """
 Examples:
-
   rocktune nights nightly                        the last 14 nights, and every change found
-
   rocktune nights nightly --out nights.html      all nights, drawn
-
   rocktune nights nightly --json                 for a program
-
   rocktune nights nightly || mail -s "slower" me   3: the newest night shows a worsening
 """
 

@@ -28,9 +28,7 @@ from sampler.common.errors import InputError, InputErrors
 
 ADD_EXAMPLES = """
 Examples:
-
   rocktune schedule add nightly.toml --cron "30 2 * * *" --time-zone Europe/Berlin
-
   rocktune schedule add nightly.toml --cron "0 1 * * sat" --missed skip --url http://bench:8080
 
 `rocktune worker` or `rocktune serve` starts it when it is due. The file is read now; to change it,
@@ -38,12 +36,10 @@ delete the schedule and add it again.
 """
 SHOW_EXAMPLES = """
 Example:
-
   rocktune schedule show nightly         when it is due, and its last nights
 """
 RUN_EXAMPLES = """
 Example:
-
   rocktune schedule run nightly          now, whenever it is due
 """
 schedule_command = typer.Typer(

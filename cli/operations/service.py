@@ -27,29 +27,20 @@ from sampler.runner.settings import Settings, load_settings
 
 SERVE_EXAMPLES = """
 Examples:
-
   rocktune serve                                         everything in one process, on SQLite
-
   rocktune serve --db postgresql://me@host/rocktune --migrate --no-worker
-
   rocktune serve --host 0.0.0.0 --token-file /run/secrets/rocktune
 """
 WORKER_EXAMPLES = """
 Example:
-
   rocktune worker --db postgresql://me@host/rocktune     on the bench host
-
   rocktune worker --db ... --scheduler tls://bench:8786 --certificates DIR     for many hosts
 """
 TOKEN_EXAMPLES = """
 Examples:
-
   rocktune token show                                    the server's own, of an administrator
-
   rocktune token make ci --role submit                   shows the token, once
-
   rocktune token list
-
   rocktune token revoke ci
 """
 _log = structlog.get_logger("server")

@@ -22,14 +22,11 @@ from sampler.common.errors import InputError
 
 ARCHIVE_EXAMPLES = """
 Examples:
-
   rocktune db archive 12 job-12.jsonl.gz                 all that job 12 has measured
-
   gzip -cd job-12.jsonl.gz | head -2                     the specification, and the first trial
 """
 RESTORE_EXAMPLES = """
 Examples:
-
   rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
 """
 db_command = typer.Typer(

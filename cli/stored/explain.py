@@ -22,13 +22,9 @@ from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 
 EXAMPLES = """
 Examples:
-
   rocktune explain 12                      at once, by models of the job's trials
-
   rocktune explain 12 --runs 7             and measures the first steps on this machine
-
   rocktune explain 12 --runs 7 --steps 0   only the fewest changes against the winner
-
   rocktune options 12 --minimal            the OPTIONS file with the fewest changes
 """
 

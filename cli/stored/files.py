@@ -17,11 +17,8 @@ from sampler.common.atomic_write import write_output
 
 OPTIONS_EXAMPLES = """
 Examples:
-
   rocktune options 12                      to standard output
-
   rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
-
   rocktune options 12 --minimal            the fewest changes that are as good
 """
 
@@ -74,11 +71,8 @@ def _options(remote: Remote, job_id: int, *, minimal: bool) -> str | None:
 
 REPORT_EXAMPLES = """
 Examples:
-
   rocktune report 12                        writes report-12.html
-
   rocktune report 12 --out /tmp/load.html   writes it there, whole or not at all
-
   rocktune report 12 --db /tmp/other.db     of a job in another database
 """
 

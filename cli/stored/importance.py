@@ -17,9 +17,7 @@ from optimizer.budget.power import p_figure
 
 PARAMETERS_EXAMPLES = """
 Examples:
-
   rocktune parameters 12
-
   rocktune parameters 12 --metric waf --top 10
 """
 _UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
@@ -110,9 +108,7 @@ def _r2(ranking: Ranking) -> dict[str, float | None]:
 
 CONTRIBUTIONS_EXAMPLES = """
 Examples:
-
   rocktune contributions 12                 the top 6
-
   rocktune contributions 12 --top 100       all that changed
 """
 

@@ -17,21 +17,16 @@ from cli.render.screen import bare_table, print_json, screen
 
 JOBS_EXAMPLES = """
 Examples:
-
   rocktune jobs                                 the newest
-
   rocktune jobs --url http://bench:8080 --state queued
-
   rocktune jobs --json --limit 1000             for a program
 """
 CANCEL_EXAMPLES = """
 Example:
-
   rocktune cancel 12
 """
 RESUME_EXAMPLES = """
 Example:
-
   rocktune resume 12       goes on from what was measured
 """
 _PAGE = 1000

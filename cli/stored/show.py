@@ -19,11 +19,8 @@ from cli.render.screen import TextConsole, print_json, screen
 
 EXAMPLES = """
 Examples:
-
   rocktune show 12                     on a terminal until it ends, live
-
   rocktune show 12 --no-follow         as it stands
-
   rocktune show 12 --follow --json     waits, then all of it as JSON
 """
 

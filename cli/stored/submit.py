@@ -23,13 +23,9 @@ from sampler.common.errors import InputError, noting, refuse_noted
 
 EXAMPLES = """
 Examples:
-
   export ROCKTUNE_URL=http://bench:8080 ROCKTUNE_TOKEN=...
-
   rocktune submit --workload load --trials 400     prints the job's number
-
   rocktune submit --space mine.toml --watch        and shows how it goes
-
   rocktune submit --baseline /etc/my/OPTIONS       to beat what you run today
 """
 # What a restart of the service takes.

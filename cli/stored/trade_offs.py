@@ -22,11 +22,8 @@ from sampler.common.atomic_write import write_output
 
 FRONT_EXAMPLES = """
 Examples:
-
   rocktune front 12                                in the metrics of the job's objective
-
   rocktune front 12 --x write_p99 --y rate         throughput against latency
-
   rocktune front 12 --x cpu_percent --y rate       throughput against CPU use
 """
 
@@ -74,17 +71,11 @@ def _front_table(answer: ParetoFront) -> Table:
 
 PICK_EXAMPLES = """
 Examples:
-
   rocktune pick 12                                    by the job's own objective
-
   rocktune pick 12 --weights waf=2,sa=1,rate=1        WAF counts twice
-
   rocktune pick 12 --weights rate --limit "sa <= 1.0 baseline" --limit "memory <= 64MiB"
-
   rocktune pick 12 --slo "write_p99 <= 340 us"        the most throughput within a service level
-
   rocktune pick 12 --objective mine.toml --model      beside it what models expect
-
   rocktune pick 12 --weights waf --out picked         the first as picked/OPTIONS.ini
 """
 

@@ -11,13 +11,9 @@ from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
-
   rocktune autotune                                   35 s of a sine wave under each policy
-
   rocktune autotune --policy tuned --policy duty --shape 700 --seconds 70 --out curves
-
   rocktune autotune --shape 350 --seconds 350         the whole wave of the thesis
-
   rocktune autotune --low 25MB --high 100MB           a slower disk; --capacity follows
 """
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak

@@ -43,11 +43,8 @@ from sampler.runner.settings import Settings, load_settings
 
 EXAMPLES = """
 Examples:
-
   rocktune batch nightly.toml                        once, now
-
   rocktune batch nightly.toml --resume               goes on where the last was stopped
-
   rocktune batch nightly.toml --json > batch.json    for a program
 
 The file: name = "nightly", then workloads = ["load-quick"], spaces = ["default", "paper"] and any

@@ -20,13 +20,9 @@ from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
-
   rocktune bench                                                the library's defaults
-
   rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
-
   rocktune bench --baseline OPTIONS.ini --workload load         a file of your own
-
   rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB
 """
 

@@ -23,16 +23,12 @@ from sampler.workload.workload_file import load_workload, workload_document, wor
 
 SPACE_EXAMPLES = """
 Examples:
-
   rocktune space                              all spaces
-
   rocktune space default                      its parameters, ranges and help
-
   rocktune space default --toml > mine.toml   a file to change and tune with
 """
 WORKLOADS_EXAMPLES = """
 Example:
-
   rocktune workloads load --toml > mine.toml
 """
 _Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without it, a list.")]

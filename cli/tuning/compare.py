@@ -31,23 +31,14 @@ from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
 Examples:
-
   rocktune compare default OPTIONS.ini                      my file against the defaults
-
   rocktune compare default compression_type=zstd,block_size=16KiB
-
   rocktune compare OPTIONS.old OPTIONS.new --workload load --workload mixed-50-50 --rounds 9
-
   rocktune compare default job:12                           a job's winner, again
-
   rocktune compare default /opt/10.2/db_bench               another RocksDB
-
   rocktune compare rocksjava java:rocksjava --workload rocksjava-readseq     C++ against Java
-
   rocktune compare --around max_background_jobs             half of the default, it, and double
-
   rocktune compare guide --around write_buffer_size         half, calculated, and double
-
   rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
 """
 _SIDE = (

@@ -18,13 +18,9 @@ from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
-
   rocktune doctor                    all checks, and ten runs of the baseline
-
   rocktune doctor --quick            without the runs: some seconds
-
   rocktune doctor --quick --json     for scripts: one JSON document
-
   rocktune doctor --workload load --trials 400    what can that job prove here?
 """
 

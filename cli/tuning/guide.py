@@ -20,13 +20,9 @@ from sampler.kioxia_guide.options_files import COUNTERPARTS, PRESET, rocksdb_val
 
 EXAMPLES = """
 Examples:
-
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB
-
   rocktune guide --keys 1e9 --key-size 16 --value-size 400 --cpu-threads 16 --memory 64GiB --out guided
-
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB --json
-
   rocktune tune --space blob --start-from guide       the search begins there
 """  # noqa: E501
 

@@ -14,13 +14,9 @@ from jobs.interval_report.reading import read_openings
 
 EXAMPLES = """
 Examples:
-
   rocktune stats /var/lib/mydb/LOG                     write amplification, and why writes stall
-
   rocktune stats db_bench.log --out curves             CSV, HTML and SVG plots, pgfplots
-
   rocktune stats db_bench.log --json                   every figure of the file, for a program
-
   cat LOG.old.* LOG > all; rocktune stats all          all openings of a database
 """
 

@@ -26,29 +26,17 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 Examples:
-
   rocktune tune                                   the quick load, a few minutes
-
   rocktune tune --workload load --trials 400      the paper's load, some hours
-
   rocktune tune --objective waf --workload load --memory 512MiB    fewer writes, more memory
-
   rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
-
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
-
   rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
-
   rocktune tune --strategy forest --warm-start auto    with what earlier jobs learned
-
   rocktune tune --start-from /etc/my/OPTIONS      measures these settings first
-
   rocktune tune --confirm-scale 8                 searches small, proves on eight times as much
-
   rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one
-
   rocktune tune --scheduler tls://bench:8786 --certificates DIR    on many hosts
-
   rocktune tune --minutes 30 --resume             the same command goes on where it was stopped
 """
 

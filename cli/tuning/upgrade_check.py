@@ -20,15 +20,10 @@ from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
-
   rocktune upgrade-check default /opt/10.2/db_bench      by their names or paths
-
   rocktune upgrade-check 7.8 10.2 --options /etc/my/OPTIONS    with the file that you run
-
   rocktune upgrade-check 7.8 10.2 --pairs 0              only what can be told without a load
-
   rocktune upgrade-check 7.8 10.2 --configurations 5 --pairs 10
-
   rocktune upgrade-check 7.8 10.2 --resume               goes on where it was stopped
 """
 _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
