@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, Protocol, TypeVar
 
 from api.schemas.job_schemas import JobPublic
@@ -76,11 +75,7 @@ def patiently(ask: Callable[[], _Answer], view: FollowedJob) -> _Answer:
 @contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
     """Within, SIGTERM is what Ctrl-C is, so that the terminal is left as it was."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -72,7 +72,7 @@ def _scheduler(
     address_file: Annotated[
         Path | None, typer.Option(help="Receives the address once it listens: for scripts.")
     ] = None,
-) -> int:
+) -> None:
     """Runs the scheduler that hosts and controller meet at. Stop it with Ctrl-C or SIGTERM."""
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
@@ -96,7 +96,6 @@ def _scheduler(
         ttl_seconds=ttl,
         listening=tell,
     )
-    return Exit.DONE
 
 
 @cluster_command.command("status", epilog=STATUS_EXAMPLES)
@@ -209,7 +208,7 @@ def host_command(
         typer.Option(help="The address to listen on; else the one that faces the scheduler."),
     ] = None,
     certificates: Certificates = None,
-) -> int:
+) -> None:
     """Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM."""
     settings = load_settings()
     configure_logs(load_service_settings().log_level)
@@ -231,4 +230,3 @@ def host_command(
         kind=kind,
         security=security,
     )
-    return Exit.DONE

@@ -12,7 +12,7 @@ from rich.table import Table
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.options.untrusted_text import printable
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, print_json, say, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
@@ -70,10 +70,9 @@ def nights_command(
     else:
         console = screen()
         console.print(_table(watched, last))
-        for line in report_lines(watched):
-            console.print(printable(line), soft_wrap=True)
+        say(console, *report_lines(watched))
         if out is not None:
-            console.print(f"Written to {out}", soft_wrap=True)
+            say(console, f"Written to {out}")
     return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
 
 

@@ -17,10 +17,9 @@ from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
-from cli.options.exits import Exit
 from cli.options.untrusted_text import cleaned
 from cli.render.batch_table import batch_table
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, print_json, say, screen
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
@@ -63,7 +62,7 @@ def _add(
     name: Annotated[str | None, typer.Option(help="Its name; else the batch's.")] = None,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Makes a batch start by itself, at the times of a cron expression.
 
     Exit status: 0 kept, 2 bad input.
@@ -74,10 +73,7 @@ def _add(
         kept = _kept_here(db, file, given, about) if remote.is_local else None
         kept = kept or _sent(remote, file, given, about)
         made = understood(SchedulePublic, remote.get(f"schedules/{kept}"))
-    console = screen()
-    console.print(f"schedule {made.name}: {len(made.items)} jobs", soft_wrap=True)
-    console.print(_next(made), soft_wrap=True)
-    return Exit.DONE
+    say(screen(), f"schedule {made.name}: {len(made.items)} jobs", _next(made))
 
 
 def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str, str]) -> str:
@@ -122,7 +118,7 @@ def _by_name() -> Iterator[None]:
 
 
 @schedule_command.command("list")
-def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
+def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
     """Lists the schedules, when each is due, and how its last batch stands."""
     with opened(url, db) as remote:
         documents = remote.get("schedules")
@@ -135,11 +131,10 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
         screen().print(_table(rows))
     else:
         screen(stderr=True).print("no schedules")
-    return Exit.DONE
 
 
 @schedule_command.command("show", epilog=SHOW_EXAMPLES)
-def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> int:
+def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> None:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
     with opened(url, db) as remote, _by_name():
         document = remote.get(f"schedules/{require_name(name, 'NAME')}")
@@ -147,29 +142,30 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
         result = None if as_json else _last_result(remote, found)
     if as_json:
         print_json(document)
-        return Exit.DONE
+        return
     console = screen()
-    console.print(f"schedule {found.name}, missed times: {found.missed}", soft_wrap=True)
-    console.print(_next(found), soft_wrap=True)
-    console.print(f"jobs: {', '.join(each.item for each in found.items)}", soft_wrap=True)
+    say(
+        console,
+        f"schedule {found.name}, missed times: {found.missed}",
+        _next(found),
+        f"jobs: {', '.join(each.item for each in found.items)}",
+    )
     if found.last:
         console.print(_batches(found.last))
     if result is not None:
         _print_result(result)
-    return Exit.DONE
 
 
 @schedule_command.command("delete")
-def _delete(name: Name, url: Url = None, db: Db = None) -> int:
+def _delete(name: Name, url: Url = None, db: Db = None) -> None:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
     with opened(url, db) as remote, _by_name():
         remote.delete(f"schedules/{require_name(name, 'NAME')}")
-    screen().print(f"schedule {name} is deleted", soft_wrap=True)
-    return Exit.DONE
+    say(screen(), f"schedule {name} is deleted")
 
 
 @schedule_command.command("run", epilog=RUN_EXAMPLES)
-def _run(name: Name, url: Url = None, db: Db = None) -> int:
+def _run(name: Name, url: Url = None, db: Db = None) -> None:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 
     Exit status: 0 it begins, 2 there is no such schedule or its last batch
@@ -177,8 +173,7 @@ def _run(name: Name, url: Url = None, db: Db = None) -> int:
     """
     with opened(url, db) as remote, _by_name():
         begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
-    screen().print(f"batch {begun.id} ({begun.name}) is {begun.state.value}", soft_wrap=True)
-    return Exit.DONE
+    say(screen(), f"batch {begun.id} ({begun.name}) is {begun.state.value}")
 
 
 def _last_result(remote: Remote, schedule: SchedulePublic) -> dict[str, Any] | None:
@@ -200,9 +195,8 @@ def _next(schedule: SchedulePublic) -> str:
 
 
 def _table(rows: list[SchedulePublic]) -> Table:
-    table = bare_table(("schedule", "cron", "time zone", "missed", "next (UTC)"))
-    table.add_column("jobs", justify="right")
-    table.add_column("last batch")
+    words = ("schedule", "cron", "time zone", "missed", "next (UTC)")
+    table = bare_table(words, ("jobs",), ("last batch",))
     for row in rows:
         last = f"{row.last[0].id} {row.last[0].state.value}" if row.last else ""
         due = f"{row.next_at:%Y-%m-%d %H:%M}"
@@ -213,9 +207,7 @@ def _table(rows: list[SchedulePublic]) -> Table:
 
 
 def _batches(last: list[BatchBrief]) -> Table:
-    table = bare_table(right=("batch",))
-    for title in ("for (UTC)", "began (UTC)", "state", "why"):
-        table.add_column(title)
+    table = bare_table((), ("batch",), ("for (UTC)", "began (UTC)", "state", "why"))
     for each in last:
         due = f"{each.due_at:%Y-%m-%d %H:%M}" if each.due_at else ""
         began = f"{each.created_at:%Y-%m-%d %H:%M}"

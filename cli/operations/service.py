@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from cli.lazy_commands import importing
 from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, Migrate, open_database, require_there
-from cli.options.exits import Exit, stop_on_signals
+from cli.options.exits import stop_on_signals
 from cli.options.untrusted_text import printable
 from db.access.server_token import ServerToken, server_token
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
@@ -67,7 +67,7 @@ def serve_command(
     ] = False,
     migrate: Migrate = False,
     token_file: _TokenFile = None,
-) -> int:
+) -> None:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
     with importing():
         from api.server import serve as serve_http
@@ -88,7 +88,6 @@ def serve_command(
             with_worker=not no_worker,
             is_listening=partial(_welcome, token, kept_at),
         )
-    return Exit.DONE
 
 
 def _own_token(engine: Engine, kept_at: Path, *, is_named: bool) -> ServerToken | None:
@@ -125,7 +124,7 @@ def worker_command(
     certificates: Certificates = None,
     db: Db = None,
     migrate: Migrate = False,
-) -> int:
+) -> None:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
     with importing():
         from jobs.worker import Worker
@@ -139,7 +138,6 @@ def worker_command(
         working = Worker(engine, settings, keep_days=service.keep_days, cluster=cluster)
         stop_on_signals(working.stop)
         working.run()
-    return Exit.DONE
 
 
 def _configured() -> tuple[Settings, ServiceSettings]:
@@ -154,17 +152,16 @@ def _make(
     name: Annotated[str, typer.Argument(help="Whose it is, for the logs and the list.")],
     role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
     db: Db = None,
-) -> int:
+) -> None:
     """Makes a token and shows it, once."""
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")
     with open_database(db) as engine:
         typer.echo(make_token(engine, name, Role(role)))
-    return Exit.DONE
 
 
 @token_command.command("show")
-def _show(token_file: _TokenFile = None) -> int:
+def _show(token_file: _TokenFile = None) -> None:
     """Prints the server's own token, which `rocktune serve` has made for whoever runs it."""
     path = place_of_token(token_file)
     token = read_token(path)
@@ -175,11 +172,10 @@ def _show(token_file: _TokenFile = None) -> int:
             "or name its file",
         )
     typer.echo(token)
-    return Exit.DONE
 
 
 @token_command.command("list")
-def _list(db: Db = None) -> int:
+def _list(db: Db = None) -> None:
     """Lists the tokens, without their secrets."""
     require_there(db)
     with open_database(db) as engine:
@@ -188,15 +184,13 @@ def _list(db: Db = None) -> int:
             made = f"{token.created_at:%Y-%m-%d}"
             name = printable(token.name)
             typer.echo(f"{token.id}  {name:24} {token.role.value:7} {made}  {revoked}")
-    return Exit.DONE
 
 
 @token_command.command("revoke")
 def _revoke(
     name: Annotated[str, typer.Argument(help="The token's name or id.")], db: Db = None
-) -> int:
+) -> None:
     """Makes a token invalid from this moment on."""
     require_there(db)
     with open_database(db) as engine:
         revoke_token(engine, name)
-    return Exit.DONE

@@ -20,9 +20,7 @@ def batch_table(document: Mapping[str, Any]) -> Table:
     items = document["items"]
     metrics = [name for name in _METRICS if any(name in item["change"] for item in items)]
     figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
-    table = bare_table(("item",), figures)
-    table.add_column("confirmed, or why not")
-    table.add_column("folder")
+    table = bare_table(("item",), figures, ("confirmed, or why not", "folder"))
     for item in items:
         table.add_row(*_cells(item, metrics))
     return table

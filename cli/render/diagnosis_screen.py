@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.options.untrusted_text import printable
-from cli.render.screen import bare_table
+from cli.render.screen import bare_table, say
 from jobs.doctor.examination import Diagnosis
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
@@ -74,8 +74,8 @@ class DiagnosisScreen:
     def found(self, finding: Finding) -> None:
         """A finding was made."""
         self._bar.stop()
-        for line in lines_of(finding, min(self._console.width, _WIDTH)):
-            self._console.print(line, style=_STYLES[finding.level], soft_wrap=True)
+        lines = lines_of(finding, min(self._console.width, _WIDTH))
+        say(self._console, *lines, style=_STYLES[finding.level])
 
     def waiting(self, holder: str) -> None:
         """The host is busy."""
@@ -95,18 +95,15 @@ class DiagnosisScreen:
         self._bar.update(self._task, completed=trial.number)
         if not self._aside.is_terminal:
             said = (trial.failure or f"{trial.bench_seconds:.1f} s").splitlines()[-1]
-            self._aside.print(
-                printable(f"run {trial.number} of {self._runs}: {trial.state}, {said}")
-            )
+            say(self._aside, f"run {trial.number} of {self._runs}: {trial.state}, {said}")
 
     def sum_up(self, diagnosis: Diagnosis) -> None:
         """The noise, what can be proven, and one last line."""
         if diagnosis.noise:
             self._noise(diagnosis.noise)
         counts = [_counted(diagnosis.count(level), level) for level in reversed(Severity)]
-        self._console.print(
-            f"\n{diagnosis.fitness}: {', '.join(counts)}", style="bold", soft_wrap=True
-        )
+        self._console.print()
+        say(self._console, f"{diagnosis.fitness}: {', '.join(counts)}", style="bold")
 
     def _noise(self, noise: Noise) -> None:
         table = provable_table(noise)
@@ -123,10 +120,10 @@ class DiagnosisScreen:
         ]
         if factors:
             low, high = factors[0]
-            self._console.print(
+            say(
+                self._console,
                 f"{noise.runs} runs know a spread to within {low:.2g} and {high:.2g} times itself "
                 "(95%), and changes with it.",
-                soft_wrap=True,
             )
 
 

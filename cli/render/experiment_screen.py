@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cli.options.untrusted_text import printable
-from cli.render.screen import bare_table, told_once
+from cli.render.screen import bare_table, say, told_once
 from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
 from jobs.experiments.comparison.tables import load_words
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
@@ -36,20 +35,16 @@ class RunsShown:
 
     def caution(self, line: str) -> None:
         """What must be known before the figures are read."""
-        self._print(f"note: {printable(line)}")
+        say(self._console, f"note: {line}")
 
     def _begins(self, runs: InterleavedRuns, left: int) -> None:
-        self._print(
-            f"{left} runs" if left == runs.total else f"{left} runs of {runs.total} are left"
-        )
+        of_all = "" if left == runs.total else f" of {runs.total} are left"
+        say(self._console, f"{left} runs{of_all}")
 
     def _ended(self, run: MeasuredRun) -> None:
-        said = run.state if run.failure is None else f"{run.state}: {printable(run.failure)}"
-        what = self._run_of.format(case=printable(run.case), side=run.side)
-        self._print(f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
-
-    def _print(self, line: str) -> None:
-        self._console.print(line, soft_wrap=True)
+        said = run.state if run.failure is None else f"{run.state}: {run.failure}"
+        what = self._run_of.format(case=run.case, side=run.side)
+        say(self._console, f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
 
 
 def show_subjects(console: Console, asked: ComparisonRequest) -> None:
@@ -57,13 +52,9 @@ def show_subjects(console: Console, asked: ComparisonRequest) -> None:
     for each in asked.subjects:
         facts = each.build.facts
         version = f"RocksDB {facts.version}, " if facts else ""
-        console.print(
-            f"{each.name}: {printable(each.side.what)}; {version}{printable(each.build.program)}, "
-            f"memtables and cache {format_bytes(each.memory)}",
-            soft_wrap=True,
-        )
-    for workload in asked.workloads:
-        console.print(printable(load_words(workload)), soft_wrap=True)
+        what = f"{each.name}: {each.side.what}; {version}{each.build.program}"
+        say(console, f"{what}, memtables and cache {format_bytes(each.memory)}")
+    say(console, *map(load_words, asked.workloads))
 
 
 def show_compared(console: Console, compared: ComparisonResult) -> None:
@@ -72,25 +63,23 @@ def show_compared(console: Console, compared: ComparisonResult) -> None:
     for before, after in pairs:
         if any(t.rows for t in compared.tables if (t.before, t.after) == (before, after)):
             console.print(_compared_table(compared, before, after))
-    console.print(
+    say(
+        console,
         "Medians; differences of runs next to each other with 95% intervals; p corrected over "
         "everything compared (Holm). Could show: what these rounds show 8 times in 10, each "
         "metric by itself.",
-        soft_wrap=True,
     )
-    for sentence in compared.verdict:
-        console.print(printable(sentence), soft_wrap=True)
+    say(console, *compared.verdict)
 
 
 def _compared_table(compared: ComparisonResult, before: str, after: str) -> Table:
     change = f"{after} against {before} (95% interval)"
-    table = bare_table(("workload", "metric"), (before, after, change, "p"))
-    table.add_column("better")
-    table.add_column("could show", justify="right")
+    figures = (before, after, change, "p")
+    table = bare_table(("workload", "metric"), figures, ("better",), ("could show",))
     for each in compared.tables:
         if (each.before, each.after) != (before, after):
             continue
-        workload = printable(each.workload)
+        workload = each.workload
         for name, row in each.rows.items():
             table.add_row(
                 workload,
@@ -112,7 +101,7 @@ _MOST_NAMES = 12
 def show_builds(console: Console, builds: Builds) -> None:
     """One line a build: what was compared with what."""
     for title, build in (("old", builds.old), ("new", builds.new)):
-        console.print(f"{title}: {_build(build)}", soft_wrap=True)
+        say(console, f"{title}: {_build(build)}")
 
 
 def show_differences(console: Console, found: BuildDifferences) -> None:
@@ -122,10 +111,7 @@ def show_differences(console: Console, found: BuildDifferences) -> None:
         changed = [each for each in drift.changed if each.concern is concern]
         if changed:
             console.print(f"Changed defaults, {concern.value}:")
-            for each in changed:
-                console.print(
-                    f"  {printable(each.key)}: {printable(each.old)} -> {printable(each.new)}"
-                )
+            say(console, *(f"  {each.key}: {each.old} -> {each.new}" for each in changed))
     if not drift.changed:
         console.print("No default changed.")
     for title, names in (
@@ -135,29 +121,26 @@ def show_differences(console: Console, found: BuildDifferences) -> None:
         ("db_bench flags only of the old build", drift.flags_removed),
     ):
         if names:
-            console.print(f"{title} ({len(names)}): {_some(names)}", soft_wrap=True)
-    for note in found.notes:
-        console.print(f"Your OPTIONS file: {printable(note)}", soft_wrap=True)
+            say(console, f"{title} ({len(names)}): {_some(names)}")
+    say(console, *(f"Your OPTIONS file: {note}" for note in found.notes))
 
 
 def show_checked(console: Console, checked: Checked) -> None:
     """The comparison, case by case, and the verdict."""
     if checked.changes:
         console.print(_checked_table(checked))
-        console.print(
+        say(
+            console,
             "Medians; changes of the pairs with 95% intervals; p corrected over the whole table "
             "(Holm). The last column: what the pairs could have shown with 80% probability, each "
             "metric by itself.",
-            soft_wrap=True,
         )
-    for sentence in checked.verdict:
-        console.print(printable(sentence), soft_wrap=True)
+    say(console, *checked.verdict)
 
 
 def _checked_table(checked: Checked) -> Table:
-    table = bare_table(("with", ""), ("old", "new", "change (95% interval)", "p"))
-    table.add_column("")
-    table.add_column("could show", justify="right")
+    figures = ("old", "new", "change (95% interval)", "p")
+    table = bare_table(("with", ""), figures, ("",), ("could show",))
     for each in checked.changes:
         what = checked.what[each.case]
         for metric in each.metrics.values():
@@ -179,12 +162,12 @@ def _checked_table(checked: Checked) -> Table:
 def _build(build: Build) -> str:
     facts = build.facts
     if facts is None:
-        return f"{printable(build.program)}: {build.problem}"
-    parts = [f"RocksDB {facts.version}", printable(build.program), f"file {facts.digest[:12]}"]
+        return f"{build.program}: {build.problem}"
+    parts = [f"RocksDB {facts.version}", f"{build.program}", f"file {facts.digest[:12]}"]
     if facts.source:
-        parts.append(f"source {printable(facts.source)[:12]}")
+        parts.append(f"source {facts.source[:12]}")
     if facts.compiled:
-        parts.append(f"compiled {printable(facts.compiled)}")
+        parts.append(f"compiled {facts.compiled}")
     parts.append("assertions on" if facts.assertions else "without assertions")
     if not facts.optimised:
         parts.append("not optimised")
@@ -193,7 +176,7 @@ def _build(build: Build) -> str:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(map(printable, names[:_MOST_NAMES])) + more
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _figure(value: float) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.options.untrusted_text import cleaned
-from cli.render.screen import bare_table
+from cli.render.screen import bare_table, say
 from jobs.charts.importance import by_models, ranked_r2
 from jobs.report.rows import (
     TOP,
@@ -43,9 +43,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     result = cleaned(result)  # a line of another's stays one line
     verdict, best = result["verdict"], result["best"]
     if verdict is None:
-        console.print("No candidate could be measured against the baseline.")
-        for line in limit_lines(result):
-            console.print(f"{line}.", highlight=False, soft_wrap=True)
+        say(console, "No candidate could be measured against the baseline.")
+        say(console, *(f"{line}." for line in limit_lines(result)))
         return
     console.print(_proof_table(result))
     console.print(
@@ -53,44 +52,28 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         "changes are the pairs' geometric means with 95% intervals.",
         highlight=False,
     )
-    where = confirmation_words(result.get("confirmation"))
-    if where is not None:
-        console.print(f"{where}.", highlight=False, soft_wrap=True)
+    if where := confirmation_words(result.get("confirmation")):
+        say(console, f"{where}.")
     if best is None:
-        console.print(
-            Text.assemble(
-                ("Nothing was proven better than the baseline", "bold"), f": {verdict['why']}."
-            ),
-            highlight=False,
-            soft_wrap=True,
-        )
+        found, fitness = "Nothing was proven better than the baseline", ""
     else:
-        console.print(
-            Text.assemble(
-                (f"Trial {best['trial']} is better", "bold"),
-                f", fitness {best['fitness']:.0f}: {verdict['why']}.",
-            ),
-            highlight=False,
-            soft_wrap=True,
-        )
+        found, fitness = f"Trial {best['trial']} is better", f", fitness {best['fitness']:.0f}"
+    say(console, Text.assemble((found, "bold"), f"{fitness}: {verdict['why']}."))
+    if best is not None:
         console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
-        for line in _explanation(result):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, *_explanation(result))
     contributed = result.get("contributions")
     if contributed:
         print_contributions(console, contributed)
-    for line in limit_lines(result):
-        console.print(f"{line}.", highlight=False, soft_wrap=True)
-    for line in _power(result):
-        console.print(line, highlight=False, soft_wrap=True)
-    for line in warm_start_lines(result):
-        console.print(f"{line}.", highlight=False, soft_wrap=True)
+    say(console, *(f"{line}." for line in limit_lines(result)))
+    say(console, *_power(result))
+    say(console, *(f"{line}." for line in warm_start_lines(result)))
     console.print(_noise(result), highlight=False)
     search = result.get("search")  # a job of an earlier version has none
-    if search is not None:
-        console.print(f"When the search ended: {search['why']}.", highlight=False, soft_wrap=True)
+    if search:
+        say(console, f"When the search ended: {search['why']}.")
     if not contributed:  # it draws nothing to rank parameters by
-        console.print(_ranking(result), highlight=False, soft_wrap=True)
+        say(console, _ranking(result))
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
@@ -124,7 +107,7 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
     verdict = result["verdict"]
     subject = "best" if result["best"] else "candidate"
     table = bare_table(("",), ("default", subject, "change", "95% interval"))
-    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
+    terms = _terms(result)
     for metric in dict.fromkeys([*terms, *_MORE]):
         change = verdict["change"].get(metric)
         if change is None:
@@ -145,8 +128,11 @@ def _power(result: Mapping[str, Any]) -> list[str]:
     if power is None:
         return []
     smallest = power["smallest_change"]
-    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
-    shown = ", ".join(f"{m.upper()} {percent_words(smallest[m])}" for m in terms if m in smallest)
+    shown = ", ".join(
+        f"{metric.upper()} {percent_words(smallest[metric])}"
+        for metric in _terms(result)
+        if metric in smallest
+    )
     lines = [
         f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
         f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
@@ -160,12 +146,17 @@ def _power(result: Mapping[str, Any]) -> list[str]:
 def _noise(result: Mapping[str, Any]) -> str:
     """One line: how steady the baseline was, metric by metric."""
     parts = []
-    for metric in [row["name"] for row in result["job"]["objective"]["metric"]]:
+    for metric in _terms(result):
         noise = result["baseline"]["noise"].get(metric)
         if noise and noise["spread"] is not None:
             drift = ", drifting (corrected)" if noise["drifting"] else ""
             parts.append(f"{metric} {100 * noise['spread']:.1f}%{drift}")
     return f"Noise of the baseline: {'; '.join(parts)}."
+
+
+def _terms(result: Mapping[str, Any]) -> list[str]:
+    """The metrics of the job's objective."""
+    return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
 def metric_figure(metric: str, value: float) -> str:
@@ -200,8 +191,7 @@ def print_contributions(
     rows = contribution_rows(found, top)
     if rows:
         console.print(_contribution_table(rows, len(found["parameters"])))
-    for line in contribution_lines(found):
-        console.print(line, highlight=False, soft_wrap=True)
+    say(console, *contribution_lines(found))
 
 
 def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
@@ -232,16 +222,15 @@ def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: i
         job_id: Of the job.
     """
     console.print(_step_table(explanation))
-    for line in minimal_lines(explanation):
-        console.print(line, soft_wrap=True)
-    console.print(basis_words(explanation).replace(" ID ", f" {job_id} "), soft_wrap=True)
+    say(console, *minimal_lines(explanation))
+    say(console, basis_words(explanation).replace(" ID ", f" {job_id} "))
 
 
 def _step_table(explanation: Mapping[str, Any]) -> Table:
     measured = (explanation["measured"] or {}).get("steps", [])
     kept = set((explanation["minimal"] or {}).get("kept", ()))
     metrics = list(explanation["steps"][0]["metrics"]) if explanation["steps"] else []
-    table = bare_table(right=("",), no_wrap=True)
+    table = bare_table((), ("",), no_wrap=True)
     table.add_column("change", overflow="fold")
     table.add_column("fitness", justify="right", no_wrap=True)
     if measured:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from cli.render.screen import say
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Bar:
 
     def note(self, text: str) -> None:
         """A line of its own."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
     def _is_new_tenth(self, ended: int, total: int | None) -> bool:
         """Whether a log shall have a line now."""
@@ -74,7 +75,7 @@ class TuningProgress(_Bar):
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
         self._bar.update(self._task, description=phase.value)
-        self._console.print(Text.assemble((phase.value, "bold"), f": {why}"), soft_wrap=True)
+        say(self._console, Text.assemble((phase.value, "bold"), f": {why}"))
 
     def trial_started(self, trial: Trial) -> None:
         """A trial begins: shown by the bar alone."""
@@ -82,9 +83,8 @@ class TuningProgress(_Bar):
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         if trial.state not in (TrialState.DONE, TrialState.CENSORED):
-            reason = (trial.failure or "").splitlines()
-            said = reason[-1] if reason else ""
-            self.note(f"trial {trial.number} {trial.state.value}: {said}")
+            last = (trial.failure or "").splitlines()[-1:]
+            self.note(f"trial {trial.number} {trial.state.value}: {''.join(last)}")
         ended = standing.done + standing.failed
         failures = not_whole(standing.failed, standing.counts.get(TrialState.CENSORED, 0))
         best = best_words(*(standing.best or (None, None)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from cli.options.untrusted_text import printable
 
@@ -56,21 +58,27 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
 
 
-def bare_table(
-    left: Sequence[str] = (), right: Sequence[str] = (), *, no_wrap: bool = False
-) -> Table:
+def say(console: Console, *lines: str | Text, style: str | None = None) -> None:
+    """Prints each line in one line, whatever it holds and however narrow the terminal is."""
+    for line in lines:
+        shown = printable(line) if isinstance(line, str) else line
+        console.print(shown, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
     """A table without lines; more columns may be added to it.
 
     Args:
-        left: The titles of its first columns, which hold words.
-        right: Those of the next ones, which hold figures.
+        titles: Those of columns of words, then of figures, then of words again, and so on.
         no_wrap: Whether figures are cut rather than wrapped where a terminal is narrow.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in left:
-        table.add_column(title)
-    for title in right:
-        table.add_column(title, justify="right", no_wrap=no_wrap)
+    for group, figures in zip(titles, cycle((False, True)), strict=False):
+        for title in group:
+            if figures:
+                table.add_column(title, justify="right", no_wrap=no_wrap)
+            else:
+                table.add_column(title)
     return table
 
 
@@ -81,8 +89,6 @@ def told_once(console: Console, line: str = "waiting: {} uses this host") -> Cal
     def tell(who: str) -> None:
         if who not in told:
             told.add(who)
-            console.print(
-                line.format(printable(who)), markup=False, highlight=False, soft_wrap=True
-            )
+            say(console, line.format(who))
 
     return tell

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from cli.options.untrusted_text import printable
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, say, screen
 from jobs.interval_report.documents import (
     as_text,
     family_table,
@@ -37,8 +37,7 @@ def show_openings(openings: Sequence[Opening]) -> None:
         console.print()
         if len(openings) > 1:
             console.print(f"Opening {number}", style="bold")
-        for sentence in (stall_answer(opening), *notes(opening)):
-            console.print(printable(sentence), soft_wrap=True)
+        say(console, stall_answer(opening), *notes(opening))
         for title, table in _tables(opening):
             console.print()
             console.print(printable(title), style="bold")

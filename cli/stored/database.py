@@ -15,7 +15,6 @@ from cli.options.database_option import (
     require_there,
     upgrade,
 )
-from cli.options.exits import Exit
 from db.connection.migrate import current
 from jobs.archive import restore_archive, write_archive
 from sampler.common.errors import InputError
@@ -37,14 +36,13 @@ db_command = typer.Typer(
 
 
 @db_command.command("upgrade")
-def _upgrade(db: Db = None) -> int:
+def _upgrade(db: Db = None) -> None:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     with connected(db) as engine:
         before = current(engine)
         upgrade(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
-    return Exit.DONE
 
 
 @db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
@@ -52,7 +50,7 @@ def _archive(
     job_id: Annotated[int, typer.Argument(metavar="ID", help="The job's number.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
     db: Db = None,
-) -> int:
+) -> None:
     """Writes a job with all its trials to one compressed file of JSON lines."""
     require_there(db)
     with open_database(db) as engine:
@@ -61,7 +59,6 @@ def _archive(
         except KeyError as error:
             raise InputError("ID", str(error.args[0])) from None
     typer.echo(f"job {job_id} with {count} trials is in {file}")
-    return Exit.DONE
 
 
 @db_command.command("restore", epilog=RESTORE_EXAMPLES)
@@ -69,7 +66,7 @@ def _restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
     db: Db = None,
     migrate: Migrate = False,
-) -> int:
+) -> None:
     """Puts an archived job into a database, where it can go on.
 
     An archive holds trials, not what was concluded from them: when the job goes on
@@ -81,4 +78,3 @@ def _restore(
         f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "
         f"--resume goes on with it, or `rocktune resume {job_id}` and a worker"
     )
-    return Exit.DONE

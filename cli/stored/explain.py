@@ -17,7 +17,7 @@ from cli.options.exits import Exit, complain
 from cli.options.untrusted_text import cleaned
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
-from cli.render.screen import print_json, screen
+from cli.render.screen import print_json, say, screen
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 
 EXAMPLES = """
@@ -136,6 +136,6 @@ def _observer() -> RunsObserver:
 
     def begins(runs: InterleavedRuns, left: int) -> None:
         subjects = ", ".join(runs.sides)
-        console.print(f"{left} runs: {runs.rounds} rounds of {subjects}", soft_wrap=True)
+        say(console, f"{left} runs: {runs.rounds} rounds of {subjects}")
 
     return replace(RunsShown(console, run_of="{side}").observer, begins=begins)

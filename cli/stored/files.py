@@ -84,7 +84,7 @@ def report_command(
     ] = None,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Writes the report of a finished job: one HTML file that opens without a network.
 
     Where an earlier version of Rocktune made it, it is made anew from the stored trials.
@@ -96,4 +96,3 @@ def report_command(
         page = remote.page(f"jobs/{job_id}/report")
     write_output(path, page)
     typer.echo(f"Written to {path}")
-    return Exit.DONE

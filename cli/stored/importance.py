@@ -10,9 +10,8 @@ from rich.table import Table
 from api.schemas.result_schemas import Contributions, Ranking
 from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, asked_for
-from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, print_json, say, screen
 from optimizer.budget.power import p_figure
 
 PARAMETERS_EXAMPLES = """
@@ -32,7 +31,7 @@ def parameters_command(
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Ranks the parameters, the most important first.
 
     For each metric: which share of its variance the parameter makes, by the
@@ -47,22 +46,21 @@ def parameters_command(
     )
     if as_json:
         print_json(document)
-        return Exit.DONE
+        return
     with understanding():
         table, learned = _table(ranking, metric), _learned(ranking)
     console = screen()
     console.print(table)
-    console.print(learned, soft_wrap=True)
+    say(console, learned)
     if any(value is None for value in _r2(ranking).values()):
-        console.print(_UNKNOWN, soft_wrap=True)
+        say(console, _UNKNOWN)
     if not ranking.final:
-        console.print("The job is not done: this is what it has learned so far.", soft_wrap=True)
-    return Exit.DONE
+        say(console, "The job is not done: this is what it has learned so far.")
 
 
 def _table(ranking: Ranking, metric: str | None) -> Table:
     metrics = [metric] if metric else list(ranking.forest)
-    table = bare_table(right=("",), no_wrap=True)
+    table = bare_table((), ("",), no_wrap=True)
     table.add_column("parameter", overflow="fold")
     for name in metrics:
         table.add_column(name, justify="right", no_wrap=True)
@@ -119,7 +117,7 @@ def contributions_command(
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Says what each parameter contributed to what a greedy job found.
 
     In percent of each metric of the objective, value against value as they
@@ -128,7 +126,6 @@ def contributions_command(
     _, document = asked_for(Contributions, f"jobs/{job_id}/contributions", url=url, db=db)
     if as_json:
         print_json(document)
-        return Exit.DONE
+        return
     with understanding():
         print_contributions(screen(), document, top=top)
-    return Exit.DONE

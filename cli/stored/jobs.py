@@ -11,9 +11,8 @@ from api.schemas.job_schemas import JobPage, JobProgress, JobPublic
 from cli.client.client_errors import understood
 from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
-from cli.options.exits import Exit
 from cli.render.progress_screen import best_so_far, ended_of, time_left
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, print_json, say, screen
 
 JOBS_EXAMPLES = """
 Examples:
@@ -40,21 +39,18 @@ def jobs_command(
     as_json: Annotated[bool, typer.Option("--json", help="As the service lists them.")] = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Lists jobs, newest first."""
     with opened(url, db) as remote:
         documents, listed, following = _list(remote, state, limit)
     if as_json:
-        page = {"jobs": documents, "next": following}
-        print_json(page)
-        return Exit.DONE
-    if not listed:
+        print_json({"jobs": documents, "next": following})
+    elif not listed:
         screen(stderr=True).print("no jobs")
-        return Exit.DONE
-    screen().print(_table(listed))
-    if following is not None:
-        screen(stderr=True).print("There may be older ones: --limit shows more.")
-    return Exit.DONE
+    else:
+        screen().print(_table(listed))
+        if following is not None:
+            screen(stderr=True).print("There may be older ones: --limit shows more.")
 
 
 def _list(
@@ -76,12 +72,8 @@ def _list(
 
 
 def _table(listed: list[JobProgress]) -> Table:
-    table = bare_table(right=("job",))
-    for title in ("state", "phase", "workload", "objective"):
-        table.add_column(title)
-    table.add_column("trials", justify="right")
-    table.add_column("best so far")
-    table.add_column("left", justify="right")
+    words = ("state", "phase", "workload", "objective")
+    table = bare_table((), ("job",), words, ("trials",), ("best so far",), ("left",))
     for job in listed:
         running = job.state.value == "running"
         table.add_row(
@@ -97,22 +89,18 @@ def _table(listed: list[JobProgress]) -> Table:
     return table
 
 
-def cancel_command(job_id: JobId, url: Url = None, db: Db = None) -> int:
+def cancel_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
-    return _change("cancel", job_id, url, db, f"`rocktune resume {job_id}` goes on with it")
+    _change("cancel", job_id, url, db, f"`rocktune resume {job_id}` goes on with it")
 
 
-def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> int:
+def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
     """Lets a failed or cancelled job go on from what it has measured."""
-    return _change("resume", job_id, url, db, f"Watch it with: rocktune show {job_id}")
+    _change("resume", job_id, url, db, f"Watch it with: rocktune show {job_id}")
 
 
-def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> int:
+def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> None:
     with opened(url, db) as remote:
         job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
-    console = screen()
-    console.print(
-        f"job {job.id} is {job.state.value}; {ended_of(job)} trials are kept", soft_wrap=True
-    )
-    console.print(then, soft_wrap=True)
-    return Exit.DONE
+    kept = f"job {job.id} is {job.state.value}; {ended_of(job)} trials are kept"
+    say(screen(), kept, then)

@@ -15,7 +15,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import print_outcome
 from cli.render.progress_screen import JobView, limits_line, progress_line, situation
-from cli.render.screen import TextConsole, print_json, screen
+from cli.render.screen import TextConsole, print_json, say, screen
 
 EXAMPLES = """
 Examples:
@@ -95,15 +95,11 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    console = screen()
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
-    console.print(f"job {job.id}: {names}", soft_wrap=True)
     with understanding():
         limits = limits_line(job)
-    if limits:
-        console.print(limits, soft_wrap=True)
-    console.print(situation(job), soft_wrap=True)
-    console.print(progress_line(job), soft_wrap=True)
+    lines = [f"job {job.id}: {names}", limits, situation(job), progress_line(job)]
+    say(screen(), *filter(None, lines))
 
 
 def _print_result(result: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from cli.client.remote import Remote, require_json
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import job_options
-from cli.render.screen import print_json, screen
+from cli.render.screen import print_json, say, screen
 from cli.stored.show import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
@@ -86,8 +86,8 @@ def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
         print_json(document)
         return Exit.DONE
     console = screen(stderr=as_json)
-    console.print(f"job {job.id} is {job.state}: {job.why}", soft_wrap=True)
+    say(console, f"job {job.id} is {job.state}: {job.why}")
     if watch:
         return print_job(remote, job.id, follow=True, as_json=as_json)
-    console.print(f"Watch it with: rocktune show {job.id}", soft_wrap=True)
+    say(console, f"Watch it with: rocktune show {job.id}")
     return Exit.DONE

@@ -15,7 +15,7 @@ from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, print_json, say, screen
 from jobs.results.output_folder import OPTIONS, require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
@@ -35,7 +35,7 @@ def front_command(
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Lists the Pareto front: what no other measured configuration beats.
 
     Single runs: explored, not proven. `rocktune pick` takes one of them by a
@@ -44,19 +44,16 @@ def front_command(
     answer, document = asked_for(ParetoFront, f"jobs/{job_id}/pareto", url=url, db=db, x=x, y=y)
     if as_json:
         print_json(document)
-        return Exit.DONE
+        return
     with understanding():
         table = _front_table(answer)
     console = screen()
     console.print(table)
-    console.print(
-        f"{len(answer.points)} on the front. Single runs: explored, not proven.", soft_wrap=True
-    )
-    return Exit.DONE
+    say(console, f"{len(answer.points)} on the front. Single runs: explored, not proven.")
 
 
 def _front_table(answer: ParetoFront) -> Table:
-    table = bare_table(right=("trial", *answer.metrics), no_wrap=True)
+    table = bare_table((), ("trial", *answer.metrics), no_wrap=True)
     if answer.baseline:
         level = [metric_figure(name, answer.baseline[name]) for name in answer.metrics]
         table.add_row("baseline", *level)
@@ -175,8 +172,8 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
         kept += f" keep {'; '.join(answer.limits)}"
     else:
         kept = f"The best of {kept}"
-    console.print(f"{kept}. Means of the runs that there are, clocks corrected.", soft_wrap=True)
-    console.print(_certainty(answer, model=model), soft_wrap=True)
+    means = "Means of the runs that there are, clocks corrected."
+    say(console, f"{kept}. {means}", _certainty(answer, model=model))
 
 
 def _certainty(answer: PickAnswer, *, model: bool) -> str:
@@ -199,7 +196,8 @@ def _pick_table(answer: PickAnswer) -> Table:
     shown = [name for name in metrics if name in answer.baseline.metrics]
     models = any(row.model for row in answer.picks)
     opinion_title = ["models"] if models else []
-    table = bare_table(right=("trial", "runs", "fitness", *opinion_title, *shown), no_wrap=True)
+    titles = ("trial", "runs", "fitness", *opinion_title, *shown)
+    table = bare_table((), titles, no_wrap=True)
     level = [metric_figure(name, answer.baseline.metrics[name]) for name in shown]
     table.add_row("baseline", "", "0", *([""] if models else []), *level)
     for row in answer.picks:

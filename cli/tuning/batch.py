@@ -17,7 +17,7 @@ from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
-from cli.render.screen import TextConsole, print_json, screen, told_once
+from cli.render.screen import TextConsole, print_json, say, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
@@ -117,8 +117,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
         console.print(f"batch {older} was interrupted and is given up; see --resume")
     how = "goes on" if opened.resumed else "begins"
     many = len(plan.items)
-    console.print(f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}",
-                  soft_wrap=True)  # fmt: skip
+    say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}")
     run_one = _OneByOne(here, console)
     failed: list[str] = []
 
@@ -178,7 +177,7 @@ class _OneByOne:
         assembly = here.backend.assemble(
             specification, told=self._console.print, check=here.turn.check
         )
-        self._console.print(f"{item}: job {row.id}", soft_wrap=True)
+        say(self._console, f"{item}: job {row.id}")
         tell_warnings(self._console, assembly)
         folder.mkdir(parents=True, exist_ok=True)
         finished = run_here(
@@ -203,8 +202,6 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
         print_json(document)
     console = screen(stderr=as_json)
     console.print(batch_table(document))
-    for line in (document.get("watch") or {}).get("lines", ()):
-        console.print(line, soft_wrap=True)
-    console.print(f"Batch {document['batch']}: {document['why']}. Written to {out}.",
-                  soft_wrap=True)  # fmt: skip
+    say(console, *(document.get("watch") or {}).get("lines", ()))
+    say(console, f"Batch {document['batch']}: {document['why']}. Written to {out}.")
     return is_well(document)

@@ -9,7 +9,7 @@ import typer
 from cli.options.exits import Exit
 from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
 from cli.options.untrusted_text import printable
-from cli.render.screen import TextConsole, print_json, told_once
+from cli.render.screen import TextConsole, print_json, say, told_once
 from jobs.execution.single_bench import single_bench
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
@@ -61,13 +61,8 @@ def bench_command(
         configuration=configuration,
     )
     console = TextConsole(stderr=True)
-    for warning in single.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
-    runner = LocalRunner(
-        single.benchmark,
-        settings,
-        waiting=told_once(console),
-    )
+    say(console, *(f"warning: {warning}" for warning in single.warnings))
+    runner = LocalRunner(single.benchmark, settings, waiting=told_once(console))
     failed = False
     for run in range(1, runs + 1):
         outcome = runner.run(configuration)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from cli.options.exits import Exit
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_text
@@ -35,16 +34,16 @@ _Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without 
 _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
 
 
-def space_command(name: _Name = None, toml: _Toml = False) -> int:
+def space_command(name: _Name = None, toml: _Toml = False) -> None:
     """Shows parameter spaces."""
     if name is None:
         texts = {name: parse_toml(space_text(name), field=name) for name in SPACES}
         _list({name: text["help"] for name, text in texts.items()})
-        return Exit.DONE
+        return
     chosen = load_space(name)
     if toml:
         typer.echo(space_text(name), nl=False)
-        return Exit.DONE
+        return
 
     def span(parameter: Parameter) -> str:
         if parameter.values:
@@ -63,10 +62,9 @@ def space_command(name: _Name = None, toml: _Toml = False) -> int:
         typer.echo(f"    {parameter.help}")
     for fixed, value in chosen.fixed.items():
         typer.echo(f"{fixed}: always {str(value).lower()}")
-    return Exit.DONE
 
 
-def starts_command(name: _Name = None) -> int:
+def starts_command(name: _Name = None) -> None:
     """Shows the starting points that --start-from knows, each with its source."""
     if name is None:
         helps = {
@@ -74,48 +72,45 @@ def starts_command(name: _Name = None) -> int:
             for point in known_points().values()
         }
         _list({**helps, NAME: HELP})
-        return Exit.DONE
+        return
     if name == NAME:
         typer.echo(f"{HELP}. Source: {SOURCE}.")
-        return Exit.DONE
+        return
     if name not in known_points():
         raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
     point = known_points()[name]
     typer.echo(f"{point.help}. Source: {point.source}.")
     for parameter, value in point.values.items():
         typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
-    return Exit.DONE
 
 
-def workloads_command(name: _Name = None, toml: _Toml = False) -> int:
+def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
     """Shows workloads."""
     if name is None:
         _list({name: load_workload(name).help for name in WORKLOADS})
-        return Exit.DONE
+        return
     document = workload_document(load_workload(name))
     if toml:
         typer.echo(workload_text(name), nl=False)
-        return Exit.DONE
+        return
     for field, value in document.items():
         typer.echo(f"{field}: {value}")
-    return Exit.DONE
 
 
-def objectives_command(name: _Name = None, toml: _Toml = False) -> int:
+def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
     """Shows objectives."""
     if name is None:
         _list({name: load_objective(name).help for name in OBJECTIVES})
-        return Exit.DONE
+        return
     objective = load_objective(name)
     if toml:
         typer.echo(objective_text(name), nl=False)
-        return Exit.DONE
+        return
     typer.echo(objective.help)
     for term in objective.terms:
         typer.echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
     for limit in objective.limits:
         typer.echo(f"limit: {limit_words(limit)}")
-    return Exit.DONE
 
 
 def _list(helps: Mapping[str, str]) -> None:

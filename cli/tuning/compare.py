@@ -14,7 +14,7 @@ from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
 from cli.options.job_options import DropUnknown, ResumeRuns, Scale
 from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
-from cli.render.screen import print_json, screen
+from cli.render.screen import print_json, say, screen
 from jobs.experiments.comparison.comparison import (
     ComparisonRequest,
     compare_subjects,
@@ -115,7 +115,7 @@ def compare_command(
         return Exit.INTERRUPTED
     written = write_comparison(compared, out)
     show_compared(answer, compared)
-    aside.print(f"written: {', '.join(map(str, written))}", soft_wrap=True)
+    say(aside, f"written: {', '.join(map(str, written))}")
     if as_json:
         print_json(compared.document)
     return Exit.TOOL_FAILED if compared.nothing else Exit.DONE

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from cli.options.exits import Exit, complain
+from cli.options.exits import complain
 from cli.render.screen import bare_table, print_json, screen
 from jobs.results.output_folder import require_folder
 from sampler.common.atomic_write import write_output
@@ -45,7 +45,7 @@ def guide_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON document alone on standard output.")
     ] = False,
-) -> int:
+) -> None:
     """Works out options from the size of a database, as KIOXIA's tuning guide does.
 
     For TRocksDB, which keeps keys and values in files of their own, and translated for
@@ -75,7 +75,6 @@ def guide_command(
         complain(f"warning: {each['setting']}: {each['text']}")
     for path in written:
         (sys.stderr if as_json else sys.stdout).write(f"Written to {path}\n")
-    return Exit.DONE
 
 
 def _print(found: Guide) -> None:
@@ -107,8 +106,7 @@ def _settings(found: Guide) -> Table:
         "write_buffer_size": f"a file of keys and one of values; {buffers}",
         "cache_size": "four fifths of what the write buffers leave; set in the application",
     }
-    table = bare_table(("setting",), ("value", ""))
-    table.add_column("why")
+    table = bare_table(("setting",), ("value", ""), ("why",))
     for name, value in settings(found).items():
         in_bytes = name.endswith("_size") or name in _SIZES
         table.add_row(name, str(value), format_decimal(value) if in_bytes else "", why[name])

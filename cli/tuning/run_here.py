@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from cli.render.progress_screen import TuningProgress
+from cli.render.screen import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +29,6 @@ def run_here(
     **how: Any,
 ) -> JobOutcome:
     """Runs what is left of a job and shows how it goes; takes and raises what ``run_job`` does."""
-    from cli.render.progress_screen import TuningProgress
     from jobs.execution.run_job import run_job
 
     with TuningProgress(console, specification.trials) as progress:
@@ -47,14 +48,9 @@ def run_here(
 
 def tell_warnings(console: Console, assembly: Assembly) -> None:
     """Prints what the user must know before it runs."""
-    for warning in assembly.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
+    say(console, *(f"warning: {warning}" for warning in assembly.warnings))
 
 
 def terminate_like_interrupt() -> None:
-    """From now on SIGTERM ends the trial in flight as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    """From now on SIGTERM ends what goes on as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from cli.options.exits import Exit
 from cli.render.screen import print_json
 from jobs.interval_report.reading import read_openings
 
@@ -29,7 +28,7 @@ def stats_command(
         Path | None, typer.Option(help="A folder for CSV, plots and pgfplots coordinates.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Every figure as JSON.")] = False,
-) -> int:
+) -> None:
     """Reads the statistics that RocksDB dumps: writes, compaction and stalls.
 
     By interval, column family and level. Tells why writes stall and which options to look at.
@@ -51,4 +50,3 @@ def stats_command(
         show_openings(openings)
     for path in written:
         sys.stderr.write(f"{path}\n")
-    return Exit.DONE

@@ -13,10 +13,11 @@ from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.options.job_options import job_options
-from cli.render.screen import print_json
+from cli.render.screen import TextConsole, print_json, say
+from sampler.common.errors import InputError
+from sampler.runner.settings import load_settings
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from sqlalchemy import Engine
 
     from db.jobs.job_store import JobStore
@@ -65,7 +66,6 @@ def tune_command(
     """
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
-    from sampler.runner.settings import load_settings
 
     specification = specified(asked)
     require_folder(out)
@@ -86,7 +86,6 @@ def _run(
     out: Path,
 ) -> JobOutcome | None:
     """The job's outcome; None when it was interrupted."""
-    from cli.render.screen import TextConsole
     from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
@@ -94,16 +93,14 @@ def _run(
     from jobs.execution.heartbeat import JobCancelled
     from jobs.results.outcome import job_outcome
     from jobs.specification.warm_start import require_job
-    from sampler.common.errors import InputError
-    from sampler.runner.settings import load_settings
 
     console = TextConsole(stderr=True)
     store = JobStore(engine)
     earlier = store.newest_job_with(specification.digest()) if resume else None
     if resume and earlier is None:
-        _say(console, _nothing_to_resume(store))
+        say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
-        console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
+        say(console, f"job {earlier.id} is done; this is what it found")
         return job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
@@ -111,20 +108,17 @@ def _run(
     terminate_like_interrupt()
     try:
         assembly = backend.assemble(
-            specification, told=lambda what: _say(console, what), check=lambda: None
+            specification, told=lambda what: say(console, what), check=lambda: None
         )
     except KeyboardInterrupt:
         complain("interrupted before the job began")
         return None
     tell_warnings(console, assembly)
-    job_id = (
-        earlier.id
-        if earlier
-        else store.create_job(specification.document(), specification.digest())
-    )
-    console.print(
-        f"job {job_id}, files go to {out}", markup=False, highlight=False, soft_wrap=True
-    )
+    if earlier:
+        job_id = earlier.id
+    else:
+        job_id = store.create_job(specification.document(), specification.digest())
+    say(console, f"job {job_id}, files go to {out}")
     try:
         return run_here(
             engine, job_id, specification, assembly, settings, console=console, backend=backend
@@ -159,27 +153,17 @@ def _left(store: JobStore, job_id: int) -> str:
 
 
 def _nothing_to_resume(store: JobStore) -> str:
-    newest = store.jobs(limit=1)
     there = "there is no job yet"
-    if newest:
-        row = newest[0]
-        there = (
-            f"the newest is job {row.id}, {row.specification['workload']['name']}, "
-            f"{row.state.value}"
-        )
+    for row in store.jobs(limit=1):
+        workload = row.specification["workload"]["name"]
+        there = f"the newest is job {row.id}, {workload}, {row.state.value}"
     return f"--resume: no job has just these options ({there}); a new one begins"
-
-
-def _say(console: Console, what: str) -> None:
-    console.print(what, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     """Writes the files and prints what was found."""
     from cli.render.outcome_screen import print_outcome
-    from cli.render.screen import TextConsole
     from jobs.report.artifacts import REFUSED, write_artifacts
-    from sampler.common.errors import InputError
 
     try:
         written = write_artifacts(finished, out)
@@ -191,7 +175,7 @@ def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     console = TextConsole(stderr=as_json)
     print_outcome(console, finished.result)
     names = " ".join(path.name for path in written)
-    console.print(f"Written to {out}: {names}", markup=False, highlight=False, soft_wrap=True)
+    say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")
     if refused:
         complain(f"{refused}. All that was measured is kept; the file is {out / REFUSED}")
