@@ -20,16 +20,7 @@ from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
 from api.http.responses import Exports
 from api.pages.errors import add_handlers, error_answer
-from api.routes import (
-    catalogue,
-    events,
-    health,
-    jobs,
-    results,
-    schedules,
-    trade_offs,
-    trials,
-)
+from api.routes import catalogue, events, health, jobs, results, schedules, trade_offs, trials
 from api.services.dependencies import Service
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
@@ -75,6 +66,8 @@ def make_app(
         redoc_url=None,
         # A redirect would lead to whatever host the request named.
         redirect_slashes=False,
+        # An operation is called what its function is.
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = Service(
         engine=engine,

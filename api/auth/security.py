@@ -136,6 +136,9 @@ def requires(role: Role) -> Any:
     return Depends(allowed)
 
 
+READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN))
+
+
 def page_requires(role: Role) -> Any:
     """The same for a page: what it changes is proved by the form's own token, in its body."""
 

@@ -58,10 +58,14 @@ def rendered(page: BaseModel | dict[str, object], response: Response) -> Respons
     return Response(body, media_type="application/json", headers=kept)
 
 
+def answers_with(header: str, what: str, *, status: int) -> dict[int | str, dict[str, Any]]:
+    """A header of the answer of a route, for its description in OpenAPI."""
+    return {status: {"headers": {header: {"description": what, "schema": {"type": "string"}}}}}
+
+
 def created(what: str) -> dict[int | str, dict[str, Any]]:
     """The answer 201 of a route that makes something, for its description in OpenAPI."""
-    location = {"description": what, "schema": {"type": "string"}}
-    return {201: {"headers": {"Location": location}}}
+    return answers_with("Location", what, status=201)
 
 
 MOST = 4  # each holds a connection to the database for as long as its client reads

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from api.auth.security import requires
+from api.auth.security import READS
 from api.http.problems import EVERYWHERE
 from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPublic, StartEntry
 from api.schemas.job_schemas import public_specification
 from api.services.dependencies import ServiceDep
-from db.access.tokens import Role
 from db.hosts import read_hosts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
@@ -30,12 +29,12 @@ router = APIRouter(
     prefix="/v1",
     tags=["catalogue"],
     responses=EVERYWHERE,
-    dependencies=[requires(Role.READ)],
+    dependencies=[READS],
 )
 _ALIVE = timedelta(minutes=1)
 
 
-@router.get("/workloads", operation_id="list_workloads")
+@router.get("/workloads")
 def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
     """The workloads that a job may name: the shipped ones, and the operator's own."""
     shown = [
@@ -44,19 +43,19 @@ def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
     return _entries(shown)
 
 
-@router.get("/spaces", operation_id="list_spaces")
+@router.get("/spaces")
 def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
     return _entries([parse_toml(space_text(name), field=name) for name in SPACES])
 
 
-@router.get("/objectives", operation_id="list_objectives")
+@router.get("/objectives")
 def list_objectives() -> list[CatalogueEntry]:
     """The objectives that a job may name."""
     return _entries([parse_toml(objective_text(name), field=name) for name in OBJECTIVES])
 
 
-@router.get("/starts", operation_id="list_starts")
+@router.get("/starts")
 def list_starts() -> list[StartEntry]:
     """The starting points that a job may name, shipped ones first."""
     shipped = [
@@ -73,7 +72,7 @@ def list_starts() -> list[StartEntry]:
     return [*shipped, worked_out]
 
 
-@router.get("/hosts", operation_id="list_hosts")
+@router.get("/hosts")
 def list_hosts(service: ServiceDep) -> list[HostPublic]:
     """The bench hosts that have shown up, and what each of them is."""
     now = datetime.now(UTC)
@@ -96,7 +95,7 @@ def _entries(documents: Iterable[dict[str, Any]]) -> list[CatalogueEntry]:
 _Number = Annotated[str, Query(max_length=40, examples=["8e9"])]
 
 
-@router.get("/guide", operation_id="work_out_guide")
+@router.get("/guide")
 def work_out_guide(
     keys: Annotated[_Number, Query(description="Pairs that the database will hold, as 8e9.")],
     key_size: Annotated[_Number, Query(description="Bytes of a key, as 20.")],

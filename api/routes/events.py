@@ -11,12 +11,11 @@ from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api.auth.security import StillKnownDep, requires
+from api.auth.security import READS, StillKnownDep
 from api.http.problems import EVERYWHERE, described
 from api.schemas.job_schemas import JobProgress
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, Service, ServiceDep
-from db.access.tokens import Role
 from db.schema.job_row import ENDED, JobRow
 from optimizer.trials.trial import Trial
 
@@ -29,8 +28,7 @@ Seen = tuple[datetime | None, int]
 
 @router.get(
     "/events",
-    operation_id="watch_job",
-    dependencies=[requires(Role.READ)],
+    dependencies=[READS],
     response_class=EventSourceResponse,
     responses=described(404),
 )

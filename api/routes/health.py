@@ -8,11 +8,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.auth.security import requires
+from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.prometheus import registry_of
 from api.services.dependencies import ServiceDep
-from db.access.tokens import Role
 from db.connection.migrate import is_current
 
 router = APIRouter(tags=["operations"])
@@ -24,13 +23,13 @@ class Health(BaseModel):
     status: str
 
 
-@router.get("/healthz", operation_id="healthz")
+@router.get("/healthz")
 async def healthz() -> Health:
     """The process answers."""
     return Health(status="ok")
 
 
-@router.get("/readyz", operation_id="readyz", responses=described(503))
+@router.get("/readyz", responses=described(503))
 def readyz(service: ServiceDep) -> Health:
     """The database answers and has the tables of this version."""
     try:
@@ -44,9 +43,8 @@ def readyz(service: ServiceDep) -> Health:
 
 @router.get(
     "/metrics",
-    operation_id="metrics",
     response_class=PlainTextResponse,
-    dependencies=[requires(Role.READ)],
+    dependencies=[READS],
     responses=EVERYWHERE,
 )
 def metrics(service: ServiceDep) -> PlainTextResponse:

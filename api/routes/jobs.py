@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Engine
 
-from api.auth.security import Caller, requires
+from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import created
 from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
@@ -23,7 +23,6 @@ from api.services.dependencies import (
 )
 from api.services.listings import page_of_jobs
 from api.services.submission import take_clone, take_job
-from db.access.tokens import Role
 from db.jobs.job_list import JobOrder
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
@@ -57,7 +56,6 @@ Key = Annotated[
 
 @router.post(
     "",
-    operation_id="submit_job",
     status_code=201,
     responses={
         **described(400, 409, 413),
@@ -69,7 +67,7 @@ def submit_job(
     service: ServiceDep,
     response: Response,
     asked: JobCreate,
-    caller: Annotated[Caller, requires(Role.SUBMIT)],
+    caller: Annotated[Caller, SUBMITS],
     idempotency_key: Key = None,
 ) -> JobPublic:
     """Takes a job, checked as a whole; the worker runs it when it is its turn."""
@@ -79,7 +77,7 @@ def submit_job(
     return JobPublic.of(service.store.job(job_id))
 
 
-@router.get("", operation_id="list_jobs", dependencies=[requires(Role.READ)])
+@router.get("", dependencies=[READS])
 def list_jobs(
     service: ServiceDep,
     state: JobState | None = None,
@@ -94,34 +92,19 @@ def list_jobs(
     )
 
 
-@router.get(
-    "/{job_id}",
-    operation_id="show_job",
-    dependencies=[requires(Role.READ)],
-    responses={**described(404), **UNCHANGED},
-)
+@router.get("/{job_id}", dependencies=[READS], responses={**described(404), **UNCHANGED})
 def show_job(job: CachedJobDep) -> JobPublic:
     """A job: its phase, why it is in it, how far it is, the best so far, the time left."""
     return JobPublic.of(job)
 
 
-@router.post(
-    "/{job_id}/cancel",
-    operation_id="cancel_job",
-    dependencies=[requires(Role.SUBMIT)],
-    responses=described(404, 409),
-)
+@router.post("/{job_id}/cancel", dependencies=[SUBMITS], responses=described(404, 409))
 def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
     return _changed(service, job.id, lifecycle.cancel_stored)
 
 
-@router.post(
-    "/{job_id}/resume",
-    operation_id="resume_job",
-    dependencies=[requires(Role.SUBMIT)],
-    responses=described(404, 409),
-)
+@router.post("/{job_id}/resume", dependencies=[SUBMITS], responses=described(404, 409))
 def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Lets a failed or cancelled job go on from what it has measured."""
     return _changed(service, job.id, lifecycle.resume_stored)
@@ -129,21 +112,17 @@ def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
 
 @router.post(
     "/{job_id}/clone",
-    operation_id="clone_job",
     status_code=201,
     # First of all, or else whoever has no token could learn which jobs there are.
-    dependencies=[requires(Role.SUBMIT)],
-    responses={
-        **described(400, 404, 409, 413),
-        **created("The job"),
-    },
+    dependencies=[SUBMITS],
+    responses={**described(400, 404, 409, 413), **created("The job")},
 )
 def clone_job(
     service: ServiceDep,
     response: Response,
     job: JobDep,
     changes: JobChange,
-    caller: Annotated[Caller, requires(Role.SUBMIT)],
+    caller: Annotated[Caller, SUBMITS],
 ) -> JobPublic:
     """Submits a job like this one, but for what the body changes."""
     job_id = take_clone(service, job, changes, caller)
@@ -153,9 +132,8 @@ def clone_job(
 
 @router.delete(
     "/{job_id}",
-    operation_id="delete_job",
     status_code=204,
-    dependencies=[requires(Role.ADMIN)],
+    dependencies=[ADMINISTERS],
     responses=described(404, 409),
 )
 def delete_job(service: ServiceDep, job: JobDep) -> None:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
-from api.auth.security import requires
+from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described
-from api.http.responses import rendered
+from api.http.responses import answers_with, rendered
 from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
     Anova,
@@ -25,7 +25,6 @@ from api.schemas.result_schemas import (
 )
 from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
 from api.services.stored_job import job_ranking, require_done, result_of
-from db.access.tokens import Role
 from jobs.results.explanation_words import withheld_words
 from jobs.results.output_folder import MINIMAL, OPTIONS
 from jobs.results.pages import policy
@@ -33,35 +32,23 @@ from jobs.results.pages import policy
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
     tags=["results"],
-    dependencies=[requires(Role.READ)],
-    responses={
-        **EVERYWHERE,
-        **described(404),
-        **UNCHANGED,
-    },
+    dependencies=[READS],
+    responses={**EVERYWHERE, **described(404), **UNCHANGED},
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
 _NOT_YET = described(409)
 _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
 
 
-@router.get(
-    "/result", operation_id="show_result", responses=_NOT_YET, response_model=dict[str, Any]
-)
+@router.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
 def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """The whole result of a finished job: result.json."""
     result = result_of(service, job)
     return rendered({**result, "job": public_specification(result["job"])}, response)
 
 
-@router.get(
-    "/parameters",
-    operation_id="rank_parameters",
-    summary="Rank Parameters",
-    responses=_NOT_YET,
-    response_model=Ranking,
-)
-def show_parameters(
+@router.get("/parameters", responses=_NOT_YET, response_model=Ranking)
+def rank_parameters(
     service: ServiceDep,
     job: CachedJobDep,
     response: Response,
@@ -89,7 +76,7 @@ def show_parameters(
     return rendered(page, response)
 
 
-@router.get("/anova", operation_id="show_anova", responses=_NOT_YET, response_model=Anova)
+@router.get("/anova", responses=_NOT_YET, response_model=Anova)
 def show_anova(
     service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
 ) -> Response:
@@ -107,12 +94,7 @@ def show_anova(
     return rendered(Anova.model_construct(final=final, rows=rows), response)
 
 
-@router.get(
-    "/contributions",
-    operation_id="show_contributions",
-    responses=_NOT_YET,
-    response_model=Contributions,
-)
+@router.get("/contributions", responses=_NOT_YET, response_model=Contributions)
 def show_contributions(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """What each parameter of a finished job contributed, where the strategy was greedy."""
     found = result_of(service, job).get("contributions")
@@ -122,9 +104,7 @@ def show_contributions(service: ServiceDep, job: CachedJobDep, response: Respons
     return rendered(Contributions.model_construct(**found), response)
 
 
-@router.get(
-    "/explanation", operation_id="explain_result", responses=_NOT_YET, response_model=Explained
-)
+@router.get("/explanation", responses=_NOT_YET, response_model=Explained)
 def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
     from jobs.views.models import explained_job
@@ -136,7 +116,7 @@ def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -
     return rendered(Explained.model_construct(**made["explanation"]), response)
 
 
-@router.get("/report", operation_id="show_report", responses=_NOT_YET, response_class=HTMLResponse)
+@router.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
     from jobs.report.artifacts import report_of_job
@@ -150,19 +130,8 @@ def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> H
 
 @router.get(
     "/options",
-    operation_id="download_options",
     response_class=PlainTextResponse,
-    responses={
-        **_NOT_YET,
-        200: {
-            "headers": {
-                "Content-Disposition": {
-                    "description": "The file's name",
-                    "schema": {"type": "string"},
-                }
-            }
-        },
-    },
+    responses={**_NOT_YET, **answers_with("Content-Disposition", "The file's name", status=200)},
 )
 def download_options(
     service: ServiceDep,
@@ -206,7 +175,7 @@ def _require_metric(metric: str, found: Mapping[str, Any]) -> None:
         raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")
 
 
-@router.get("/charts", operation_id="show_charts", response_model=JobCharts)
+@router.get("/charts", response_model=JobCharts)
 def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """The plots of what a job has measured so far, for Plotly; empty before its baseline was.
 
@@ -223,9 +192,7 @@ def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> R
     return rendered(JobCharts.model_construct(charts=charts), response)
 
 
-@router.get(
-    "/dependence", operation_id="show_dependence", responses=_NOT_YET, response_model=Dependence
-)
+@router.get("/dependence", responses=_NOT_YET, response_model=Dependence)
 def show_dependence(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """What each parameter's settings do to each metric, and the strongest pairs, by models.
 

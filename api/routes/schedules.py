@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api.auth.security import Caller, requires
+from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
 from api.http.responses import created
 from api.routes.jobs import After, Limit
@@ -22,7 +22,6 @@ from api.schemas.schedule_schemas import (
 )
 from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
-from db.access.tokens import Role
 from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
 from jobs.schedule.schedule_times import read_times
@@ -45,16 +44,13 @@ BatchName = Annotated[
     "/schedules",
     operation_id="add_schedule",
     status_code=201,
-    responses={
-        **described(400, 409, 413),
-        **created("It"),
-    },
+    responses={**described(400, 409, 413), **created("It")},
 )
 def make_schedule(
     service: ServiceDep,
     response: Response,
     asked: ScheduleCreate,
-    caller: Annotated[Caller, requires(Role.SUBMIT)],
+    caller: Annotated[Caller, SUBMITS],
 ) -> SchedulePublic:
     """Keeps a batch that starts at the times of a cron expression, checked as a whole."""
     try:
@@ -71,18 +67,13 @@ def make_schedule(
     return _public(service, _found(service, asked.name))
 
 
-@router.get("/schedules", operation_id="list_schedules", dependencies=[requires(Role.READ)])
+@router.get("/schedules", dependencies=[READS])
 def list_schedules(service: ServiceDep) -> list[SchedulePublic]:
     """All schedules by name, each with its next time and its last batches."""
     return [_public(service, row) for row in read_schedules(service.engine)]
 
 
-@router.get(
-    "/schedules/{name}",
-    operation_id="show_schedule",
-    dependencies=[requires(Role.READ)],
-    responses=described(404),
-)
+@router.get("/schedules/{name}", dependencies=[READS], responses=described(404))
 def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
     """A schedule, its next time and its last batches."""
     return _public(service, _found(service, name))
@@ -90,13 +81,9 @@ def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
 
 @router.post(
     "/schedules/{name}/run",
-    operation_id="run_schedule",
     status_code=201,
-    dependencies=[requires(Role.SUBMIT)],
-    responses={
-        **described(404, 409),
-        **created("It"),
-    },
+    dependencies=[SUBMITS],
+    responses={**described(404, 409), **created("It")},
 )
 def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) -> BatchBrief:
     """Starts the batch of a schedule now, and leaves its times as they are."""
@@ -112,9 +99,8 @@ def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) ->
 
 @router.delete(
     "/schedules/{name}",
-    operation_id="delete_schedule",
     status_code=204,
-    dependencies=[requires(Role.ADMIN)],
+    dependencies=[ADMINISTERS],
     responses=described(404),
 )
 def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
@@ -123,7 +109,7 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
         raise _none(name)
 
 
-@router.get("/batches", operation_id="list_batches", dependencies=[requires(Role.READ)])
+@router.get("/batches", dependencies=[READS])
 def list_batches(
     service: ServiceDep, name: BatchName = None, limit: Limit = 50, after: After = None
 ) -> BatchPage:
@@ -133,12 +119,7 @@ def list_batches(
     return BatchPage(batches=[BatchBrief.of(row) for row in rows], next=following)
 
 
-@router.get(
-    "/batches/{batch_id}",
-    operation_id="show_batch",
-    dependencies=[requires(Role.READ)],
-    responses=described(404),
-)
+@router.get("/batches/{batch_id}", dependencies=[READS], responses=described(404))
 def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
     """A batch: how its jobs stand, and what came of it once it has ended."""
     try:

@@ -8,13 +8,12 @@ from typing import Annotated, NoReturn
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from api.auth.security import requires
+from api.auth.security import READS
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import rendered
 from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint, PickAnswer
 from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
 from api.services.stored_job import measured_trials, picked, result_of
-from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.objective.objective import Objective
@@ -24,19 +23,15 @@ from sampler.common.errors import InputError
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
     tags=["results"],
-    dependencies=[requires(Role.READ)],
-    responses={
-        **EVERYWHERE,
-        **described(404, 409),
-        **UNCHANGED,
-    },
+    dependencies=[READS],
+    responses={**EVERYWHERE, **described(404, 409), **UNCHANGED},
 )
 Axis = Annotated[
     str | None, Query(max_length=200, description="One metric of a front of two, with the other.")
 ]
 
 
-@router.get("/pareto", operation_id="show_pareto", response_model=ParetoFront)
+@router.get("/pareto", response_model=ParetoFront)
 def show_pareto(
     service: ServiceDep, job: CachedJobDep, response: Response, x: Axis = None, y: Axis = None
 ) -> Response:
@@ -87,7 +82,7 @@ def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
 _MOST_TEXT = 20_000
 
 
-@router.get("/pick", operation_id="pick_by_preference", response_model=PickAnswer)
+@router.get("/pick", response_model=PickAnswer)
 def pick_by_preference(
     service: ServiceDep,
     job: CachedJobDep,

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.auth.security import requires
+from api.auth.security import READS, SUBMITS
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import accepted, rendered
 from api.routes.jobs import After
@@ -21,7 +21,6 @@ from api.schemas.trial_schemas import (
 )
 from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, no_job
 from api.services.listings import FILES, page_of_trials, trial_file
-from db.access.tokens import Role
 from db.trials.trial_list import TrialOrder
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
@@ -35,8 +34,7 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 @router.get(
     "/trials",
-    operation_id="list_trials",
-    dependencies=[requires(Role.READ)],
+    dependencies=[READS],
     response_model=TrialPage,
     responses={
         **described(404, 406),
@@ -76,12 +74,7 @@ def list_trials(
     return trial_file(service, job, kind, after=after, limit=limit, headers=response.headers)
 
 
-@router.post(
-    "/suggestions",
-    operation_id="suggest_trials",
-    dependencies=[requires(Role.SUBMIT)],
-    responses=described(400, 404, 409, 413),
-)
+@router.post("/suggestions", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def suggest_trials(service: ServiceDep, job: JobDep, asked: SuggestionsCreate) -> Suggestions:
     """Configurations for a runner of your own to measure; several may be out at a time."""
     try:
@@ -91,12 +84,7 @@ def suggest_trials(service: ServiceDep, job: JobDep, asked: SuggestionsCreate) -
     return Suggestions.of(found)
 
 
-@router.post(
-    "/trials",
-    operation_id="tell_trials",
-    dependencies=[requires(Role.SUBMIT)],
-    responses=described(400, 404, 409, 413),
-)
+@router.post("/trials", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def tell_trials(service: ServiceDep, job: JobDep, told: TrialsCreate) -> TrialsKept:
     """Keeps what was measured elsewhere, all or nothing. To tell it twice changes nothing."""
     try:
