@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
-from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
-from api.pages.page import page
+from api.pages.page import Reader
 from api.services.dependencies import Service, ServiceDep, no_job
 from api.services.listings import page_of_jobs
-from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
@@ -23,10 +21,7 @@ _MOST, _OFFERED = 6, 20
 
 @router.get("/compare")
 def compare_page(
-    request: Request,
-    service: ServiceDep,
-    caller: Annotated[Caller, page_requires(Role.READ)],
-    jobs: Annotated[str, Query(max_length=200)] = "",
+    visit: Reader, service: ServiceDep, jobs: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
     """The jobs that are named, as ``1,2``; without any, the newest to choose from."""
     problem, asked = None, []
@@ -36,10 +31,8 @@ def compare_page(
         problem = error.problem
     except ProblemError as error:
         problem = f"{error.problem.detail}; name others"
-    return page(
-        request,
+    return visit.page(
         "compare.html",
-        caller=caller,
         status=422 if problem else 200,
         given=jobs,
         problem=problem,

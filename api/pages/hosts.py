@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from api.auth.security import Caller, page_requires
-from api.pages.page import page
+from api.pages.page import Reader
 from api.routes.catalogue import list_hosts
 from api.services.dependencies import ServiceDep
-from db.access.tokens import Role
 from db.hosts import host_noise
 
 router = APIRouter(include_in_schema=False)
@@ -20,16 +18,10 @@ _APART = ("warnings", "build", "builds", "hosts")
 
 
 @router.get("/hosts")
-def hosts_page(
-    request: Request,
-    service: ServiceDep,
-    caller: Annotated[Caller, page_requires(Role.READ)],
-) -> Response:
+def hosts_page(visit: Reader, service: ServiceDep) -> Response:
     """All hosts that have shown up."""
-    return page(
-        request,
+    return visit.page(
         "hosts.html",
-        caller=caller,
         hosts=list_hosts(service),
         noise=host_noise(service.engine),
         first=_FIRST,

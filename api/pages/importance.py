@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
-from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
+from api.pages.page import Reader
 from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.stored_job import job_ranking
-from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.views.importance import importance_details as details_of
@@ -24,9 +23,8 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/jobs/{job_id}/matters")
 def importance_page(
-    request: Request,
+    visit: Reader,
     service: ServiceDep,
-    caller: Annotated[Caller, page_requires(Role.READ)],
     job: JobDep,
     metric: Annotated[str, Query(max_length=200)] = "",
     details: bool = False,
@@ -41,9 +39,8 @@ def importance_page(
     if details and found is not None and told is not None:
         more = details_of(service.engine, job, found, learned=told["learned"])
     return job_page(
-        request,
+        visit,
         "matters.html",
-        caller=caller,
         job=job,
         tab="matters",
         found=told,

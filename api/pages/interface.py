@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Any
+from operator import itemgetter
+from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from api.auth.security import Caller, page_requires
-from api.pages.page import page
-from db.access.tokens import Role
+from api.pages.page import Reader
 
 Schema = Mapping[str, Any]
 _REFERENCE = "#/components/schemas/"
@@ -57,31 +56,23 @@ class Field:
 
 def parameter(described: Schema) -> Field:
     """A parameter of a request, as OpenAPI 3.1 describes it."""
-    schema = described.get("schema", {})
-    return Field(
-        name=described["name"],
-        place=described["in"],
-        holds=list(holds(schema)),
-        required=bool(described.get("required")),
-        default=schema.get("default"),
-        text=described.get("description") or schema.get("description", ""),
-    )
+    name, place, text = described["name"], described["in"], described.get("description", "")
+    required = bool(described.get("required"))
+    return _field(name, described.get("schema", {}), required=required, place=place, text=text)
 
 
 def properties(shape: Schema) -> list[Field]:
     """The properties of an object's schema, in their order."""
     required = shape.get("required", ())
     return [
-        Field(
-            name=name,
-            place="",
-            holds=list(holds(schema)),
-            required=name in required,
-            default=schema.get("default"),
-            text=schema.get("description", ""),
-        )
+        _field(name, schema, required=name in required)
         for name, schema in shape.get("properties", {}).items()
     ]
+
+
+def _field(name: str, schema: Schema, *, required: bool, place: str = "", text: str = "") -> Field:
+    said = text or schema.get("description", "")
+    return Field(name, place, list(holds(schema)), required, schema.get("default"), said)
 
 
 def holds(schema: Schema) -> Iterator[Word]:
@@ -126,111 +117,59 @@ def _grouped(bound: float) -> str:
 
 
 router = APIRouter(include_in_schema=False)
+_TAG = itemgetter("tag")
 _COMMON = ("401", "403", "422", "429", "503")  # what nearly every request may be answered
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What may come back.
-
-    Attributes:
-        status: Of HTTP.
-        text: When.
-        media: Each media type with what it holds.
-    """
-
-    status: str
-    text: str
-    media: Sequence[tuple[str, Sequence[Word]]]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A request that can be made.
-
-    Attributes:
-        id: Unique in the page.
-        token: Whether it needs one, where any do.
-        body: Each media type of the request's body with what it holds.
-        answers: All but the common refusals.
-    """
-
-    id: str
-    tag: str
-    method: str
-    path: str
-    summary: str
-    text: str
-    token: bool
-    fields: Sequence[Field]
-    body: Sequence[tuple[str, Sequence[Word]]]
-    answers: Sequence[Answer]
-
-
-@dataclass(frozen=True)
-class NamedSchema:
-    """A named shape of a document."""
-
-    name: str
-    text: str
-    fields: Sequence[Field]
-    holds: Sequence[Word]
-
-
 @router.get("/docs")
-def interface_page(
-    request: Request, caller: Annotated[Caller, page_requires(Role.READ)]
-) -> Response:
+def interface_page(visit: Reader) -> Response:
     """All requests, and all shapes."""
-    described = request.app.openapi()
-    by_tag = groupby(sorted(operations(described), key=lambda each: each.tag), lambda o: o.tag)
+    described = visit.request.app.openapi()
+    by_tag = groupby(sorted(_operations(described), key=_TAG), _TAG)
     refusals = described["paths"]["/v1/jobs"]["get"]["responses"]
-    return page(
-        request,
+    return visit.page(
         "interface.html",
-        caller=caller,
         groups=[(tag, list(group)) for tag, group in by_tag],
-        origin=str(request.base_url).rstrip("/"),
-        shapes=list(shapes(described)),
+        origin=str(visit.request.base_url).rstrip("/"),
+        shapes=list(_shapes(described)),
         refusals=[(status, refusals[status]["description"]) for status in _COMMON],
     )
 
 
-def operations(described: Mapping[str, Any]) -> Iterator[Operation]:
-    """The requests of an OpenAPI 3.1 description, in its order."""
+def _operations(described: Schema) -> Iterator[dict[str, Any]]:
+    """The requests of an OpenAPI 3.1 description, in its order; not the common refusals."""
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
-            yield Operation(
-                id=operation["operationId"],
-                tag=operation["tags"][0],
-                method=method.upper(),
-                path=path,
-                summary=operation["summary"],
-                text=operation.get("description", ""),
-                token=bool(operation.get("security")),
-                fields=[parameter(each) for each in operation.get("parameters", ())],
-                body=_media(operation.get("requestBody", {})),
-                answers=[
-                    Answer(status, _when(status, answer["description"]), _media(answer))
+            yield {
+                "id": operation["operationId"],
+                "tag": operation["tags"][0],
+                "method": method.upper(),
+                "path": path,
+                "text": operation.get("description", ""),
+                "summary": operation["summary"],
+                "token": bool(operation.get("security")),
+                "fields": [parameter(each) for each in operation.get("parameters", ())],
+                "body": _media(operation.get("requestBody", {})),
+                "answers": [
+                    (status, _when(status, answer["description"]), _media(answer))
                     for status, answer in sorted(operation["responses"].items())
                     if status not in _COMMON
                 ],
-            )
+            }
 
 
-def shapes(described: Mapping[str, Any]) -> Iterator[NamedSchema]:
-    """The named shapes of an OpenAPI 3.1 description, by name."""
+def _shapes(described: Schema) -> Iterator[tuple[str, str, list[Field], list[Word]]]:
+    """The named shapes of an OpenAPI 3.1 description: name, text, fields, else what it holds."""
     for name, schema in sorted(described["components"]["schemas"].items()):
         own = properties(schema)
-        yield NamedSchema(
-            name, schema.get("description", ""), own, [] if own else list(holds(schema))
-        )
+        yield name, schema.get("description", ""), own, [] if own else list(holds(schema))
 
 
 def _when(status: str, text: str) -> str:
     return "It was done" if text == "Successful Response" and status.startswith("2") else text
 
 
-def _media(document: Mapping[str, Any]) -> list[tuple[str, Sequence[Word]]]:
+def _media(document: Schema) -> list[tuple[str, list[Word]]]:
+    """Each media type with what it holds."""
     found = document.get("content", {}).items()
     return [(kind, list(holds(each.get("schema", {})))) for kind, each in found]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from api.auth.forms import FormDep
-from api.auth.security import Caller, page_requires
-from api.pages.page import page
+from api.auth.security import page_requires
+from api.pages.page import Visit
 from api.routes import jobs
 from api.schemas.job_schemas import JobPublic
 from api.services.dependencies import JobDep, ServiceDep
@@ -21,32 +21,22 @@ TABS = {"": "Live", "matters": "What matters", "won": "What was won", "trials": 
 
 
 def job_page(
-    request: Request,
-    template: str,
-    *,
-    caller: Caller,
-    job: JobRow,
-    tab: str,
-    status: int = 200,
-    **content: Any,
+    visit: Visit, template: str, *, job: JobRow, tab: str, status: int = 200, **content: Any
 ) -> HTMLResponse:
     """A page of a job: a template that extends ``job.html`` and fills its block ``tab``.
 
     The template knows ``job``, an ``api.schemas.job_schemas.JobPublic``, beside its content.
 
     Args:
-        request: What is answered.
+        visit: What is answered.
         template: Its name.
-        caller: Who asks.
         job: The job.
         tab: Which of ``TABS`` this is.
         status: Of the answer.
         content: What the template asks for.
     """
-    return page(
-        request,
+    return visit.page(
         template,
-        caller=caller,
         status=status,
         job=JobPublic.of(job),
         tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in TABS],

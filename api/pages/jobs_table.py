@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BeforeValidator
 
-from api.auth.security import Caller, page_requires
-from api.pages.page import page
+from api.pages.page import Reader
 from api.pages.sorted_table import Column, sortable, table_address, unless_empty
 from api.routes.jobs import After, Search
 from api.services.dependencies import ServiceDep
 from api.services.listings import page_of_jobs
-from db.access.tokens import Role
 from db.jobs.job_list import JobOrder, count_by_state
 from db.schema.job_row import JobState
 
@@ -34,9 +32,8 @@ _COLUMNS = {
 
 @router.get("/")
 def jobs_table(
-    request: Request,
+    visit: Reader,
     service: ServiceDep,
-    caller: Annotated[Caller, page_requires(Role.READ)],
     state: Annotated[JobState | None, BeforeValidator(unless_empty)] = None,
     search: Search = "",
     sort: JobOrder = JobOrder.NEWEST,
@@ -53,10 +50,8 @@ def jobs_table(
             "/", {"state": state, "search": search, "sort": sort, **changed}, _USUAL
         )
 
-    return page(
-        request,
+    return visit.page(
         "jobs.html",
-        caller=caller,
         jobs=found.jobs,
         columns=[_column(name, sort, at) for name in _COLUMNS],
         first=at() if after is not None else None,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from api.auth.security import Caller, page_requires
 from api.pages.hosts import environment_shown
 from api.pages.job_page import job_page
+from api.pages.page import Reader
 from api.routes.events import event_id
 from api.services.dependencies import JobDep, Service, ServiceDep
-from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.results.outcome import options_of
 from jobs.views.live import live_job
@@ -21,18 +20,12 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/jobs/{job_id}")
-def live_page(
-    request: Request,
-    service: ServiceDep,
-    caller: Annotated[Caller, page_requires(Role.READ)],
-    job: JobDep,
-) -> Response:
+def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
     """The page as the job stands now; its script keeps it so."""
     found = live_job(service.engine, job)
     return job_page(
-        request,
+        visit,
         "live.html",
-        caller=caller,
         job=job,
         tab="",
         found=found,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from api.auth.forms import FormDep
-from api.auth.security import Caller, page_requires
 from api.http.problems import FieldProblem, ProblemError, refused
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
-from api.pages.page import page
+from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.submission import take_clone, take_job
 from api.services.validation_errors import findings_of_rest, refusal
-from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
@@ -27,45 +25,43 @@ from optimizer.objective.limits import limit_words
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
-May = Annotated[Caller, page_requires(Role.SUBMIT)]
 _NAME = re.compile(r"[a-z_]+")
 _FIRST = {"workload": "load-quick"}
 T = TypeVar("T", bound=JobChange)
 
 
 @router.get("/jobs/new")
-def new_job_page(request: Request, service: ServiceDep, caller: May) -> Response:
+def new_job_page(visit: Submitter, service: ServiceDep) -> Response:
     """An empty form."""
-    return _form(request, service, caller, None, _FIRST, None)
+    return _form(visit, service, None, _FIRST, None)
 
 
 @router.post("/jobs/new")
-def submit_new_job(request: Request, service: ServiceDep, caller: May, form: FormDep) -> Response:
+def submit_new_job(visit: Submitter, service: ServiceDep, form: FormDep) -> Response:
     """Submits the job, and leads to its page."""
     try:
         asked = _asked(form, service)
-        job_id, _ = take_job(service, _checked(JobCreate, asked, service, None), caller)
+        job_id, _ = take_job(service, _checked(JobCreate, asked, service, None), visit.caller)
     except ProblemError as error:
-        return _form(request, service, caller, None, form, error)
+        return _form(visit, service, None, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
 @router.get("/jobs/{job_id}/clone")
-def clone_page(request: Request, service: ServiceDep, caller: May, job: JobDep) -> Response:
+def clone_page(visit: Submitter, service: ServiceDep, job: JobDep) -> Response:
     """A form in which all that is left empty stays as it is in the job."""
-    return _form(request, service, caller, job, {}, None)
+    return _form(visit, service, job, {}, None)
 
 
 @router.post("/jobs/{job_id}/clone")
-def submit_clone(
-    request: Request, service: ServiceDep, caller: May, job: JobDep, form: FormDep
-) -> Response:
+def submit_clone(visit: Submitter, service: ServiceDep, job: JobDep, form: FormDep) -> Response:
     """Submits the clone, and leads to its page."""
     try:
         asked = _asked(form, service)
-        job_id = take_clone(service, job, _checked(JobChange, asked, service, job), caller)
+        changes = _checked(JobChange, asked, service, job)
+        job_id = take_clone(service, job, changes, visit.caller)
     except ProblemError as error:
-        return _form(request, service, caller, job, form, error)
+        return _form(visit, service, job, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
@@ -100,9 +96,8 @@ def _checked(
 
 
 def _form(
-    request: Request,
+    visit: Visit,
     service: Service,
-    caller: Caller,
     like: JobRow | None,
     values: Mapping[str, str],
     error: ProblemError | None,
@@ -111,10 +106,8 @@ def _form(
     found = error.problem.errors if error else []
     shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
     beside, apart = _beside(shown, found)
-    return page(
-        request,
+    return visit.page(
         "new_job.html",
-        caller=caller,
         status=error.problem.status if error else 200,
         first=first,
         further=further,

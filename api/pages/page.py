@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 
-from api.auth.security import Caller
+from api.auth.security import Caller, page_requires
 from api.pages.static_files import static_address
 from db.access.tokens import Role
 from jobs.results.figures import figure
@@ -69,6 +70,31 @@ def page(
     answer.body = text.encode()
     answer.headers["Content-Length"] = str(len(answer.body))
     return answer
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request for a page, and who asks."""
+
+    request: Request
+    caller: Caller
+
+    def page(self, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:
+        """A template as an answer to them; see ``page``."""
+        return page(self.request, template, caller=self.caller, status=status, **content)
+
+
+def _visit(role: Role) -> Any:
+    allowed = page_requires(role)
+
+    async def visited(request: Request, caller: Caller = allowed) -> Visit:
+        return Visit(request, caller)
+
+    return Depends(visited)
+
+
+Reader = Annotated[Visit, _visit(Role.READ)]
+Submitter = Annotated[Visit, _visit(Role.SUBMIT)]
 
 
 @lru_cache(maxsize=1)

@@ -11,12 +11,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
+from api.pages.page import Reader
 from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.stored_job import picked, result_of
-from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.results.output_folder import OPTIONS
 from jobs.views.job_series import baseline_so_far
@@ -102,7 +101,6 @@ def _weight(name: str, text: str) -> float:
 
 
 router = APIRouter(include_in_schema=False)
-Reader = Annotated[Caller, page_requires(Role.READ)]
 Limits = Annotated[str, Query(alias="limit", max_length=2000)]
 
 
@@ -127,20 +125,14 @@ class PreferenceForm:
 
 @router.get("/jobs/{job_id}/won")
 def results_page(
-    request: Request,
-    service: ServiceDep,
-    caller: Reader,
-    job: JobDep,
-    limits: Limits = "",
-    details: bool = False,
+    visit: Reader, service: ServiceDep, job: JobDep, limits: Limits = "", details: bool = False
 ) -> Response:
     """The page; with ``details`` the plots that need all trials stand in it."""
-    asked = _asked(request, service, job, limits)
+    asked = _asked(visit.request, service, job, limits)
     result = result_of(service, job) if job.state is JobState.DONE else None
     return job_page(
-        request,
+        visit,
         "won.html",
-        caller=caller,
         job=job,
         tab="won",
         status=200 if asked is None or asked.problem is None else 422,
@@ -153,11 +145,11 @@ def results_page(
 
 @router.get("/jobs/{job_id}/won/options")
 def picked_options(
-    request: Request, service: ServiceDep, _: Reader, job: JobDep, limits: Limits = ""
+    visit: Reader, service: ServiceDep, job: JobDep, limits: Limits = ""
 ) -> Response:
     """The OPTIONS file of the best by the preference that the form asks for."""
     baseline = baseline_so_far(service.engine, job)
-    shown, _given = sliders(request, _own(job), baseline.metrics if baseline else {})
+    shown, _given = sliders(visit.request, _own(job), baseline.metrics if baseline else {})
     text = picked(service, job, preference_of(shown, limits))["options"]
     if text is None:
         raise ProblemError(404, "by this preference nothing is better than the baseline")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 
-from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
-from api.pages.page import page
+from api.pages.page import Reader
 from api.routes.schedules import list_schedules
 from api.schemas.schedule_schemas import NAME_PATTERN, BatchBrief
 from api.services.dependencies import ServiceDep
-from db.access.tokens import Role
 from db.nightly.batches import read_batches
 from db.nightly.nights import parameter_nights
 from jobs.regression.detection import regressions_of_batch
@@ -22,18 +20,15 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 router = APIRouter(include_in_schema=False)
-Reader = Annotated[Caller, page_requires(Role.READ)]
 Name = Annotated[str, Path(max_length=200, pattern=NAME_PATTERN)]
 _LAST = 20
 
 
 @router.get("/schedules")
-def schedules_page(request: Request, service: ServiceDep, caller: Reader) -> Response:
+def schedules_page(visit: Reader, service: ServiceDep) -> Response:
     """All schedules, and the newest batches, those of terminals too."""
-    return page(
-        request,
+    return visit.page(
         "schedules.html",
-        caller=caller,
         schedules=list_schedules(service),
         batches=[BatchBrief.of(row) for row in read_batches(service.engine, limit=_LAST)],
     )
@@ -41,9 +36,8 @@ def schedules_page(request: Request, service: ServiceDep, caller: Reader) -> Res
 
 @router.get("/nights/{name}")
 def nights_page(
-    request: Request,
+    visit: Reader,
     service: ServiceDep,
-    caller: Reader,
     name: Name,
     item: Annotated[str, Query(max_length=500)] = "",
     parameter: Annotated[str, Query(max_length=200)] = "",
@@ -56,10 +50,8 @@ def nights_page(
     item = item or (items[0] if items else "")
     history = parameter_nights(service.engine, name, item, parameter) if parameter else []
     known = catalogue().get(parameter)
-    return page(
-        request,
+    return visit.page(
         "nights.html",
-        caller=caller,
         name=name,
         nights=len(found.nights) if found else 0,
         lines=report_lines(found) if found else [],

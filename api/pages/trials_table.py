@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator
 
-from api.auth.security import Caller, page_requires
 from api.pages.job_page import job_page
+from api.pages.page import Reader
 from api.pages.sorted_table import Column, sortable, table_address, unless_empty
 from api.routes.jobs import After
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
 from api.services.listings import FILES, page_of_trials, trial_file
-from db.access.tokens import Role
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed
 from jobs.views.job_series import baseline_so_far, confirms_larger_load
@@ -29,14 +28,12 @@ router = APIRouter(include_in_schema=False)
 _ROWS = 50
 _MEDIA = {ending: kind for kind, (ending, _) in FILES.items()}
 _USUAL = {"sort": TrialOrder.NUMBER.value}
-Reader = Annotated[Caller, page_requires(Role.READ)]
 
 
 @router.get("/jobs/{job_id}/trials")
 def trials_table(
-    request: Request,
+    visit: Reader,
     service: ServiceDep,
-    caller: Reader,
     job: JobDep,
     state: Annotated[TrialState | None, BeforeValidator(unless_empty)] = None,
     phase: Annotated[Phase | None, BeforeValidator(unless_empty)] = None,
@@ -61,9 +58,8 @@ def trials_table(
     larger = confirms_larger_load(job)
     first = page_of_trials(service.engine, job.id, limit=1).trials
     return job_page(
-        request,
+        visit,
         "trials.html",
-        caller=caller,
         job=job,
         tab="trials",
         rows=_rows(found.trials, objective, baseline, first[0] if first else None, larger=larger),

@@ -58,16 +58,7 @@ def list_objectives() -> list[CatalogueEntry]:
 @router.get("/starts")
 def list_starts() -> list[StartEntry]:
     """The starting points that a job may name, shipped ones first."""
-    shipped = [
-        StartEntry(
-            name=point.name,
-            help=point.help,
-            source=point.source,
-            usual=point.usual,
-            values=dict(point.values),
-        )
-        for point in known_points().values()
-    ]
+    shipped = [StartEntry(**vars(point)) for point in known_points().values()]
     worked_out = StartEntry(name=GUIDE, help=HELP, source=SOURCE, usual=False, values=None)
     return [*shipped, worked_out]
 
@@ -77,13 +68,7 @@ def list_hosts(service: ServiceDep) -> list[HostPublic]:
     """The bench hosts that have shown up, and what each of them is."""
     now = datetime.now(UTC)
     return [
-        HostPublic(
-            name=host.name,
-            seen_at=host.seen_at,
-            alive=now - host.seen_at < _ALIVE,
-            job_id=host.job_id,
-            environment=dict(host.environment),
-        )
+        HostPublic(**vars(host), alive=now - host.seen_at < _ALIVE)
         for host in read_hosts(service.engine)
     ]
 

@@ -126,15 +126,9 @@ def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
 def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
     standing = job.standing or {}
     return {
-        "id": job.id,
-        "state": job.state,
+        **{name: getattr(job, name) for name in _AS_STORED},
         "phase": job.phase.value if job.phase else None,
         "why": job.why or _WHY[job.state],
-        "error": job.error,
-        "priority": job.priority,
-        "submitter": job.submitter,
-        "created_at": job.created_at,
-        "updated_at": job.updated_at,
         "done": standing.get("done", 0),
         "failed": standing.get("failed", 0),
         "cut_off": standing.get("counts", {}).get(TrialState.CENSORED.value, 0),
@@ -145,6 +139,8 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
     }
 
 
+_AS_STORED = ("id", "state", "error", "priority", "submitter", "created_at", "updated_at")
+_PARTS = ("workload", "space", "objective")
 _WHY = {
     JobState.QUEUED: "waits to be run",
     JobState.RUNNING: "has been taken up",
@@ -160,12 +156,6 @@ def _asked(job: JobRow | ListedJob) -> int | None:
 
 def _names(job: JobRow | ListedJob) -> dict[str, str]:
     if isinstance(job, ListedJob):
-        return {
-            "workload": job.workload,
-            "space": job.space,
-            "objective": job.objective,
-            "strategy": job.strategy,
-        }
+        return {name: getattr(job, name) for name in (*_PARTS, "strategy")}
     asked = job.specification
-    named = {part: asked[part]["name"] for part in ("workload", "space", "objective")}
-    return {**named, "strategy": asked["strategy"]}
+    return {part: asked[part]["name"] for part in _PARTS} | {"strategy": asked["strategy"]}
