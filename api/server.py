@@ -63,14 +63,8 @@ def serve(
 ) -> None:
     """Serves until SIGTERM or SIGINT; then finishes what is being answered and stops.
 
-    Args:
-        engine: The database.
-        settings: Of the machine that measures.
-        service: How the service behaves.
-        host: The address to listen on.
-        port: 0 for any.
-        with_worker: Whether jobs are run here too.
-        is_listening: Told where a browser on this machine finds it, as soon as it listens.
+    Port 0 is any. ``is_listening`` is told where a browser on this machine finds it, as soon as
+    it listens.
 
     Raises:
         InputError: The address cannot be used.

@@ -26,14 +26,6 @@ def job_page(
     """A page of a job: a template that extends ``job.html`` and fills its block ``tab``.
 
     The template knows ``job``, an ``api.schemas.job_schemas.JobPublic``, beside its content.
-
-    Args:
-        visit: What is answered.
-        template: Its name.
-        job: The job.
-        tab: Which of ``TABS`` this is.
-        status: Of the answer.
-        content: What the template asks for.
     """
     return visit.page(
         template,

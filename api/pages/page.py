@@ -46,14 +46,7 @@ def page(
 
     Beside the content, templates know ``caller``, ``may(role)``, ``forms`` (the token that each
     form brings along as ``form_token``), ``static(name)``, ``here`` (the page's own path) and
-    ``version``.
-
-    Args:
-        request: What is answered.
-        template: Its name.
-        caller: Who asks; None where that is not known.
-        status: Of the answer.
-        content: What the template asks for.
+    ``version``. The caller is None where it is not known who asks.
     """
     answer = HTMLResponse(status_code=status, headers=_HEADERS)
     text = (

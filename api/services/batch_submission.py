@@ -20,12 +20,7 @@ _SETTINGS = frozenset(JobChange.model_fields)
 
 
 def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
-    """Checks all jobs of a batch at once.
-
-    Args:
-        asked: The batch.
-        name: The schedule's, for a batch without one.
-        service: What jobs may name.
+    """Checks all jobs of a batch at once; ``name`` is for a batch without one.
 
     Raises:
         ProblemError: Something is wrong; each finding names the job and the field.

@@ -37,10 +37,7 @@ def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
 
 
 def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """The document of a space, and whether it came with Rocktune.
-
-    Args:
-        given: A shipped space's name, or the space itself.
+    """The document of a space, named or sent, and whether it came with Rocktune.
 
     Raises:
         InputError: There is no such space, or it is nothing to keep.
@@ -55,10 +52,7 @@ def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
 
 
 def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
-    """The document of an objective.
-
-    Args:
-        given: A shipped objective's name, or the objective itself.
+    """The document of an objective, named or sent.
 
     Raises:
         InputError: There is no such objective, or it is none.

@@ -51,11 +51,7 @@ class KnownBuilds:
 
 
 def builds_here(settings: Settings, default: InstalledDbBench | None) -> KnownBuilds:
-    """The builds of this machine.
-
-    Args:
-        settings: Of this machine.
-        default: The one in use, tried already.
+    """The builds of this machine; ``default`` is the one in use, tried already.
 
     Raises:
         InputError: ROCKTUNE_BUILDS is no list of ``name=path``.

@@ -88,16 +88,7 @@ def trial_file(
     limit: int | None = None,
     headers: Mapping[str, str],
 ) -> StreamingResponse:
-    """Trials by number as a file to keep.
-
-    Args:
-        service: Where they are.
-        job: Whose they are.
-        kind: One of ``FILES``.
-        after: The number of the last trial that is left out.
-        limit: How many at most; None for all.
-        headers: Of the answer.
-    """
+    """Trials after a number, ``limit`` at most, as a file of a kind of ``FILES``."""
     ending, stream = FILES[kind]
     name = f'attachment; filename="job-{job.id}-trials.{ending}"'
     kept = {**headers, "Content-Disposition": name}

@@ -69,11 +69,7 @@ def measured_trials(
 ) -> Sequence[Trial]:
     """All trials of a job that are not too many, with its baseline among them.
 
-    Args:
-        service: Where they are.
-        job: Whose they are.
-        most: How many may be read at once.
-        otherwise: What to do instead where fewer than ``MOST_TRIALS`` are too many.
+    ``otherwise`` says what to do where more than ``most`` are too many, and ``MOST_TRIALS`` not.
 
     Raises:
         ProblemError: 409, they are too many, or the baseline was not measured yet.

@@ -44,11 +44,7 @@ def take_job(
 ) -> tuple[int, bool]:
     """Submits a job.
 
-    Args:
-        service: Where.
-        asked: What is asked for.
-        caller: Who asks.
-        key: The caller's own; a request that comes again under it makes no second job.
+    A request that comes again under a ``key`` of the caller's own makes no second job.
 
     Returns:
         The job's number, and whether it is new.
@@ -142,8 +138,7 @@ def specification_from(
         builds: Further builds that may be named, where they are known.
 
     Raises:
-        InputError: Something is wrong.
-        InputErrors: Several things are.
+        InputError, InputErrors: Something is wrong, or several things are.
     """
     found: list[InputError] = []
     asked = _with_plain_limits(asked, found)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from cli.options.untrusted_text import cleaned, printable
@@ -24,6 +25,19 @@ if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
     from pydantic import BaseModel
 
     Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Token:
+    """Who asks.
+
+    Attributes:
+        text: The token itself; it is shown nowhere.
+        source: What it was read from: a variable or a file.
+    """
+
+    text: str
+    source: str
 
 
 _JSON = ("application/json", "application/problem+json")
@@ -109,16 +123,8 @@ _OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights"
             "x", "y"}  # fmt: skip
 
 
-def refuse(
-    response: Response, place: str, *, token: str | None, source: str | None = None
-) -> NoReturn:
-    """Raises what an answer that is no success says.
-
-    Args:
-        response: The answer.
-        place: Where it comes from.
-        token: What was sent; it is shown nowhere.
-        source: What that was read from: ROCKTUNE_TOKEN or a file.
+def refuse(response: Response, place: str, token: Token | None) -> NoReturn:
+    """Raises what an answer that is no success says; the token that was sent is shown nowhere.
 
     Raises:
         InputError: What was asked for is wrong.
@@ -127,7 +133,7 @@ def refuse(
 
     def said(text: Any) -> str:
         shown = printable(str(text))
-        return shown.replace(token, "***") if token else shown
+        return shown.replace(token.text, "***") if token else shown
 
     status = response.status_code
     try:
@@ -140,8 +146,8 @@ def refuse(
         raise no_rocktune(response, place) from None
     if status == 401:
         mend = "set it to one that is valid" if token else "set it to a token of this service"
-        if source not in (None, "ROCKTUNE_TOKEN"):
-            mend = f"the one in {source} is of another service; {mend}"
+        if token and token.source != "ROCKTUNE_TOKEN":
+            mend = f"the one in {token.source} is of another service; {mend}"
         raise InputError("ROCKTUNE_TOKEN", f"{detail}; {mend}")
     if status == 404 and detail == _NO_SUCH_PATH:
         raise no_rocktune(response, place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -14,6 +13,7 @@ from httpx2 import Client, Response
 from cli.client.client_errors import (
     LostError,
     ServiceError,
+    Token,
     UnavailableError,
     document_of,
     no_rocktune,
@@ -25,21 +25,11 @@ from sampler.common.errors import InputError
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
 
-@dataclass(frozen=True)
-class Token:
-    """Who asks.
-
-    Attributes:
-        text: The token itself; it is shown nowhere.
-        source: What it was read from: a variable or a file.
-    """
-
-    text: str
-    source: str
-
-
 class Remote:
-    """A service that can be asked.
+    """A service that can be asked, at paths below ``/v1``; what is None is not asked for.
+
+    Every question may raise ``InputError``, what was asked for is wrong, or ``ServiceError``, no
+    answer that can be used.
 
     Attributes:
         is_local: Whether it is the application in this process.
@@ -48,66 +38,29 @@ class Remote:
     def __init__(
         self, client: Client, place: str, *, token: Token | None = None, is_local: bool = False
     ) -> None:
-        """Binds it to a client of HTTP.
-
-        Args:
-            client: With the address.
-            place: What messages call it.
-            token: Who asks; None: none is known, or none is needed.
-            is_local: Whether it is the application in this process.
-        """
+        """``place`` is what messages call it; without a token none is known, or none is needed."""
         self._client, self._place, self._token = client, place, token
         self.is_local = is_local
 
     def get(self, path: str, **query: Asked) -> Any:
-        """The document at a path below ``/v1``; what is None is not asked for.
-
-        Raises:
-            InputError: What was asked for is wrong.
-            ServiceError: No answer that can be used.
-        """
+        """The document at a path."""
         return document_of(self._get(path, query), self._place)
 
     def text(self, path: str, **query: str | int | None) -> str:
-        """The plain text at a path; what is None is not asked for.
-
-        Raises:
-            InputError: What was asked for is wrong.
-            ServiceError: No answer that can be used.
-        """
+        """The plain text at a path."""
         return self._of_kind("text/plain", path, query).text
 
     def page(self, path: str) -> bytes:
-        """The HTML page at a path.
-
-        Raises:
-            InputError: What was asked for is wrong.
-            ServiceError: No answer that can be used.
-        """
+        """The HTML page at a path."""
         return self._of_kind("text/html", path, {}).content
 
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
-        """Asks for a change, once; the answer's document.
-
-        Args:
-            path: Below ``/v1``.
-            body: A document of JSON; None for none.
-            key: The same request under the same key is done once, however often it is sent.
-
-        Raises:
-            InputError: What was asked for is wrong.
-            ServiceError: No answer that can be used.
-        """
+        """Asks for a change, once, or once under a key, however often; the answer's document."""
         headers = {"Idempotency-Key": key} if key else {}
         return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
 
     def delete(self, path: str) -> None:
-        """Deletes what is at a path.
-
-        Raises:
-            InputError: There is none, or it may not be deleted.
-            ServiceError: No answer that can be used.
-        """
+        """Deletes what is at a path."""
         self._ask("DELETE", path)
 
     def _of_kind(self, kind: str, path: str, query: Mapping[str, str | int | None]) -> Response:
@@ -141,13 +94,7 @@ class Remote:
         except httpx2.HTTPError as error:
             raise ServiceError(f"{self._place}: {_reason(error)}") from None
         if not response.is_success:
-            sent = self._token
-            refuse(
-                response,
-                self._place,
-                token=sent.text if sent else None,
-                source=sent.source if sent else None,
-            )
+            refuse(response, self._place, self._token)
         return response
 
 

@@ -12,8 +12,8 @@ import httpx2
 import typer
 from pydantic import BaseModel
 
-from cli.client.client_errors import understood
-from cli.client.remote import Asked, Remote, Token
+from cli.client.client_errors import Token, understood
+from cli.client.remote import Asked, Remote
 from cli.options.database_option import open_database, require_there
 from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
@@ -41,10 +41,7 @@ _FORM = "write http://HOST:PORT or https://HOST"
 def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
     """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
 
-    Args:
-        url: The service, as typed.
-        db: The database, as typed.
-        makes: A file that is not there is made; else one that was typed must be there.
+    A file that was typed must be there, unless the command ``makes`` it.
 
     Raises:
         InputError: The address or the token is none, or the database cannot be used.

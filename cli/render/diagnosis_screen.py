@@ -34,13 +34,7 @@ class DiagnosisScreen:
     """
 
     def __init__(self, console: Console, aside: Console, *, runs: int) -> None:
-        """Takes the consoles.
-
-        Args:
-            console: Receives the findings.
-            aside: Receives progress.
-            runs: How often the baseline is to be run.
-        """
+        """``console`` receives the findings, ``aside`` the progress of the baseline's ``runs``."""
         self._console, self._aside, self._runs = console, aside, runs
         self._bar = Progress(
             TextColumn("{task.description}"),

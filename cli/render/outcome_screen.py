@@ -181,13 +181,7 @@ def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Tab
 def print_contributions(
     console: Console, found: Mapping[str, Any], *, top: int | None = TOP
 ) -> None:
-    """Prints the table of the top contributors and how far the search came.
-
-    Args:
-        console: Where.
-        found: ``contributions`` of result.json.
-        top: So many parameters at most; None: all that changed.
-    """
+    """Prints the top contributors, None for all, and how far the search came."""
     rows = contribution_rows(found, top)
     if rows:
         console.print(_contribution_table(rows, len(found["parameters"])))
@@ -214,13 +208,7 @@ def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
 
 
 def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: int) -> None:
-    """Prints the path as a table, which changes are enough, and what that rests on.
-
-    Args:
-        console: One on which text is nothing but text.
-        explanation: As the service tells it.
-        job_id: Of the job.
-    """
+    """Prints the path as a table, which changes are enough, and what that rests on."""
     console.print(_step_table(explanation))
     say(console, *minimal_lines(explanation))
     say(console, basis_words(explanation).replace(" ID ", f" {job_id} "))

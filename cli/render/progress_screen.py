@@ -174,12 +174,7 @@ def ended_of(job: JobProgress) -> str:
 
 
 def not_whole(failed: int, cut_off: int) -> str:
-    """How many trials ended without a whole measurement: those that failed, those cut off.
-
-    Args:
-        failed: All of them.
-        cut_off: Those that were cut off, as slow ones are.
-    """
+    """How many trials ended without a whole measurement; ``failed`` counts cut-off ones too."""
     said = f"{failed - cut_off} failed"
     return f"{said}, {cut_off} cut off" if cut_off else said
 

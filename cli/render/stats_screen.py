@@ -25,11 +25,7 @@ _MOST_OPENINGS = 4
 
 
 def show_openings(openings: Sequence[Opening]) -> None:
-    """Prints what a file tells: the totals side by side, then the rest of each opening.
-
-    Args:
-        openings: At least one. Of more than four the last four are shown in full.
-    """
+    """Prints what a file tells: the totals side by side, then the rest of the last openings."""
     console = screen()
     console.print(_table(totals_table(openings)))
     shown = list(enumerate(openings, start=1))[-_MOST_OPENINGS:]
