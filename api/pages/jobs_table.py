@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Response
 from pydantic import BeforeValidator
 
 from api.pages.page import Reader
-from api.pages.sorted_table import Column, sortable, table_address, unless_empty
+from api.pages.sorted_table import head, table_address, unless_empty
 from api.routes.jobs import After, Search
 from api.services.dependencies import ServiceDep
 from api.services.listings import page_of_jobs
@@ -53,7 +52,10 @@ def jobs_table(
     return visit.page(
         "jobs.html",
         jobs=found.jobs,
-        columns=[_column(name, sort, at) for name in _COLUMNS],
+        columns=[
+            head(name, orders, sort, lambda order: at(sort=order))
+            for name, orders in _COLUMNS.items()
+        ],
         first=at() if after is not None else None,
         following=at(after=found.next) if found.next is not None else None,
         state=state,
@@ -63,8 +65,3 @@ def jobs_table(
         sort=sort,
         live=any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in found.jobs),
     )
-
-
-def _column(name: str, sort: JobOrder, at: Callable[..., str]) -> Column:
-    orders = _COLUMNS[name]
-    return sortable(name, orders, sort, lambda order: at(sort=order)) if orders else Column(name)

@@ -26,23 +26,26 @@ class Column:
     number: bool = False
 
 
-def sortable(
+def head(
     name: str,
-    orders: tuple[str, str],
+    orders: tuple[str, str] | None,
     now: str,
     at: Callable[[str], str],
     *,
     number: bool = False,
 ) -> Column:
-    """The head of a column that can be sorted.
+    """The head of a column, which leads to the table in the order that a reader may want next.
 
     Args:
         name: What it is called.
-        orders: What to ask for: the way that is wanted more often, then the other.
+        orders: What to ask for: the way that is wanted more often, then the other; None: the
+            table cannot be sorted by it.
         now: How the table is sorted; with a minus the largest first.
         at: The address of the table in another order.
         number: Whether it holds figures.
     """
+    if orders is None:
+        return Column(name, number=number)
     link = at(orders[1] if now == orders[0] else orders[0])
     if now not in orders:
         return Column(name, link, None, number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from api.pages.job_page import job_page
 from api.pages.page import Reader
-from api.pages.sorted_table import Column, sortable, table_address, unless_empty
+from api.pages.sorted_table import Column, head, table_address, unless_empty
 from api.routes.jobs import After
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
@@ -88,23 +88,15 @@ def trials_file(
     return trial_file(service, job, _MEDIA[ending], headers=headers)
 
 
-def _columns(metrics: Sequence[str], sort: TrialOrder, at: Any) -> list[Column]:
-    heads = [
-        sortable("Trial", ("number", "-number"), sort, at, number=True),
+def _columns(metrics: Sequence[str], sort: TrialOrder, at: Callable[[str], str]) -> list[Column]:
+    orders = {name: (name, f"-{name}") for name in metrics if name in MAIN_METRICS}
+    return [
+        head("Trial", ("number", "-number"), sort, at, number=True),
         Column("State"),
         Column("Phase"),
-    ]
-    for name in metrics:
-        known = name in MAIN_METRICS
-        heads.append(
-            sortable(name, (name, f"-{name}"), sort, at, number=True)
-            if known
-            else Column(name, number=True)
-        )
-    return [
-        *heads,
+        *(head(name, orders.get(name), sort, at, number=True) for name in metrics),
         Column("Fitness", number=True),
-        sortable("Benchmark", ("-bench_seconds", "bench_seconds"), sort, at, number=True),
+        head("Benchmark", ("-bench_seconds", "bench_seconds"), sort, at, number=True),
         Column("Ended"),
         Column("Configuration, and why"),
     ]

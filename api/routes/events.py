@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Annotated
@@ -23,6 +24,7 @@ router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["events"], responses=EVERYW
 
 _LOOK_SECONDS = 0.5
 _PAGE = 200
+_ID = re.compile(r"(\d{1,17})-(\d{1,9})", re.ASCII)
 Seen = tuple[datetime | None, int]
 
 
@@ -91,10 +93,9 @@ def event_id(trial: Trial) -> str:
 
 def _seen(last: str | None) -> Seen:
     """Where to go on; from the beginning when the id is none of ours."""
-    micros, _, number = (last or "").partition("-")
-    if not (micros.isascii() and micros.isdecimal() and number.isascii() and number.isdecimal()):
+    known = _ID.fullmatch(last or "")
+    if known is None:
         return None, 0
-    if len(micros) > 17 or len(number) > 9:
-        return None, 0
-    seconds, rest = divmod(int(micros), 1_000_000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest), int(number)
+    micros, number = map(int, known.groups())
+    seconds, rest = divmod(micros, 1_000_000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest), number

@@ -70,7 +70,10 @@ def list_trials(
             service.engine, job.id, limit=most, after=after, state=state, phase=phase, order=sort
         )
         return rendered(page, response)
-    _require_whole(state=state, phase=phase, sort=None if sort is TrialOrder.NUMBER else sort)
+    chosen = {"state": state, "phase": phase, "sort": sort is not TrialOrder.NUMBER or None}
+    for field, value in chosen.items():
+        if value is not None:
+            raise InputError(field, "is for pages of JSON; files hold all trials by number")
     return trial_file(service, job, kind, after=after, limit=limit, headers=response.headers)
 
 
@@ -92,14 +95,3 @@ def tell_trials(service: ServiceDep, job: JobDep, told: TrialsCreate) -> TrialsK
     except KeyError:
         raise no_job(job.id) from None
     return TrialsKept(trials=[TrialPublic.of(trial) for trial in trials])
-
-
-def _require_whole(**asked: object) -> None:
-    """Files hold all trials by number.
-
-    Raises:
-        InputError: Something else was asked for.
-    """
-    for field, value in asked.items():
-        if value is not None:
-            raise InputError(field, "is for pages of JSON; files hold all trials by number")

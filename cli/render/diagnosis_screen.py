@@ -123,17 +123,17 @@ class DiagnosisScreen:
 
 def lines_of(finding: Finding, width: int) -> list[str]:
     """A finding as lines of at most so many columns: level, check, what was found, what to do."""
-    begin = f"{finding.level:{_INDENT}}{finding.check:{_CHECK_WIDTH}} "
-    indent = " " * len(begin)
-    shown = textwrap.wrap(
-        printable(finding.found), width, initial_indent=begin, subsequent_indent=indent
-    )
-    if not finding.advice:
-        return shown
-    begin = f"{'':{_INDENT}}{'what to do:':{_CHECK_WIDTH}} "
-    return shown + textwrap.wrap(
-        printable(finding.advice), width, initial_indent=begin, subsequent_indent=indent
-    )
+    parts = [(str(finding.level), finding.check, finding.found)]
+    if finding.advice:
+        parts.append(("", "what to do:", finding.advice))
+    shown = []
+    for level, check, text in parts:
+        begin = f"{level:{_INDENT}}{check:{_CHECK_WIDTH}} "
+        indent = " " * len(begin)
+        shown += textwrap.wrap(
+            printable(text), width, initial_indent=begin, subsequent_indent=indent
+        )
+    return shown
 
 
 def provable_table(noise: Noise) -> Table:
