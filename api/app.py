@@ -11,7 +11,6 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -121,18 +120,15 @@ async def _few_threads(_: FastAPI) -> AsyncIterator[None]:
 
 def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """The description, with the one shape of all errors in it."""
+    of_routes = app.openapi
 
     def description() -> dict[str, Any]:
         if app.openapi_schema is None:
-            made = get_openapi(
-                title=app.title, version=app.version, summary=app.summary, routes=app.routes
-            )
-            schemas = made.setdefault("components", {}).setdefault("schemas", {})
+            schemas = of_routes()["components"]["schemas"]  # kept as app.openapi_schema
             reference = "#/components/schemas/{model}"
             whole = ProblemDocument.model_json_schema(ref_template=reference)
             schemas |= whole.pop("$defs", {})
             schemas["Problem"] = whole
-            app.openapi_schema = made
-        return app.openapi_schema
+        return of_routes()
 
     return description

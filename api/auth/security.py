@@ -41,8 +41,7 @@ class Caller:
 
 
 def identified(
-    request: Request,
-    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
     """Who asks: every request proves it, wherever it comes from.
 
@@ -74,8 +73,7 @@ CallerDep = Annotated[Caller, Depends(identified)]
 
 
 def still_known(
-    request: Request,
-    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Callable[[], bool]:
     """Asks the same again, for what is answered for long: was the token revoked meanwhile?"""
 

@@ -39,8 +39,4 @@ def environment_shown(environment: Mapping[str, Any]) -> dict[str, Any]:
             f"assertions {'on' if build['assertions'] else 'off'}, {', '.join(build['codecs'])}"
         )
     hosts = environment.get("hosts") or {}
-    return {
-        "warnings": environment.get("warnings", []),
-        "rows": rows,
-        "hosts": sorted(hosts),
-    }
+    return {"warnings": environment.get("warnings", []), "rows": rows, "hosts": sorted(hosts)}

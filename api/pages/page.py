@@ -35,12 +35,7 @@ _HEADERS = {
 
 
 def page(
-    request: Request,
-    template: str,
-    *,
-    caller: Caller | None,
-    status: int = 200,
-    **content: Any,
+    request: Request, template: str, *, caller: Caller | None, status: int = 200, **content: Any
 ) -> HTMLResponse:
     """A template of ``api/pages/templates`` as an answer.
 

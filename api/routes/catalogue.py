@@ -25,12 +25,7 @@ from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points
 
-router = APIRouter(
-    prefix="/v1",
-    tags=["catalogue"],
-    responses=EVERYWHERE,
-    dependencies=[READS],
-)
+router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
 _ALIVE = timedelta(minutes=1)
 
 

@@ -29,10 +29,7 @@ Seen = tuple[datetime | None, int]
 
 
 @router.get(
-    "/events",
-    dependencies=[READS],
-    response_class=EventSourceResponse,
-    responses=described(404),
+    "/events", dependencies=[READS], response_class=EventSourceResponse, responses=described(404)
 )
 async def watch_job(
     service: ServiceDep,

@@ -42,10 +42,7 @@ def readyz(service: ServiceDep) -> Health:
 
 
 @router.get(
-    "/metrics",
-    response_class=PlainTextResponse,
-    dependencies=[READS],
-    responses=EVERYWHERE,
+    "/metrics", response_class=PlainTextResponse, dependencies=[READS], responses=EVERYWHERE
 )
 def metrics(service: ServiceDep) -> PlainTextResponse:
     """Figures for Prometheus."""

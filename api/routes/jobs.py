@@ -131,10 +131,7 @@ def clone_job(
 
 
 @router.delete(
-    "/{job_id}",
-    status_code=204,
-    dependencies=[ADMINISTERS],
-    responses=described(404, 409),
+    "/{job_id}", status_code=204, dependencies=[ADMINISTERS], responses=described(404, 409)
 )
 def delete_job(service: ServiceDep, job: JobDep) -> None:
     """Deletes an ended job with all that it measured."""

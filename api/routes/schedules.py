@@ -98,10 +98,7 @@ def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) ->
 
 
 @router.delete(
-    "/schedules/{name}",
-    status_code=204,
-    dependencies=[ADMINISTERS],
-    responses=described(404),
+    "/schedules/{name}", status_code=204, dependencies=[ADMINISTERS], responses=described(404)
 )
 def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     """Deletes a schedule. Its batches stay, and one that runs goes on to its end."""

@@ -42,7 +42,7 @@ class JobCreate(JobChange):
                     },
                 },
             ]
-        },
+        }
     )
 
     workload: str = Field(min_length=1, max_length=100, description="A registered name.")

@@ -12,7 +12,7 @@ Exception tree::
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -117,6 +117,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _AWAY = (502, 503, 504)
+_WRONG = {403: "ROCKTUNE_TOKEN", 409: "ID", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
 _OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights", "model", "slo",
@@ -153,22 +154,13 @@ def refuse(response: Response, place: str, token: Token | None) -> NoReturn:
         raise no_rocktune(response, place)
     if status in (*_AWAY, 429):
         raise UnavailableError(f"{place}: {detail}{_when(response, detail)}")
-    _refuse_request(status, detail, errors)
-    raise ServiceError(f"{place}: {detail} (status {status})")
-
-
-def _refuse_request(status: int, detail: str, errors: Sequence[tuple[str, str]]) -> None:
-    """Raises what is wrong with the request, if that is it."""
-    if status == 403:
-        raise InputError("ROCKTUNE_TOKEN", detail)
     if status == 404:
         raise NotFoundError("ID", detail)
-    if status == 409:
-        raise InputError("ID", detail)
     if status == 422:
         refuse_noted([InputError(_as_given(field), problem) for field, problem in errors])
-    if status in (413, 422):
-        raise InputError("the request", detail)
+    if status in _WRONG:
+        raise InputError(_WRONG[status], detail)
+    raise ServiceError(f"{place}: {detail} (status {status})")
 
 
 def _when(response: Response, detail: str) -> str:

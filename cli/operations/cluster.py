@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -89,13 +90,7 @@ def _scheduler(
             write_output(address_file, f"{address}\n".encode(), field="--address-file")
         log.info("listening", url=address)
 
-    serve_scheduler(
-        host=checked,
-        port=port,
-        security=security,
-        ttl_seconds=ttl,
-        listening=tell,
-    )
+    serve_scheduler(host=checked, port=port, security=security, ttl_seconds=ttl, listening=tell)
 
 
 @cluster_command.command("status", epilog=STATUS_EXAMPLES)
@@ -112,12 +107,9 @@ def _status(
 
     Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
     """
-    connected = cluster_of(scheduler, certificates)
-    try:
+    with closing(cluster_of(scheduler, certificates)) as connected:
         hosts = connected.seen()
         problem = connected.problem
-    finally:
-        connected.close()
     if problem is not None:
         complain(f"the scheduler at {scheduler} cannot be reached: {problem}")
         return Exit.TOOL_FAILED
@@ -196,8 +188,7 @@ Examples:
 
 def host_command(
     scheduler: Annotated[
-        str,
-        typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER"),
+        str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
     ],
     kind: Annotated[str, typer.Option(help="The kind of host: jobs may ask for one.")] = "bench",
     name: Annotated[

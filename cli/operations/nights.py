@@ -35,8 +35,7 @@ def nights_command(
         int, typer.Option(help="So many nights in the table; all are judged.", min=1)
     ] = 14,
     false_alarms: Annotated[
-        float,
-        typer.Option(help="False alarms of the whole batch that are borne in 100 nights."),
+        float, typer.Option(help="False alarms of the whole batch that are borne in 100 nights.")
     ] = 1.0,
     out: Annotated[
         Path | None, typer.Option(help="Receives an HTML page with every series drawn.")

@@ -42,9 +42,7 @@ Example:
   rocktune schedule run nightly          now, whenever it is due
 """
 schedule_command = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Batches that start by themselves.",
+    no_args_is_help=True, add_completion=False, help="Batches that start by themselves."
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 

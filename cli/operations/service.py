@@ -45,15 +45,12 @@ Examples:
 """
 _log = structlog.get_logger("server")
 token_command = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Tokens of the service: who may do what.",
+    no_args_is_help=True, add_completion=False, help="Tokens of the service: who may do what."
 )
 _TokenFile = Annotated[
     Path | None,
     typer.Option(
-        help="The file with the server's own token; else in your data folder.",
-        envvar=VARIABLE,
+        help="The file with the server's own token; else in your data folder.", envvar=VARIABLE
     ),
 ]
 

@@ -10,12 +10,7 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
-from jobs.specification.request import (
-    JobRequest,
-    kind_of,
-    option_of,
-    typed,
-)
+from jobs.specification.request import JobRequest, kind_of, option_of, typed
 from sampler.common.errors import InputError, noting, refuse_noted
 
 # What may be a file at a terminal, where a request holds what is in it.

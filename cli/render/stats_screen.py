@@ -74,10 +74,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Table:
     table = bare_table()
     for number, title in enumerate(header):
         table.add_column(
-            title,
-            justify="right" if number else "left",
-            no_wrap=" " not in title,
-            overflow="fold",
+            title, justify="right" if number else "left", no_wrap=" " not in title, overflow="fold"
         )
     for row in body:
         table.add_row(*(printable(cell) for cell in row))
