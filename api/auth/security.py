@@ -125,13 +125,21 @@ def _unknown(why: str) -> ProblemError:
     return ProblemError(401, why, headers={"WWW-Authenticate": "Bearer"})
 
 
-def requires(role: Role) -> Any:
-    """A dependency that lets only callers of a role through, and gives them to the route."""
+def _allowing(role: Role, who: Callable[..., Caller]) -> Any:
+    proved = Depends(who)
 
-    async def allowed(caller: Annotated[Caller, Depends(_caller)]) -> Caller:
-        return _with_role(caller, role)
+    async def allowed(caller: Caller = proved) -> Caller:
+        if not caller.role.may(role):
+            lacking = f"this needs the role {role.value}; the token has {caller.role.value}"
+            raise ProblemError(403, lacking)
+        return caller
 
     return Depends(allowed)
+
+
+def requires(role: Role) -> Any:
+    """A dependency that lets only callers of a role through, and gives them to the route."""
+    return _allowing(role, _caller)
 
 
 READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN))
@@ -139,16 +147,4 @@ READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN)
 
 def page_requires(role: Role) -> Any:
     """The same for a page: what it changes is proved by the form's own token, in its body."""
-
-    async def allowed(caller: CallerDep) -> Caller:
-        return _with_role(caller, role)
-
-    return Depends(allowed)
-
-
-def _with_role(caller: Caller, role: Role) -> Caller:
-    if not caller.role.may(role):
-        raise ProblemError(
-            403, f"this needs the role {role.value}; the token has {caller.role.value}"
-        )
-    return caller
+    return _allowing(role, identified)

@@ -21,22 +21,21 @@ from sampler.runner.outcome import TrialState
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]
-_process = CollectorRegistry()
 REQUESTS = Counter(
     "rocktune_http_requests",
     "Requests answered.",
     ["method", "route", "status"],
-    registry=_process,
+    registry=None,
 )
 REQUEST_SECONDS = Histogram(
     "rocktune_http_request_seconds",
     "Time to the first byte of the answer.",
     ["route"],
     buckets=_SECONDS,
-    registry=_process,
+    registry=None,
 )
 DATABASE_SECONDS = Histogram(
-    "rocktune_database_seconds", "Time of a statement.", buckets=_SECONDS, registry=_process
+    "rocktune_database_seconds", "Time of a statement.", buckets=_SECONDS, registry=None
 )
 
 
@@ -44,14 +43,9 @@ DATABASE_SECONDS = Histogram(
 def registry_of(engine: Engine) -> CollectorRegistry:
     """The figures of this process and of a database's jobs."""
     registry = CollectorRegistry()
-    registry.register(_Jobs(engine))
-    registry.register(_Process())
+    for each in (_Jobs(engine), REQUESTS, REQUEST_SECONDS, DATABASE_SECONDS):
+        registry.register(each)
     return registry
-
-
-class _Process(Collector):
-    def collect(self) -> Iterator[Metric]:
-        yield from _process.collect()
 
 
 class _Jobs(Collector):

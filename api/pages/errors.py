@@ -19,9 +19,11 @@ from starlette.routing import compile_path
 from api.http.problems import ProblemError, answer, field_problems, refused
 from api.services.dependencies import NotModifiedError
 from api.services.validation_errors import findings_of_job, refusal
+from db.jobs.job_queue import KeyReusedError
 from db.leases.lease import LeaseHeld
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import WrongState
+from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken
 from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError
 
@@ -57,6 +59,9 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in asked and not request.url.path.startswith(_NOT_PAGES)
 
 
+_CONFLICTS = (
+    WrongState, NotAsked, LeaseHeld, LeaseLost, KeyReusedError, ScheduleTaken, BatchGoesOn,
+)  # fmt: skip
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
 _log = structlog.get_logger("api")
 
@@ -72,12 +77,11 @@ def add_handlers(app: FastAPI) -> None:
     def _input(request: Request, error: InputError) -> Response:
         return error_answer(request, refused(field_problems(error)))
 
-    @app.exception_handler(WrongState)
-    @app.exception_handler(NotAsked)
-    @app.exception_handler(LeaseHeld)
-    @app.exception_handler(LeaseLost)
     def _conflict(request: Request, error: Exception) -> Response:
         return error_answer(request, ProblemError(409, str(error)))
+
+    for conflict in _CONFLICTS:
+        app.exception_handler(conflict)(_conflict)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:

@@ -64,8 +64,10 @@ def rank_parameters(
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
-        weight = _total if found.get("models") else _importance
-        rows.sort(key=lambda row: -weight(row, metric))
+        by_models = bool(found.get("models"))
+        part, figure = ("model", "total") if by_models else ("importance", "permutation")
+        # What was not learned, or did not move the metric, comes last.
+        rows.sort(key=lambda row: -row[part].get(metric, {}).get(figure, -math.inf))
     page = Ranking.model_construct(
         final=final,
         parameters=rows[:top],
@@ -155,18 +157,6 @@ def download_options(
     name = MINIMAL if minimal else OPTIONS
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})
-
-
-def _importance(row: Mapping[str, Any], metric: str) -> float:
-    """Its permutation importance; the least where the metric could not be learned."""
-    value: float = row["importance"].get(metric, {}).get("permutation", -math.inf)
-    return value
-
-
-def _total(row: Mapping[str, Any], metric: str) -> float:
-    """Its share of the variance by the metric's model; the least where it did not move."""
-    value: float = row["model"].get(metric, {}).get("total", -math.inf)
-    return value
 
 
 def _require_metric(metric: str, found: Mapping[str, Any]) -> None:

@@ -18,14 +18,13 @@ from api.schemas.schedule_schemas import (
     BatchPublic,
     ScheduleCreate,
     SchedulePublic,
-    brief,
 )
 from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
 from jobs.schedule.schedule_times import read_times
-from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken, keep_schedule, run_now
+from jobs.schedule.schedules import keep_schedule, run_now
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
@@ -59,10 +58,7 @@ def make_schedule(
         raise refused(field_problems(error, asked.model_dump(exclude={"batch"}))) from None
     plan = plan_from(asked.batch, asked.name, service)
     about = asked.model_dump(exclude={"batch"})
-    try:
-        keep_schedule(service.engine, plan, **about, submitter=caller.name)
-    except ScheduleTaken as taken:
-        raise ProblemError(409, str(taken)) from None
+    keep_schedule(service.engine, plan, **about, submitter=caller.name)
     response.headers["Location"] = f"/v1/schedules/{asked.name}"
     return _public(service, _found(service, asked.name))
 
@@ -91,8 +87,6 @@ def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) ->
         batch_id = run_now(service.engine, _found(service, name).id)
     except KeyError:
         raise _none(name) from None
-    except BatchGoesOn as going:
-        raise ProblemError(409, str(going)) from None
     response.headers["Location"] = f"/v1/batches/{batch_id}"
     return BatchBrief.of(find_batch(service.engine, batch_id))
 
@@ -124,16 +118,15 @@ def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
     except KeyError:
         raise ProblemError(404, f"there is no batch {batch_id}") from None
     jobs = batch_jobs(service.engine, batch_id)
-    items = [
-        BatchJobState(
-            item=each["item"],
-            job=jobs[each["item"]].id if each["item"] in jobs else None,
-            state=jobs[each["item"]].state if each["item"] in jobs else "deleted",
-        )
-        for each in row.document["items"]
-    ]
+    items = []
+    for name in (each["item"] for each in row.document["items"]):
+        kept = jobs.get(name)
+        number, state = (kept.id, kept.state) if kept else (None, "deleted")
+        items.append(BatchJobState(item=name, job=number, state=state))
     result = batch_result(service.engine, batch_id)
-    return BatchPublic(**brief(row), items=items, result=dict(result) if result else None)
+    return BatchPublic(
+        **dict(BatchBrief.of(row)), items=items, result=dict(result) if result else None
+    )
 
 
 def _found(service: Service, name: str) -> ScheduleRow:

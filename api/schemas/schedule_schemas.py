@@ -41,7 +41,7 @@ class BatchBrief(BaseModel):
     @classmethod
     def of(cls, row: BatchRow) -> BatchBrief:
         """From a stored batch."""
-        return cls(**brief(row))
+        return cls.model_validate(row, from_attributes=True)
 
 
 class BatchJobState(BaseModel):
@@ -66,11 +66,6 @@ class BatchPage(BaseModel):
 
     batches: list[BatchBrief]
     next: int | None
-
-
-def brief(row: BatchRow) -> dict[str, Any]:
-    """The fields of ``BatchBrief``."""
-    return {name: getattr(row, name) for name in BatchBrief.model_fields}
 
 
 class BatchJob(JobChange):

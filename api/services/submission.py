@@ -19,7 +19,7 @@ from api.services.inline_documents import (
     require_plain,
 )
 from api.services.known_builds import KnownBuilds
-from db.jobs.job_queue import KeyReusedError, QueueFullError, enqueue_job
+from db.jobs.job_queue import QueueFullError, enqueue_job
 from db.schema.job_row import JobRow, JobState
 from jobs.queue import lifecycle
 from jobs.specification.request import JobRequest, parts_of
@@ -114,8 +114,6 @@ def _submit(
             request_digest=digest if key else None,
             most_queued=None if external else service.settings.most_queued,
         )
-    except KeyReusedError as error:
-        raise ProblemError(409, str(error)) from None
     except QueueFullError as error:
         raise ProblemError(429, str(error), headers={"Retry-After": "60"}) from None
 

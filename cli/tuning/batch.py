@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,7 +119,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     how = "goes on" if opened.resumed else "begins"
     many = len(plan.items)
     say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}")
-    run_one = _OneByOne(here, console)
+    run_one = partial(_run_one, here, console)
     failed: list[str] = []
 
     def told_failed(item: str, why: str) -> None:
@@ -156,42 +157,27 @@ def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     refuse_noted(found)
 
 
-class _OneByOne:
-    """Runs the jobs of a batch here, each with its files."""
-
-    def __init__(self, here: _Here, console: Console) -> None:
-        self._here, self._console = here, console
-
-    def __call__(self, item: str, row: JobRow) -> None:
-        here = self._here
-        folder = here.out / item
-        if row.state is JobState.DONE:
-            # Killed just after it had ended, its files may be missing; the report is the last.
-            if not (folder / REPORT).exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                write_artifacts(job_outcome(here.engine, row.id), folder)
-            self._console.print(f"{item}: job {row.id} is done")
-            return
-        specification = specification_from_document(row.specification)
-        # Anew: hours after all were checked an upgrade may have brought another RocksDB.
-        assembly = here.backend.assemble(
-            specification, told=self._console.print, check=here.turn.check
-        )
-        say(self._console, f"{item}: job {row.id}")
-        tell_warnings(self._console, assembly)
-        folder.mkdir(parents=True, exist_ok=True)
-        finished = run_here(
-            here.engine,
-            row.id,
-            specification,
-            assembly,
-            here.settings,
-            console=self._console,
-            check=here.turn.check,
-            expected=tuple(LIVE),
-            backend=here.backend,
-        )
-        write_artifacts(finished, folder)
+def _run_one(here: _Here, console: Console, item: str, row: JobRow) -> None:
+    """Runs a job of the batch here, and writes its files."""
+    folder = here.out / item
+    if row.state is JobState.DONE:
+        # Killed just after it had ended, its files may be missing; the report is the last.
+        if not (folder / REPORT).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_artifacts(job_outcome(here.engine, row.id), folder)
+        console.print(f"{item}: job {row.id} is done")
+        return
+    specification = specification_from_document(row.specification)
+    # Anew: hours after all were checked an upgrade may have brought another RocksDB.
+    assembly = here.backend.assemble(specification, told=console.print, check=here.turn.check)
+    say(console, f"{item}: job {row.id}")
+    tell_warnings(console, assembly)
+    folder.mkdir(parents=True, exist_ok=True)
+    finished = run_here(
+        here.engine, row.id, specification, assembly, here.settings,
+        console=console, check=here.turn.check, expected=tuple(LIVE), backend=here.backend,
+    )  # fmt: skip
+    write_artifacts(finished, folder)
 
 
 def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
