@@ -64,14 +64,8 @@ def log_in(request: Request, service: ServiceDep, fields: FieldsDep) -> Response
     wanted = safe_path(fields.get("next", ""))
     answer = _logged_in(request, service, fields.get("token", "").strip(), wanted)
     if answer is None:
-        return page(
-            request,
-            "log_in.html",
-            caller=None,
-            status=401,
-            wanted=wanted,
-            problem=_REFUSED["unknown"],
-        )
+        shown = {"wanted": wanted, "problem": _REFUSED["unknown"]}
+        return page(request, "log_in.html", caller=None, status=401, **shown)
     return answer
 
 
@@ -109,12 +103,9 @@ def safe_path(wanted: str) -> str:
 
 
 def _require_own_page(request: Request) -> None:
-    """Nobody is logged in by a page of another site: the first form has no session to prove it by.
+    """Refuses the form of another site with 403: the first form has no session to prove it by.
 
     Every browser says where a form comes from; what says nothing is none, and sends no cookie on.
-
-    Raises:
-        ProblemError: 403.
     """
     origin = request.headers.get("origin")
     if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):

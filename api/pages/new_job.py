@@ -66,11 +66,7 @@ def submit_clone(visit: Submitter, service: ServiceDep, job: JobDep, form: FormD
 
 
 def _asked(form: Mapping[str, str], service: Service) -> dict[str, Any]:
-    """What the form asks for.
-
-    Raises:
-        ProblemError: 422: a text of it is not TOML.
-    """
+    """What the form asks for; 422 where a text of it is not TOML."""
     try:
         return asked_by(form, [*first_fields(service), *further_fields()])
     except InputError as error:
@@ -80,11 +76,7 @@ def _asked(form: Mapping[str, str], service: Service) -> dict[str, Any]:
 def _checked(
     schema: type[T], asked: Mapping[str, Any], service: Service, like: JobRow | None
 ) -> T:
-    """The request as the interface would take it.
-
-    Raises:
-        ProblemError: 422, with all fields that are wrong.
-    """
+    """The request as the interface would take it; 422 with all fields that are wrong."""
     try:
         return schema.model_validate(asked)
     except ValidationError as error:

@@ -165,20 +165,18 @@ def _asked(request: Request, service: Service, job: JobRow, limits: str) -> Pref
     baseline = baseline_so_far(service.engine, job)
     if baseline is None:
         return None
+    shown = [Slider(name, weight, _USUAL_MOST) for name, weight in _own(job).items()]
     try:
         shown, given = sliders(request, _own(job), baseline.metrics)
-    except InputError as error:
-        shown = [Slider(name, weight, 5.0) for name, weight in _own(job).items()]
-        return PreferenceForm(shown, limits, "", problem=f"{error.field}: {error.problem}")
-    try:
         preference = preference_of(shown, limits)
         command = _command(job, preference)
         found = picked(service, job, preference) if given or limits else None
         return PreferenceForm(shown, limits, command, found)
     except InputError as error:
-        return PreferenceForm(shown, limits, "", problem=f"{error.field}: {error.problem}")
+        problem = f"{error.field}: {error.problem}"
     except ProblemError as error:
-        return PreferenceForm(shown, limits, "", problem=error.problem.detail)
+        problem = error.problem.detail
+    return PreferenceForm(shown, limits, "", problem=problem)
 
 
 def _own(job: JobRow) -> dict[str, float]:

@@ -25,7 +25,8 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     Raises:
         ProblemError: Something is wrong; each finding names the job and the field.
     """
-    document = _given(asked)
+    # As a TOML file would hold it, which has no null.
+    document = asked.model_dump(exclude_unset=True, exclude_none=True)
     given_name = document.pop("name", None)
     noted: list[InputError] = []
     listed = batch_items(document, known=_SETTINGS, found=noted, field="batch")
@@ -49,18 +50,6 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     except InputError as error:
         raise refused(field_problems(error)) from None
     return plan
-
-
-def _given(asked: BatchAsked) -> dict[str, Any]:
-    """What was set, as a TOML file would hold it: it has no null."""
-    document = asked.model_dump(exclude_unset=True)
-    document = {key: value for key, value in document.items() if value is not None}
-    rows = document.get("job", [])
-    if rows:
-        document["job"] = [
-            {key: value for key, value in row.items() if value is not None} for row in rows
-        ]
-    return document
 
 
 def _item(name: str, settings: dict[str, Any], service: Service) -> BatchItem:

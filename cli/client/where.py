@@ -84,11 +84,7 @@ def asked_for(
 
 @contextmanager
 def _local(db: str | None) -> Iterator[Remote]:
-    """The local database, asked as a service is.
-
-    Raises:
-        InputError: It cannot be used, or a setting of the service is wrong.
-    """
+    """The local database, asked as a service is."""
     from api.app import make_app
     from db.connection.address import shown_url
     from jobs.queue.logs import configure_logs

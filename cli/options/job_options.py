@@ -79,12 +79,7 @@ def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]],
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for, by the names of a request and of its types.
-
-    Raises:
-        InputError: A list of names has none.
-        InputErrors: Several have none.
-    """
+    """What was asked for, by the names of a request and of its types; no list may be empty."""
     asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
     found: list[InputError] = []
     for name, value in asked.items():

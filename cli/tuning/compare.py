@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -23,10 +23,11 @@ from jobs.experiments.comparison.comparison import (
 )
 from jobs.experiments.comparison.report import write_comparison
 from jobs.experiments.comparison.sides import MIDDLE, Side, read_side, side_of_job, sides_around
-from jobs.experiments.comparison.subject import subject_of
+from jobs.experiments.comparison.subject import Subject, subject_of
 from jobs.experiments.comparison.tables import require_metrics
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
+from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
@@ -104,7 +105,14 @@ def compare_command(
     if drop_unknown:
         sides = [replace(side, drop_unknown=True) for side in sides]
     try:
-        asked = _asked(sides, around, workloads, metrics, rounds, scale, seed, settings)
+        require_rounds(rounds, seed)
+        loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
+        names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
+        chosen = require_metrics(names, loads)
+        asked = ComparisonRequest(
+            subjects=_subjects(sides, around, loads, settings),
+            workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed,
+        )  # fmt: skip
         show_subjects(answer, asked)
         shown = RunsShown(aside)
         compared = compare_subjects(
@@ -137,31 +145,18 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
     return read
 
 
-def _asked(
-    sides: list[Side],
-    around: str | None,
-    workloads: list[str] | None,
-    metrics: str | None,
-    rounds: int,
-    scale: int | None,
-    seed: int,
-    settings: Settings,
-) -> ComparisonRequest:
-    require_rounds(rounds, seed)
-    loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
-    names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
-    chosen = require_metrics(names, loads)
+def _subjects(
+    sides: list[Side], around: str | None, loads: Sequence[Workload], settings: Settings
+) -> list[Subject]:
+    """A and B, or A with half and double its value of the parameter."""
     subjects = [
         subject_of(name, side, loads, settings, field=name)
         for name, side in zip("AB", sides, strict=False)
     ]
-    if around is not None:
-        middle = subjects[0]
-        found = sides_around(middle.side, middle.values, around)
-        subjects = [
-            subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
-            for name, side in found.items()
-        ]
-    return ComparisonRequest(
-        subjects=subjects, workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed
-    )
+    if around is None:
+        return subjects
+    found = sides_around(subjects[0].side, subjects[0].values, around)
+    return [
+        subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
+        for name, side in found.items()
+    ]
