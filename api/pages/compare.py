@@ -11,6 +11,7 @@ from api.http.problems import ProblemError
 from api.pages.page import Reader
 from api.services.dependencies import Service, ServiceDep, no_job
 from api.services.listings import page_of_jobs
+from api.services.stored_job import result_if_done
 from db.schema.job_row import JobRow, JobState
 from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
@@ -57,5 +58,4 @@ def _job(service: Service, number: int) -> tuple[JobRow, Mapping[str, Any] | Non
         row = service.store.job(number)
     except KeyError:
         raise no_job(number) from None
-    done = row.state is JobState.DONE
-    return row, service.store.result(number) if done else None
+    return row, result_if_done(service, row)

@@ -15,8 +15,8 @@ from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.pages.page import Reader
 from api.services.dependencies import JobDep, Service, ServiceDep
-from api.services.stored_job import picked, result_of
-from db.schema.job_row import JobRow, JobState
+from api.services.stored_job import picked, result_if_done
+from db.schema.job_row import JobRow
 from jobs.results.output_folder import OPTIONS
 from jobs.views.job_series import baseline_so_far
 from jobs.views.pick import Preference
@@ -129,7 +129,7 @@ def results_page(
 ) -> Response:
     """The page; with ``details`` the plots that need all trials stand in it."""
     asked = _asked(visit.request, service, job, limits)
-    result = result_of(service, job) if job.state is JobState.DONE else None
+    result = result_if_done(service, job)
     return job_page(
         visit,
         "won.html",

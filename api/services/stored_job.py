@@ -45,6 +45,11 @@ def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
     return result
 
 
+def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
+    """The same; None where there is none yet."""
+    return service.store.result(job.id) if job.state is JobState.DONE else None
+
+
 def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
     """What a job has learned about its parameters, and whether it is the last word.
 
@@ -95,7 +100,6 @@ def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
 
     most = _MOST_LEARNED if asked.model else MOST_TRIALS
     trials = measured_trials(service, job, most=most, otherwise="; ask without the model")
-    done = job.state is JobState.DONE
-    best = (service.store.result(job.id) or {}).get("best") if done else None
+    best = (result_if_done(service, job) or {}).get("best")
     proven = best["trial"] if best else None
     return pick_of_job(job.id, resolve_stored(job), trials, asked, proven=proven)

@@ -151,7 +151,8 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
     if found.last:
         console.print(_batches(found.last))
     if result is not None:
-        _print_result(result)
+        with understanding():
+            console.print(batch_table(cleaned(result)))
 
 
 @schedule_command.command("delete")
@@ -211,8 +212,3 @@ def _batches(last: list[BatchBrief]) -> Table:
         began = f"{each.created_at:%Y-%m-%d %H:%M}"
         table.add_row(str(each.id), due, began, each.state.value, each.why)
     return table
-
-
-def _print_result(result: dict[str, Any]) -> None:
-    with understanding():
-        screen().print(batch_table(cleaned(result)))

@@ -13,7 +13,7 @@ from jobs.experiments.comparison.tables import load_words
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
 from jobs.experiments.upgrade.builds import Concern
 from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
-from jobs.results.figures import metric_amount, share_percent
+from jobs.results.figures import figure, metric_amount, share_percent
 from optimizer.budget.power import p_figure
 from sampler.bench.builds import Build
 from sampler.common.byte_size import format_bytes
@@ -148,8 +148,8 @@ def _checked_table(checked: Checked) -> Table:
             table.add_row(
                 what,
                 metric.metric.upper(),
-                _figure(metric.old),
-                _figure(metric.new),
+                figure(metric.old),
+                figure(metric.new),
                 metric.in_words,
                 p_figure(metric.p_holm),
                 said,
@@ -177,7 +177,3 @@ def _build(build: Build) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -27,13 +27,13 @@ from jobs.results.explanation_words import (
     step_words,
     withheld_words,
 )
+from jobs.results.figures import figure
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 
 _MORE = ("memory", "write_p99", "read_p99")
-_BYTES = ("memory",)
 _RELIABLE_R2 = 0.3
 _STEPS = 3
 
@@ -161,9 +161,7 @@ def _terms(result: Mapping[str, Any]) -> list[str]:
 
 def metric_figure(metric: str, value: float) -> str:
     """A metric's value, with its unit where that is bytes."""
-    if metric in _BYTES:
-        return format_bytes(value)
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return format_bytes(value) if metric == "memory" else figure(value)
 
 
 def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:
@@ -218,14 +216,8 @@ def _step_table(explanation: Mapping[str, Any]) -> Table:
     measured = (explanation["measured"] or {}).get("steps", [])
     kept = set((explanation["minimal"] or {}).get("kept", ()))
     metrics = list(explanation["steps"][0]["metrics"]) if explanation["steps"] else []
-    table = bare_table((), ("",), no_wrap=True)
-    table.add_column("change", overflow="fold")
-    table.add_column("fitness", justify="right", no_wrap=True)
-    if measured:
-        table.add_column("measured", justify="right", no_wrap=True)
-    for name in metrics:
-        table.add_column(name.upper(), justify="right", no_wrap=True)
-    table.add_column("enough", no_wrap=True)
+    figures = ["fitness", *(["measured"] if measured else []), *(name.upper() for name in metrics)]
+    table = bare_table((), ("",), ("change",), figures, ("enough",), no_wrap=True)
     for place, step in enumerate(explanation["steps"]):
         cells = [estimate_words(step["gain"])]
         if measured:

@@ -70,7 +70,8 @@ def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
 
     Args:
         titles: Those of columns of words, then of figures, then of words again, and so on.
-        no_wrap: Whether figures are cut rather than wrapped where a terminal is narrow.
+        no_wrap: Whether figures are cut rather than wrapped where a terminal is narrow, and words
+            folded rather than cut.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for group, figures in zip(titles, cycle((False, True)), strict=False):
@@ -78,7 +79,7 @@ def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
             if figures:
                 table.add_column(title, justify="right", no_wrap=no_wrap)
             else:
-                table.add_column(title)
+                table.add_column(title, overflow="fold" if no_wrap else "ellipsis")
     return table
 
 

@@ -60,11 +60,8 @@ def parameters_command(
 
 def _table(ranking: Ranking, metric: str | None) -> Table:
     metrics = [metric] if metric else list(ranking.forest)
-    table = bare_table((), ("",), no_wrap=True)
-    table.add_column("parameter", overflow="fold")
-    for name in metrics:
-        table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("p", justify="right", no_wrap=True)
+    figures = [title for name in metrics for title in (name, "p")]
+    table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
     for place, row in enumerate(ranking.parameters, start=1):
         cells = [cell for name in metrics for cell in (_importance(row, name), _p(row, name))]
         factor = " (workload factor)" if row["workload_factor"] else ""

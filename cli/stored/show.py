@@ -73,7 +73,8 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
         if not follow:
             _print_picture(job)
         if result is not None:
-            _print_result(result)
+            with understanding():
+                print_outcome(TextConsole(), result)
     return _status(job, result)
 
 
@@ -100,11 +101,6 @@ def _print_picture(job: JobPublic) -> None:
         limits = limits_line(job)
     lines = [f"job {job.id}: {names}", limits, situation(job), progress_line(job)]
     say(screen(), *filter(None, lines))
-
-
-def _print_result(result: dict[str, Any]) -> None:
-    with understanding():
-        print_outcome(TextConsole(), result)
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:
