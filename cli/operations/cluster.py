@@ -53,6 +53,9 @@ cluster_command = typer.Typer(
     add_completion=False,
     help="Many bench hosts: scheduler, certificates, who is there.",
 )
+_SchedulerAddress = Annotated[
+    str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
+]
 _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
     "scheduler.pem": "to the scheduler's machine",
@@ -95,9 +98,7 @@ def _scheduler(
 
 @cluster_command.command("status", epilog=STATUS_EXAMPLES)
 def _status(
-    scheduler: Annotated[
-        str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
-    ],
+    scheduler: _SchedulerAddress,
     certificates: Certificates = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="The hosts as JSON on standard output.")
@@ -187,9 +188,7 @@ Examples:
 
 
 def host_command(
-    scheduler: Annotated[
-        str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
-    ],
+    scheduler: _SchedulerAddress,
     kind: Annotated[str, typer.Option(help="The kind of host: jobs may ask for one.")] = "bench",
     name: Annotated[
         str | None, typer.Option(help="A name unlike any other host's; else this machine's.")

@@ -12,7 +12,7 @@ from rich.table import Table
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.options.untrusted_text import printable
-from cli.render.screen import bare_table, print_json, say, screen
+from cli.render.screen import bare_table, json_alone, print_json, say, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
@@ -40,9 +40,7 @@ def nights_command(
     out: Annotated[
         Path | None, typer.Option(help="Receives an HTML page with every series drawn.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("One JSON document")] = False,
     db: Db = None,
 ) -> int:
     """Compares each night's default and best with the nights before.

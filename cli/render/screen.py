@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from typing import Any
 
+import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
@@ -47,6 +48,11 @@ def screen(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = _WIDTH
     return console
+
+
+def json_alone(what: str) -> Any:
+    """The option ``--json`` of a command that then writes a document and nothing else."""
+    return typer.Option("--json", help=f"{what} alone on standard output.")
 
 
 def print_json(document: Any) -> None:

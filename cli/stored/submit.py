@@ -15,7 +15,7 @@ from cli.client.remote import Remote, require_json
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import job_options
-from cli.render.screen import print_json, say, screen
+from cli.render.screen import json_alone, print_json, say, screen
 from cli.stored.show import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
@@ -36,9 +36,7 @@ _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 def submit_command(
     asked: Mapping[str, Any],
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The job's document alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("The job's document")] = False,
     url: Url = None,
 ) -> int:
     """Asks a service for a tuning job, and prints the job's number.

@@ -18,7 +18,7 @@ from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
-from cli.render.screen import TextConsole, print_json, say, screen, told_once
+from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
@@ -65,9 +65,7 @@ def batch_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="batch.json alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("batch.json")] = False,
 ) -> int:
     """Runs the jobs of a file once, one after another, here or on a cluster.
 

@@ -14,7 +14,7 @@ from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
 from cli.options.job_options import DropUnknown, ResumeRuns, Scale
 from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
-from cli.render.screen import print_json, say, screen
+from cli.render.screen import json_alone, print_json, say, screen
 from jobs.experiments.comparison.comparison import (
     ComparisonRequest,
     compare_subjects,
@@ -78,9 +78,7 @@ def compare_command(
     ] = Path("rocktune-compare"),
     resume: ResumeRuns = False,
     db: Db = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="result.json alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
     """Measures A and B in turn on this machine, and says what differs and how sure that is.
 

@@ -10,7 +10,7 @@ import typer
 from cli.options.exits import Exit, complain
 from cli.options.job_options import Baseline, Workload
 from cli.render.diagnosis_screen import DiagnosisScreen
-from cli.render.screen import print_json, screen
+from cli.render.screen import json_alone, print_json, screen
 from jobs.doctor.examination import Fitness, examine
 from jobs.doctor.noise import USUAL_TRIALS
 from jobs.specification.named_files import specify
@@ -37,9 +37,7 @@ def doctor_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="Without runs of the baseline, and without waiting.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("One JSON document")] = False,
 ) -> int:
     """Tells whether this machine is fit to measure on, and what to do about it.
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from cli.options.exits import complain
-from cli.render.screen import bare_table, print_json, screen
+from cli.render.screen import bare_table, json_alone, print_json, screen
 from jobs.results.output_folder import require_folder
 from sampler.common.atomic_write import write_output
 from sampler.common.byte_size import format_decimal
@@ -42,9 +42,7 @@ def guide_command(
         Path | None,
         typer.Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("One JSON document")] = False,
 ) -> None:
     """Works out options from the size of a database, as KIOXIA's tuning guide does.
 

@@ -13,7 +13,7 @@ from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db, Migrate, open_database
 from cli.options.exits import Exit, complain
 from cli.options.job_options import job_options
-from cli.render.screen import TextConsole, print_json, say
+from cli.render.screen import TextConsole, json_alone, print_json, say
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 
@@ -55,9 +55,7 @@ def tune_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the newest job of just these options.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="result.json alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
     """Tunes RocksDB on this machine and proves the result.
 

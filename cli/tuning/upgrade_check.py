@@ -11,7 +11,7 @@ import typer
 from cli.options.exits import Exit, complain
 from cli.options.job_options import DropUnknown, ResumeRuns, Scale, Workload
 from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
-from cli.render.screen import print_json, screen
+from cli.render.screen import json_alone, print_json, screen
 from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
@@ -50,9 +50,7 @@ def upgrade_check_command(
         "rocktune-upgrade"
     ),
     resume: ResumeRuns = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="upgrade.json alone on standard output.")
-    ] = False,
+    as_json: Annotated[bool, json_alone("upgrade.json")] = False,
 ) -> int:
     """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
 
