@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import ipaddress
 import signal
 import socket
 import threading
@@ -17,6 +16,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.known_builds import builds_here
+from jobs.cluster.listening import is_loopback
 from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
@@ -80,7 +80,7 @@ def serve(
         stopping=stopping.is_set,
     )
     listening = _listen(host, port)
-    if not _is_loopback(host) and not service.behind_tls:
+    if not is_loopback(host) and not service.behind_tls:
         _log.warning(_IN_THE_CLEAR, host=host)
     worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
     _run(app, listening, worker, stopping, is_listening, service.trusted_proxies)
@@ -167,13 +167,6 @@ def _listen(host: str, port: int) -> socket.socket:
             "--port", f"cannot listen on {host} port {port}: {reason}; name another"
         ) from None
     return listening
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _installed(settings: Settings) -> InstalledDbBench | None:

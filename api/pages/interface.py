@@ -25,12 +25,7 @@ _BOUNDS = (
 
 @dataclass(frozen=True)
 class Word:
-    """A piece of a line.
-
-    Attributes:
-        text: What is read.
-        shape: The name of the shape that it leads to; None: it leads nowhere.
-    """
+    """A piece of a line, and the name of the shape that it leads to, if any."""
 
     text: str
     shape: str | None = None

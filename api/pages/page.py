@@ -43,21 +43,14 @@ def page(
     form brings along as ``form_token``), ``static(name)``, ``here`` (the page's own path) and
     ``version``. The caller is None where it is not known who asks.
     """
-    answer = HTMLResponse(status_code=status, headers=_HEADERS)
-    text = (
-        _environment()
-        .get_template(template)
-        .render(
-            caller=caller,
-            forms=(caller.forms if caller else None) or "",
-            here=request.url.path,
-            may=lambda role: caller is not None and caller.role.may(Role(role)),
-            **content,
-        )
-    )
-    answer.body = text.encode()
-    answer.headers["Content-Length"] = str(len(answer.body))
-    return answer
+    known = {
+        "caller": caller,
+        "forms": (caller.forms if caller else None) or "",
+        "here": request.url.path,
+        "may": lambda role: caller is not None and caller.role.may(Role(role)),
+    }
+    text = _environment().get_template(template).render(**known, **content)
+    return HTMLResponse(text, status_code=status, headers=_HEADERS)
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,7 @@ _USUAL_MOST = 5.0
 
 @dataclass(frozen=True)
 class Slider:
-    """One metric's weight.
-
-    Attributes:
-        metric: Its name; ``weight-METRIC`` is the field's.
-        weight: As asked for, or that of the objective; 0: it does not count.
-        most: The end of the slider.
-    """
+    """One metric's weight, up to ``most``: as asked for, or the objective's; 0 does not count."""
 
     metric: str
     weight: float
@@ -106,14 +100,9 @@ Limits = Annotated[str, Query(alias="limit", max_length=2000)]
 
 @dataclass(frozen=True)
 class PreferenceForm:
-    """A preference and what it picks.
+    """A preference, the command that asks the same, and what it picks or why it is refused.
 
-    Attributes:
-        sliders: The form.
-        limits: As they were written.
-        command: The same in a terminal.
-        found: As ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused.
-        problem: Why it is refused.
+    ``found`` is as ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused.
     """
 
     sliders: list[Slider]

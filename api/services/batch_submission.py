@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from api.http.problems import FieldProblem, field_problems, refused
+from api.http.problems import field_problems, refused
 from api.schemas.job_schemas import JobChange
 from api.schemas.schedule_schemas import BatchAsked
 from api.services.dependencies import Service
@@ -41,7 +41,10 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
         try:
             items.append(_item(each.name, dict(each.settings), service))
         except InputError as error:
-            found += [_within(each.name, finding) for finding in field_problems(error)]
+            found += [
+                finding.model_copy(update={"field": f"{each.name}: {finding.field}"})
+                for finding in field_problems(error)
+            ]
     if found:
         raise refused(found)
     plan = BatchPlan(given_name or name, tuple(items))
@@ -63,7 +66,3 @@ def _item(name: str, settings: dict[str, Any], service: Service) -> BatchItem:
     )
     require_measured_here(specification)
     return BatchItem(name, specification, asked.priority)
-
-
-def _within(item: str, finding: FieldProblem) -> FieldProblem:
-    return finding.model_copy(update={"field": f"{item}: {finding.field}"})

@@ -76,17 +76,18 @@ def autotune_command(
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
+    def size(text: str | None, option: str, usual: float = 0.0) -> float:
+        return usual if text is None else parse_bytes(text, field=option)
+
     wave = LoadShape(
         name=shape,
         seconds=FULL_SECONDS.get(shape, 0.0) / 10 or 35.0 if seconds is None else seconds,
-        low=parse_bytes(low, field="--low"),
-        high=parse_bytes(high, field="--high"),
-        tail=parse_bytes(tail, field="--tail"),
+        low=size(low, "--low"),
+        high=size(high, "--high"),
+        tail=size(tail, "--tail"),
     )
     marks = Marks(
-        capacity=_SHARE_OF_HIGH * wave.high
-        if capacity is None
-        else parse_bytes(capacity, field="--capacity"),
+        capacity=size(capacity, "--capacity", _SHARE_OF_HIGH * wave.high),
         low=low_mark,
         high=high_mark,
         full=full_mark,
@@ -98,9 +99,7 @@ def autotune_command(
             shape=wave,
             marks=marks,
             value_size=value_size,
-            rate_limit=0.0
-            if rate_limit is None
-            else parse_bytes(rate_limit, field="--rate-limit"),
+            rate_limit=size(rate_limit, "--rate-limit"),
             read_seconds=read_seconds,
             direct_reads=direct_reads,
             recovery_seconds=recovery_seconds,
