@@ -42,7 +42,7 @@ class LazyCommand:
 
     Attributes:
         module: Where it is, as ``cli.tuning.tune``.
-        help: The first paragraph of its help, which lists of commands show.
+        help: The first paragraph of its help, which lists of commands show; all that a group has.
     """
 
     module: str
@@ -56,7 +56,7 @@ class LazyCommand:
         found: Any = getattr(module, f"{plain_name}_command")
         if isinstance(found, typer.Typer):
             loaded = get_command(found)
-            loaded.name = name
+            loaded.name, loaded.help = name, self.help
         else:
             of_all = getattr(module, "EXAMPLES", None)
             epilog = getattr(module, f"{plain_name.upper()}_EXAMPLES", of_all)

@@ -62,7 +62,10 @@ def identified(
     secret = session_secret(request)
     found = token_of_session(service.engine, secret) if secret else None
     if secret is not None and found is not None:
-        _refuse_other_origins(request)
+        origin = request.headers.get("origin")
+        # A page of another site, or of another port, does not act for who is logged in.
+        if origin is not None and not same_origin(request, origin):
+            raise ProblemError(403, "pages of other sites are not answered")
         return Caller(found.name, found.role, forms=form_token(secret))
     if not service.trusted:
         raise _unknown(f"a token is needed: Authorization: Bearer TOKEN; {_WHERE}")
@@ -106,13 +109,6 @@ def require_form_token(caller: Caller, given: str) -> None:
     """
     if not caller.by_bearer and not same_token(caller.forms, given):
         raise ProblemError(403, "the form is not of this session any more; load its page again")
-
-
-def _refuse_other_origins(request: Request) -> None:
-    """A page of another site, or of another port, does not act for who is logged in."""
-    origin = request.headers.get("origin")
-    if origin is not None and not same_origin(request, origin):
-        raise ProblemError(403, "pages of other sites are not answered")
 
 
 def same_origin(request: Request, origin: str) -> bool:

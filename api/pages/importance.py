@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.pages.page import Reader
-from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.dependencies import JobDep, ServiceDep
 from api.services.stored_job import job_ranking
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
@@ -30,7 +30,11 @@ def importance_page(
     details: bool = False,
 ) -> Response:
     """The page; with ``details`` what is learned from the trials one by one stands in it."""
-    found, final = _ranking(service, job)
+    found: Mapping[str, Any] | None
+    try:
+        found, final = job_ranking(service, job)
+    except (ProblemError, WrongState):
+        found, final = None, False
     if found is not None and metric and metric not in found["forest"]:
         known = ", ".join(found["forest"])
         raise InputError("metric", f"the objective has no {metric!r:.80}; known are {known}")
@@ -50,14 +54,6 @@ def importance_page(
         details=details,
         more=more,
     )
-
-
-def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any] | None, bool]:
-    """What the interface answers; None where it says that there is none yet."""
-    try:
-        return job_ranking(service, job)
-    except (ProblemError, WrongState):
-        return None, False
 
 
 def _missing(job: JobRow) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator
@@ -57,12 +57,26 @@ def trials_table(
     baseline = baseline_so_far(service.engine, job)
     larger = confirms_larger_load(job)
     first = page_of_trials(service.engine, job.id, limit=1).trials
+    start = first[0].configuration if first and first[0].subject == 1 else {}
+    rows = [
+        {
+            "trial": trial,
+            "fitness": _fitness(trial, objective, baseline, larger=larger),
+            "is_baseline": trial.subject == 1,
+            "changes": [
+                (name, value)
+                for name, value in trial.configuration.items()
+                if start.get(name) != value
+            ],
+        }
+        for trial in found.trials
+    ]
     return job_page(
         visit,
         "trials.html",
         job=job,
         tab="trials",
-        rows=_rows(found.trials, objective, baseline, first[0] if first else None, larger=larger),
+        rows=rows,
         metrics=objective.metrics,
         columns=_columns(objective.metrics, sort, lambda order: at(sort=order)),
         first=at() if after is not None else None,
@@ -102,39 +116,16 @@ def _columns(metrics: Sequence[str], sort: TrialOrder, at: Callable[[str], str])
     ]
 
 
-def _rows(
-    trials: Sequence[TrialPublic],
-    objective: Objective,
-    baseline: Baseline | None,
-    first: TrialPublic | None,
-    *,
-    larger: bool,
-) -> list[dict[str, Any]]:
-    """The table's rows; ``larger``: the confirmation measures a larger load than the search."""
-    start = first.configuration if first is not None and first.subject == 1 else {}
-    return [
-        {
-            "trial": trial,
-            "fitness": _fitness(trial, objective, baseline, larger=larger),
-            "is_baseline": trial.subject == 1,
-            "changes": _changes(trial.configuration, start),
-        }
-        for trial in trials
-    ]
-
-
 def _fitness(
     trial: TrialPublic, objective: Objective, baseline: Baseline | None, *, larger: bool
 ) -> float | None:
-    """Of a whole measurement of the search's load, against the baseline so far."""
+    """Of a whole measurement, against the baseline so far.
+
+    ``larger``: the confirmation measures a larger load than the search.
+    """
     if baseline is None or trial.state is not TrialState.DONE:
         return None
     if larger and trial.phase == Phase.CONFIRM:
         return None
     metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
     return objective.fitness(metrics, baseline.metrics)
-
-
-def _changes(configuration: Mapping[str, Any], start: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What is not as it is in the baseline."""
-    return [(name, value) for name, value in configuration.items() if start.get(name) != value]

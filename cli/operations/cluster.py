@@ -48,11 +48,7 @@ Examples:
   rocktune cluster certificates bench-certificates            what there is, and when it ends
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
-cluster_command = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Many bench hosts: scheduler, certificates, who is there.",
-)
+cluster_command = typer.Typer(no_args_is_help=True, add_completion=False)
 _SchedulerAddress = Annotated[
     str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
 ]

@@ -41,9 +41,7 @@ RUN_EXAMPLES = """
 Example:
   rocktune schedule run nightly          now, whenever it is due
 """
-schedule_command = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Batches that start by themselves."
-)
+schedule_command = typer.Typer(no_args_is_help=True, add_completion=False)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
 

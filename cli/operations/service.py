@@ -44,9 +44,7 @@ Examples:
   rocktune token revoke ci
 """
 _log = structlog.get_logger("server")
-token_command = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Tokens of the service: who may do what."
-)
+token_command = typer.Typer(no_args_is_help=True, add_completion=False)
 _TokenFile = Annotated[
     Path | None,
     typer.Option(

@@ -28,9 +28,7 @@ RESTORE_EXAMPLES = """
 Examples:
   rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
 """
-db_command = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="The database that trials are kept in."
-)
+db_command = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @db_command.command("upgrade")
