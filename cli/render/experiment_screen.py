@@ -163,7 +163,7 @@ def _build(build: Build) -> str:
     facts = build.facts
     if facts is None:
         return f"{build.program}: {build.problem}"
-    parts = [f"RocksDB {facts.version}", f"{build.program}", f"file {facts.digest[:12]}"]
+    parts = [f"RocksDB {facts.version}", build.program, f"file {facts.digest[:12]}"]
     if facts.source:
         parts.append(f"source {facts.source[:12]}")
     if facts.compiled:
