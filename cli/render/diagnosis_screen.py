@@ -107,18 +107,13 @@ class DiagnosisScreen:
             f"\nThe smallest change that can be proven here, with probability {POWER:g}:"
         )
         self._console.print(table)
-        factors = [
-            (scatter.spread_low / scatter.noise.spread, scatter.spread_high / scatter.noise.spread)
-            for scatter in noise.metrics.values()
-            if scatter.noise.spread and scatter.spread_low and scatter.spread_high
-        ]
-        if factors:
-            low, high = factors[0]
-            say(
-                self._console,
-                f"{noise.runs} runs know a spread to within {low:.2g} and {high:.2g} times itself "
-                "(95%), and changes with it.",
-            )
+        for scatter in noise.metrics.values():
+            spread, low, high = scatter.noise.spread, scatter.spread_low, scatter.spread_high
+            if spread and low and high:
+                within = f"{low / spread:.2g} and {high / spread:.2g}"
+                told = f"{noise.runs} runs know a spread to within {within} times itself (95%)"
+                say(self._console, f"{told}, and changes with it.")
+                return  # the same for every metric
 
 
 def lines_of(finding: Finding, width: int) -> list[str]:

@@ -92,10 +92,9 @@ def _ranking(result: Mapping[str, Any]) -> str:
     """One line: what matters most, and whether that can be relied on."""
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
-    if not known and by_models(result):
-        return "What matters most: too few trials to learn it from (at least 10 must end well)."
     if not known:
-        return "What matters most: too few draws to learn it from (at least 10 must end well)."
+        few = "trials" if by_models(result) else "draws"
+        return f"What matters most: too few {few} to learn it from (at least 10 must end well)."
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "give it more trials" if by_models(result) else "draw more"
