@@ -22,7 +22,7 @@ from optimizer.trials.trial import Trial
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
 _Number = TypeVar("_Number", float, NDArray[np.float64])
-_LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
+LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,19 @@ class Baseline:
     hosts: Mapping[str | None, HostBaseline]  # each host's own, by name (None: nobody said which)
 
     def corrected(
-        self, metrics: Mapping[str, float], measured_at: datetime | None, host: str | None = None
+        self,
+        metrics: Mapping[str, float],
+        measured_at: datetime | None,
+        host: str | None = None,
+        *,
+        least: int = LEAST_COMPARED,
     ) -> Mapping[str, float]:
         """Metrics as they would have been at the median level of all hosts.
 
-        Where ``measured_at`` is None drift is left as it is. Of a host that has no baseline
-        nothing is corrected, unless there is only one host's.
+        Where ``measured_at`` is None drift is left as it is. Of a host that has fewer than
+        ``least`` runs of the baseline nothing is corrected, unless there is only one host's.
         """
-        own = self._own(host)
+        own = self._own(host, least)
         if own is None:
             return metrics
         factors = self._factors(own, own.drift_factors(measured_at), 1.0)
@@ -83,13 +88,13 @@ class Baseline:
                     values[name][here] *= factors
         return values
 
-    def _own(self, host: str | None) -> HostBaseline | None:
+    def _own(self, host: str | None, least: int = LEAST_COMPARED) -> HostBaseline | None:
         """What a host's trials are compared with; None: nothing of theirs is corrected."""
         if len(self.hosts) == 1:
             (only,) = self.hosts.values()
             return only
         own = self.hosts.get(host)
-        return None if own is None or own.runs < _LEAST_COMPARED else own
+        return None if own is None or own.runs < least else own
 
     def _factors(
         self, own: HostBaseline, drift: Mapping[str, _Number], none: _Number
@@ -102,10 +107,10 @@ class Baseline:
             if level > 0 and self.metrics.get(name, 0) > 0
         }
 
-    def of_host(self, host: str | None) -> Mapping[str, float]:
-        """A host's own level; that of all hosts where it has none."""
+    def present_level(self, host: str | None) -> Mapping[str, float]:
+        """What a host measures now: its medians since its last jump; of all where it has none."""
         own = self.hosts.get(host)
-        return self.metrics if own is None else own.metrics
+        return self.metrics if own is None else own.since_last_jump()
 
 
 def mean_metrics(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

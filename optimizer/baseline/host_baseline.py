@@ -140,6 +140,17 @@ class HostBaseline:
     _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
     jumps: bool = False
 
+    def since_last_jump(self) -> Mapping[str, float]:
+        """Medians over the runs since ``time`` last jumped and stayed there; over all without."""
+        runs = [run for run in _in_order(self.trials) if run.metrics.get("time", 0.0) > 0]
+        levels = stepped_levels(np.array([run.metrics["time"] for run in runs]))
+        if levels is None:
+            return self.metrics
+        since = runs[int(np.flatnonzero(np.diff(levels))[-1]) + 1 :]
+        return {
+            name: float(np.median([run.metrics[name] for run in since])) for name in self.metrics
+        }
+
     def drift_factors(self, measured_at: datetime | None) -> Mapping[str, float]:
         """What takes each drifting metric from its level at that time to the median."""
         if measured_at is None or not self._levels:
@@ -172,7 +183,7 @@ def host_baseline(
     alike = before is not None and before.jumps == jumps and len(runs) == before.runs
     if before is not None and alike and all(map(is_, runs, before.trials)):
         return before
-    ordered = sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
+    ordered = _in_order(runs)
     measured = [run.metrics for run in ordered]
     names = [name for name in measured[0] if all(name in metrics for metrics in measured)]
     table = {name: np.array([metrics[name] for metrics in measured]) for name in names}
@@ -202,3 +213,8 @@ def host_baseline(
             else None,
         )
     return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps)
+
+
+def _in_order(runs: Sequence[Trial]) -> list[Trial]:
+    """As they were measured; first those of which nobody knows when."""
+    return sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))

@@ -115,9 +115,11 @@ def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
     free = plan.exploring + plan.first + 2 * plan.pairs
     plan = replace(plan, first=FIRST_BASELINES, exploring=free - FIRST_BASELINES - 2 * plan.pairs)
     out = {trial.number for trial in history.unfinished()}
-    first = [n for n in history.own(Purpose.BASELINE, Phase.BASELINE) if n not in out]
-    if len(first) < FIRST_BASELINES:
+    ended = [n for n in history.own(Purpose.BASELINE, Phase.BASELINE) if n not in out]
+    if len(ended) < FIRST_BASELINES:
         return plan
+    # Those that ended first: with several hosts more come in while the first one draws.
+    first = sorted(sorted(ended, key=lambda n: _ended_at(history, n))[:FIRST_BASELINES])
     at_first = _detection(problem, plan, history, first)
     newest = _detection(problem, plan, history, history.own(Purpose.BASELINE))
     if newest is None:
@@ -200,6 +202,11 @@ def _detection(
         pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
         trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
     )
+
+
+def _ended_at(history: History, number: int) -> tuple[float, int]:
+    at = history[number].finished_at
+    return at.timestamp() if at else 0.0, number
 
 
 def _with_pairs(plan: Plan, pairs: int) -> Plan:

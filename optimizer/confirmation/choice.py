@@ -103,8 +103,9 @@ def _winner(evaluation: Evaluation, plan: Plan) -> int | None:
     best: tuple[float, int] | None = None
     for number in candidates:
         # Within a job drift hits all candidates of a round alike; hosts differ, so that counts.
+        # The noise of a host's only run does too: it was measured beside all of them.
         runs = [
-            baseline.corrected(trial.metrics, None, trial.host)
+            baseline.corrected(trial.metrics, None, trial.host, least=1)
             for trial in select
             if trial.subject == number
         ]

@@ -27,6 +27,7 @@ _NOISE_RATIO = 3.0
 _NOISE_SPREAD = 0.10  # below, comparisons still work
 _LEAST_NOISY = 5
 _FAILED_IN_A_ROW = 2
+_CONFIRMING = (Purpose.SELECT, Purpose.PROVE)
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,19 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
     """Whether a host is to be set aside; None while it is in line."""
     history = evaluation.history
     runs = _ended(history, host)
-    failing = _failing(runs, history)
+    failing = _failing(runs, history) or _never_measured(history, host)
     if failing is not None:
         return failing
     done = [run for run in runs if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        values = _logs(done, metric)
+        numbered = _numbered_logs(done, metric)
+        values = _values(numbered)
         spread = _typical_spread(evaluation, metric)
-        jumped = _jumped(values, spread, need=2)
-        if jumped:
+        if _jumped(values, spread, need=2):
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
-            return HostOutlier(why, done[-3].number)
+            last_in_line, _ = numbered[-3]
+            return HostOutlier(why, last_in_line)
         ratio = _noisier(evaluation, host, metric)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
@@ -88,14 +90,63 @@ def measured_since(history: History, host: str, since: int | None) -> list[Trial
     ]
 
 
+def confirmed_without_baseline(history: History, host: str) -> list[Trial]:
+    """What a host measured of the confirmation, where no run of the baseline has ended well on it.
+
+    In the order of proposal; empty where one has.
+    """
+    if any(run.done for run in _all_baselines(history, host)):
+        return []
+    numbers = sorted(n for each in _CONFIRMING for n in history.on_host(host, each))
+    return [history[number] for number in numbers if history[number].has_outcome]
+
+
+def _never_measured(history: History, host: str) -> HostOutlier | None:
+    """A host that has come to confirm, and fails at once where others measure the baseline.
+
+    One failure is enough: it has never shown that it can.
+    """
+    runs = [run for run in _all_baselines(history, host) if run.has_outcome]
+    failed = [run for run in runs if run.purpose in _CONFIRMING]
+    if not failed or any(run.done for run in runs):
+        return None
+    others = (other for other in history.hosts if other != host)
+    if not any(run.done for other in others for run in _all_baselines(history, other)):
+        return None
+    return HostOutlier(f"the baseline fails on it: {_last_line(failed[-1])}", None)
+
+
+def _all_baselines(history: History, host: str) -> list[Trial]:
+    """The baseline's runs on a host, those of the confirmation included."""
+    purposes = (Purpose.BASELINE, *_CONFIRMING)
+    found = (history[n] for each in purposes for n in history.on_host(host, each))
+    return [run for run in found if run.is_baseline]
+
+
+def _last_line(run: Trial) -> str:
+    return (run.failure or "no reason was given").splitlines()[-1]
+
+
 def _ended(history: History, host: str) -> list[Trial]:
     runs = [history[number] for number in history.on_host(host, Purpose.BASELINE)]
     return [run for run in runs if run.has_outcome]
 
 
+def _numbered_logs(runs: Sequence[Trial], metric: str) -> list[tuple[int, float]]:
+    """The numbers of the runs whose metric is above 0, and its logarithms."""
+    return [
+        (run.number, math.log(run.metrics[metric]))
+        for run in runs
+        if run.metrics.get(metric, 0.0) > 0
+    ]
+
+
+def _values(numbered: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
+    return np.array([value for _, value in numbered])
+
+
 def _logs(runs: Sequence[Trial], metric: str) -> NDArray[np.float64]:
-    values = [run.metrics[metric] for run in runs if metric in run.metrics]
-    return np.log([value for value in values if value > 0])
+    return _values(_numbered_logs(runs, metric))
 
 
 def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
@@ -116,7 +167,7 @@ def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     mine = {run.number for run in runs}
     if not any(history[n].done for n in history.own(Purpose.BASELINE) if n not in mine):
         return None
-    said = (last[-1].failure or "no reason was given").splitlines()[-1]
+    said = _last_line(last[-1])
     good = [run.number for run in runs if run.done]
     return HostOutlier(f"the baseline fails on it: {said}", good[-1] if good else None)
 

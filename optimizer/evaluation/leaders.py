@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optimizer.baseline.baseline import Baseline
+from optimizer.baseline.baseline import LEAST_COMPARED, Baseline
 from optimizer.baseline.host_baseline import HostBaseline
 from optimizer.evaluation.evaluation import COMPARABLE, Evaluation, rank_value
 from optimizer.objective.objective import Objective
@@ -45,7 +45,7 @@ def _best(evaluation: Evaluation, host: str, phase: Phase, count: int) -> list[t
     known = hosts.setdefault(host, _OnHost())
     own, changes = baseline.hosts.get(host), history.changes_on(host, Purpose.CANDIDATE)
     absolute = bool(problem.objective.limits)  # limits are of values, not of changes
-    if own is not known.baseline or own is None or absolute:
+    if own is not known.baseline or own is None or absolute or own.runs < LEAST_COMPARED:
         known = hosts[host] = _OnHost(own)
     elif known.changes == changes:
         return known.best

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
@@ -62,15 +61,16 @@ class ProgressTracker:
             self._count(trial)
         self._rescore(history.of(Purpose.CANDIDATE))
 
-    def put(self, trial: Trial, *, since: datetime | None = None) -> None:
+    def put(self, trial: Trial, *, between: float | None = None) -> None:
         """Takes in a trial that has ended and is in the history.
 
-        ``since`` is when the one before it ended, if this controller saw it.
+        ``between`` is how many seconds after the end of the one before it was asked for, if this
+        controller saw both.
         """
         self._count(trial)
-        if since is not None and trial.started_at is not None:
+        if between is not None:
             self._gaps += 1
-            self._between += (trial.started_at - since).total_seconds()
+            self._between += between
         if trial.purpose is Purpose.BASELINE:
             self._rescore(self._compared_with(trial.host))
         elif trial.purpose is Purpose.CANDIDATE:

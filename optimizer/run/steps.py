@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from optimizer.baseline.baseline import LEAST_COMPARED
 from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
 from optimizer.confirmation.choice import candidates_of, winner_of
@@ -125,14 +126,27 @@ def _first_baseline(
     history = evaluation.history
     before = history.own(Purpose.BASELINE, Phase.BASELINE)
     mine = before if host is None else history.on_host(host, Purpose.BASELINE)
-    if len(mine) >= plan.first:
+    if len(mine) >= plan.first and not _lacks_level(plan, history, host):
         return None
     # Only the first host's are set aside for it; those of the others are taken from exploring.
     if host is not None and not _takes_part(plan, history, host, beside):
         return None
     here = "" if host is None or len(history.hosts) < 2 else f" on {host}"
-    why = f"run {len(mine) + 1} of {plan.first}{here}: what every trial is compared with"
+    run = f"run {len(mine) + 1} of {max(plan.first, len(mine) + 1)}{here}"
+    why = f"{run}: what every trial is compared with"
     return _baseline(evaluation, why)
+
+
+def _lacks_level(plan: Plan, history: History, host: str | None) -> bool:
+    """Whether a host's trials cannot be compared with those of others yet: its first runs failed.
+
+    As many again are made at most.
+    """
+    if host is None or len(history.hosts) < 2:
+        return False
+    mine = history.on_host(host, Purpose.BASELINE)
+    good = sum(history[number].done for number in mine)
+    return good < LEAST_COMPARED and len(mine) < 2 * plan.first
 
 
 def _takes_part(plan: Plan, history: History, host: str, beside: Collection[str]) -> bool:

@@ -14,7 +14,11 @@ from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.confirmation.proof import declared_test
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.host_outliers import host_outlier, measured_since
+from optimizer.evaluation.host_outliers import (
+    confirmed_without_baseline,
+    host_outlier,
+    measured_since,
+)
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import Conclusion, conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
@@ -278,7 +282,12 @@ class Tuning:
         self._busy.pop(ended.host, None)
         over = trial.ended(ended.outcome, host=ended.host, finished_at=self._now())
         self._history.put(over)
-        self._scores.put(over, since=self._ended_at.get(ended.host))
+        before = self._ended_at.get(ended.host)
+        between = None
+        if before is not None and trial.started_at is not None:
+            # Until it was asked for: the wait for another's job is not what the tuner costs.
+            between = (trial.started_at - before).total_seconds()
+        self._scores.put(over, between=between)
         if over.finished_at is not None:
             self._ended_at[ended.host] = over.finished_at
         plan = self._plan()
@@ -289,7 +298,9 @@ class Tuning:
         self._progress.trial_ended(over, progress)
         if ended.host in self._aside:  # it was in flight when its host was set aside
             self._withdraw_since_aside(ended.host)
-        elif over.purpose is Purpose.BASELINE and over.has_outcome:
+        elif over.has_outcome and (
+            over.purpose is Purpose.BASELINE or (over.is_baseline and not over.done)
+        ):
             (self._failing.discard if over.done else self._failing.add)(ended.host)
             for host in {ended.host, *self._failing} - self._aside.keys():
                 self._judge(host)
@@ -320,11 +331,15 @@ class Tuning:
     def _withdraw_since_aside(self, host: str) -> None:
         """What a host explored while it was out of line is to be measured elsewhere.
 
-        Older jobs do not tell since when that is.
+        Older jobs do not tell since when that is. While it is confirmed, what a host measured that
+        has never measured the baseline compares with nothing.
         """
-        if host not in self._aside_since or confirming(self._history):
+        if host not in self._aside_since:
             return
-        wrong = measured_since(self._history, host, self._aside_since[host])
+        if confirming(self._history):
+            wrong = confirmed_without_baseline(self._history, host)
+        else:
+            wrong = measured_since(self._history, host, self._aside_since[host])
         if wrong:
             self._withdraw(wrong, f"{host} was set aside: {self._aside[host]}")
 
@@ -338,7 +353,7 @@ class Tuning:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
         if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None:
             return None
-        level = self._scores.baseline.of_host(host)
+        level = self._scores.baseline.present_level(host)
         return cutoff_seconds(self._problem.search.cutoff, level)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 
@@ -113,7 +113,8 @@ class Trial:
     warnings: tuple[str, ...] = ()
     bench_seconds: float = 0.0
     host: str | None = None
-    # started_at, finished_at: UTC; of a given trial, None and when it was told.
+    # started_at, finished_at: UTC; of a given trial, None and when it was told. While it runs, when
+    # it was asked for; then, when its host had begun to measure it.
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
@@ -166,7 +167,12 @@ class Trial:
         return replace(self, state=TrialState.LOST, failure=why, finished_at=at)
 
     def ended(self, outcome: Outcome, *, host: str, finished_at: datetime) -> Trial:
-        """The same trial with its outcome."""
+        """The same trial with its outcome.
+
+        Where its host was another's first, it began when that had ended: clocks are corrected by
+        what the baseline was at the time.
+        """
+        waited = timedelta(seconds=outcome.waited_seconds)
         return replace(
             self,
             state=outcome.state,
@@ -177,5 +183,6 @@ class Trial:
             warnings=outcome.warnings,
             bench_seconds=outcome.bench_seconds,
             host=host,
+            started_at=self.started_at and self.started_at + waited,
             finished_at=finished_at,
         )

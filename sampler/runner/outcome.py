@@ -40,3 +40,4 @@ class Outcome:
     # Whether the failure may be the host's fault rather than the configuration's: its disk was
     # nearly full.
     by_host: bool = False
+    waited_seconds: float = 0.0  # for how long the host was another's before it could begin

@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import kill_marked
@@ -47,6 +48,7 @@ class LocalRunner:
         self._waiting, self._pause = waiting, pause
         self._copies = PreparedCopies(settings.bench_dir, settings.prepared_bytes)
         self._flight: tuple[TrialProcesses, contextlib.ExitStack] | None = None
+        self._waited = 0.0  # for the lock, before the trial in flight
 
     def start(
         self,
@@ -70,9 +72,10 @@ class LocalRunner:
         if self._flight:
             raise RuntimeError("a trial is in flight already")
         token = secrets.token_hex(8)
+        self._waited = 0.0
         with contextlib.ExitStack() as closing:
             lock = closing.enter_context(
-                host_lock(self._settings.lock, token, waiting=self._waiting, pause=self._pause)
+                host_lock(self._settings.lock, token, waiting=self._waiting, pause=self._rest)
             )
             remove_leftovers(self._settings.bench_dir)
             self._make_room()
@@ -112,6 +115,7 @@ class LocalRunner:
         if outcome is not None:
             self._flight = None
             closing.close()
+            outcome = replace(outcome, waited_seconds=self._waited)
         return outcome
 
     def cancel(self) -> None:
@@ -147,6 +151,12 @@ class LocalRunner:
             if outcome.state is not TrialState.LOST or not again:
                 return outcome
             again -= 1
+
+    def _rest(self, seconds: float) -> None:
+        """Waits for the host's lock, and counts how long."""
+        began = time.monotonic()
+        self._pause(seconds)
+        self._waited += time.monotonic() - began
 
     def _make_room(self) -> None:
         """Cleans the copies of prepared databases, and removes all where the disk is full."""

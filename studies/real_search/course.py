@@ -160,5 +160,5 @@ def _cutoff(study: Study, evaluation: Evaluation, trial: Trial) -> float | None:
     """As a job has it: only new configurations are cut off."""
     if trial.purpose is not Purpose.CANDIDATE:
         return None
-    level = evaluation.baseline.of_host(study.bench.name)
+    level = evaluation.baseline.present_level(study.bench.name)
     return cutoff_seconds(evaluation.problem.search.cutoff, level)

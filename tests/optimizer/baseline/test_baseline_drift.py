@@ -291,3 +291,18 @@ class TestJumps:
         anew, grown = summarise(both), summarise(both, before=summarise(runs))
         at = START + timedelta(minutes=100)
         assert grown.corrected({"time": 20.0}, at, "a") == anew.corrected({"time": 20.0}, at, "a")
+
+    def test_what_a_host_measures_now_is_what_it_has_measured_since_its_last_jump(self):
+        runs = self.runs([1.0] * 12 + [2.0] * 12 + [4.0] * 12, "a")
+        alone, both = summarise(runs), summarise([*runs, *self.runs([1.0] * 5, "b")])
+        for baseline in (alone, both):
+            assert baseline.present_level("a")["time"] == pytest.approx(40, rel=0.02)
+        assert both.present_level("b")["time"] == pytest.approx(10, rel=0.02)
+        assert both.present_level("unknown") == both.metrics
+        steady = summarise(self.runs([1.0] * 6, "a"))
+        assert steady.present_level("a") == steady.metrics
+
+    @pytest.mark.parametrize("times", [[0.0] * 8, [10.0] * 4 + [0.0] + [20.0] * 4])
+    def test_runs_without_a_time_do_not_hide_since_when(self, times: list[float]):
+        level = summarise(baselines(times)).present_level(None)["time"]
+        assert level == times[-1]

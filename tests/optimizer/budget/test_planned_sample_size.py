@@ -16,6 +16,7 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.optimizer.asking_runner import AskingRunner
 from tests.support.optimizer.pretend_bench import (
     Job,
+    ListLog,
     PretendBench,
     Watcher,
     bowl,
@@ -24,8 +25,9 @@ from tests.support.optimizer.pretend_bench import (
     job_of,
     problem_of,
     trial_of,
+    unmeasured,
 )
-from tests.support.optimizer.pretend_hosts import PretendHosts, machines, tuned
+from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, machines, tuned
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 QUIET, LOUD = 0.02, 0.15
@@ -279,3 +281,23 @@ class TestWhatIsTold:
         plan = plan_of(one.problem, one.budget, history)
         assert plan == conclusion.plan
         assert conclude(Evaluation(one.problem, history), plan).verdict == conclusion.verdict
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_draws_are_laid_out_once_however_many_hosts_measure_their_first_baselines(seed: int):
+    """A slower and noisier host ends its first runs while the other one draws."""
+    asked = problem_of("random", detect=0.05, seed=seed, objective="waf")
+    log, quick = ListLog(), PretendHost("quick", noise=0.02)
+    slow = PretendHost("slow", slow=1.7, noise=0.05)
+    tuned(asked, 160, PretendHosts([quick, slow], flat, seed), log=log)
+    trials = log.trials()
+    draws = [t for t in trials if t.purpose is Purpose.CANDIDATE][:12]
+    laid_out = set()
+    for draw in draws:
+        known = [
+            t if t.finished_at <= draw.started_at else unmeasured(t)
+            for t in trials
+            if t.number < draw.number
+        ]
+        laid_out.add(plan_of(asked, Budget(trials=160), History(known)).laid_out)
+    assert len(draws) == 12 and len(laid_out) == 1

@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.leaders import fittest_first
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.leaders import fittest_first, leaders
 from optimizer.objective.objective import Objective, Term
-from optimizer.trials.trial import Purpose, Trial
-from tests.support.optimizer.pretend_bench import trial_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 OBJECTIVE = Objective("both", (Term("time", "min"), Term("waf", "min", 2.0)))
 HOSTS = (None, "a", "b", "c")  # "c" has one run of the baseline, None has none where others do
@@ -79,3 +81,24 @@ def test_the_order_is_that_of_each_ones_worth(baseline: Baseline, known: list[Tr
     }
     expected = sorted(known, key=lambda t: (-worth[t.number], t.number))
     assert fittest_first(OBJECTIVE, baseline, known) == expected
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_leaders_are_what_looking_at_all_trials_anew_gives(data: st.DataObject):
+    """Whichever host has measured its baseline last, and however often."""
+    problem = problem_of(objective=OBJECTIVE)
+    grown = Evaluation(problem, History())
+    for number in range(1, data.draw(st.integers(4, 12))):
+        baseline = number <= 2 or data.draw(st.booleans())
+        host = "ab"[number - 1] if number <= 2 else data.draw(st.sampled_from("abc"))
+        slow = {"a": 1.0, "b": 2.0, "c": 5.0}[host]
+        noise = data.draw(st.floats(0.9, 1.1))
+        metrics = {"time": 10 * slow * noise, "waf": 3.0}
+        purpose = Purpose.BASELINE if baseline else Purpose.CANDIDATE
+        grown.history.put(trial_of(number, metrics, purpose=purpose, host=host))
+        anew = Evaluation(problem, History(grown.history))
+        found = leaders(grown, Phase.SAMPLE, 5)
+        expected = leaders(anew, Phase.SAMPLE, 5)
+        assert [t.number for _, t in found] == [t.number for _, t in expected]
+        assert [value for value, _ in found] == pytest.approx([value for value, _ in expected])

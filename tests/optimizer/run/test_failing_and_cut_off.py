@@ -188,3 +188,19 @@ class TestMinutes:
         again = Job(job.problem, job.budget, PretendBench(self.even), job.log.cut(1))
         again.run()
         assert [t.digest for t in again.log.trials()] == [t.digest for t in job.log.trials()]
+
+
+def test_a_machine_that_has_become_slower_is_given_the_time_that_it_takes_now():
+    """Else each of its trials is cut off, for most runs of the baseline were quicker."""
+    jumped = 700.0
+    slow = PretendBench(drift=lambda seconds: 1.0 if seconds < jumped else 6.0)
+    job = job_of(problem_of("random"), 120, slow)
+    job.run()
+    trials = job.log.trials()
+    known = [
+        t for t in trials
+        if t.is_baseline and t.finished_at and t.metrics["time"] > 50
+    ][1].number  # fmt: skip
+    later = [t for t in candidates(trials) if t.number > known]
+    assert len(later) > 20
+    assert {t.state for t in later} == {TrialState.DONE}

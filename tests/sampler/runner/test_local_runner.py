@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import json
 import os
@@ -288,3 +289,23 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     runner = LocalRunner(DbBench(installed, tiny_plan(installed)), settings)
     assert runner.run({}).state is TrialState.DONE
     assert left(settings) == []
+
+
+class TestWaitingForTheHost:
+    def test_is_told_with_the_outcome(self, shell: Shell, settings: Settings):
+        runner = shell("echo rate 5")
+        assert runner.run({}).waited_seconds == 0.0
+        others = contextlib.ExitStack()
+        others.enter_context(host_lock(settings.lock, "theirs", pause=give_up))
+        waits = 3
+
+        def pause(_: float) -> None:
+            nonlocal waits
+            waits -= 1
+            if not waits:
+                others.close()
+
+        runner = LocalRunner(runner._benchmark, settings, pause=pause)
+        assert runner.run({}).waited_seconds > 0.0
+        assert waits == 0
+        assert runner.run({}).waited_seconds == 0.0
