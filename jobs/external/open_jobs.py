@@ -17,6 +17,7 @@ from db.leases.lease import Lease, LeaseHeld, acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
+from jobs.execution.heartbeat import renewed_meanwhile
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
@@ -30,6 +31,7 @@ from optimizer.trials.history import History
 from sampler.common.errors import InputError
 
 _LEASE_SECONDS = 30.0
+_RENEW_SECONDS = 10.0
 _BUSY_SECONDS = 10.0
 _MOST_OPEN = 32
 
@@ -62,8 +64,10 @@ class OpenJobs:
     which its epoch tells.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, renew_seconds: float = _RENEW_SECONDS) -> None:
+        """Opens nothing yet; a lease is renewed so often while its job is held."""
         self._engine, self._store = engine, JobStore(engine)
+        self._renew_seconds = renew_seconds
         self._open: OrderedDict[int, OpenJob] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -85,13 +89,14 @@ class OpenJobs:
             self.require_live(job_id)
             with self._lock:
                 job = self._open.pop(job_id, None)
-            if job is None or job.epoch != lease.epoch - 1:
-                job = self._read(row, lease)
             refused: InputError | None = None
-            try:
-                yield lease, job
-            except InputError as error:  # before anything changed
-                refused = error
+            with renewed_meanwhile(self._engine, lease, every=self._renew_seconds):
+                if job is None or job.epoch != lease.epoch - 1:
+                    job = self._read(row, lease)
+                try:
+                    yield lease, job
+                except InputError as error:  # before anything changed
+                    refused = error
             job.epoch = lease.epoch
             with self._lock:
                 self._open[job_id] = job

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -138,15 +138,24 @@ def _with_outcome(problem: Problem, trial: Trial, told: ReportedTrial) -> Trial:
     for name, value in told.metrics.items():
         if not math.isfinite(value):
             raise InputError(f"metrics.{name}", f"{value} is not a finite number")
+    now = datetime.now(UTC)
     return replace(
         trial,
+        started_at=trial.started_at and _began(trial.started_at, now, told.bench_seconds),
         state=told.state,
         metrics=dict(told.metrics),
         failure=told.failure or (None if done else "no reason was told"),
         host=told.host,
         bench_seconds=told.bench_seconds,
-        finished_at=datetime.now(UTC),
+        finished_at=now,
     )
+
+
+def _began(asked_at: datetime, told_at: datetime, bench_seconds: float) -> datetime:
+    """When a suggestion was measured: many may be asked for at once, and told one by one."""
+    if not bench_seconds:
+        return asked_at  # nobody said how long it took
+    return max(asked_at, told_at - timedelta(seconds=bench_seconds))
 
 
 def _says_the_same(kept: Trial, told: Trial) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.trials.history import MOST_IN_FLIGHT
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.latent import Point, encode
@@ -89,7 +90,7 @@ class Observations:
     """What is known, and what is being measured."""
 
     ended: tuple[Observation, ...]  # in the order of proposal
-    running: tuple[Point, ...]  # the points of the trials that have no outcome yet
+    running: tuple[Point, ...]  # of the newest trials that have no outcome yet, at most 64
 
     @property
     def worst(self) -> float:
@@ -120,7 +121,7 @@ def observations_of(evaluation: Evaluation, axes: Sequence[Axis]) -> Observation
             Observation(point, fitness if admissible else worst, gains, admissible)
             for (point, _), (fitness, gains, admissible) in zip(ended, measured, strict=True)
         ),
-        tuple(running),
+        tuple(running[-MOST_IN_FLIGHT:]),
     )
 
 

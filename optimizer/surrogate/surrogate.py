@@ -23,6 +23,7 @@ from optimizer.surrogate.training_data import (
     teaching,
     training_data_of,
 )
+from optimizer.trials.history import MOST_IN_FLIGHT
 from optimizer.trials.problem import NO_PRIOR
 from optimizer.trials.trial import Purpose
 
@@ -89,7 +90,7 @@ def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | No
     """The model that the history teaches of some parameters; None while too little is known.
 
     Trials in flight are known by their configuration alone: each counts as measured with just what
-    is expected of it, so that the next proposal goes elsewhere.
+    is expected of it, so that the next proposal goes elsewhere. Of many the newest count.
     """
     problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
@@ -104,7 +105,7 @@ def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | No
     data = training_data_of(problem, history, evaluation.baseline, names, few)
     prior = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST - len(few)))
     surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
-    flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
+    flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE][-MOST_IN_FLIGHT:]
     if flying:
         points = coordinates_of(problem, flying, names)
         believed = surrogate.predict(points)

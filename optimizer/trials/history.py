@@ -9,6 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
+# Models are told of the newest trials in flight, at most so many: those of a thousand suggestions
+# took 200 MB, and are proposed only once whatever a model knows of them.
+MOST_IN_FLIGHT = 64
+
 
 class History:
     """Trials by number. Only the tuning run adds to it; strategies read.
