@@ -65,8 +65,7 @@ def trial_metrics(
         if name not in tickers:
             raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
     counted = sum(tickers[name] for name in _WRITTEN)
-    # Only at rest the LOG tells of no file that came after the counters.
-    stored = stored_bytes(counted, log) if workload.owes == "wait" else counted
+    stored = stored_bytes(counted, log, at_rest=workload.owes == "wait")
     load_time = load_seconds(output, workload)
     time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
@@ -124,7 +123,7 @@ def censored_metrics(
     return found
 
 
-def stored_bytes(counted: int, log: RocksdbLog) -> int:
+def stored_bytes(counted: int, log: RocksdbLog, *, at_rest: bool) -> int:
     """Bytes that flushes and compactions wrote.
 
     RocksDB counts what the threads of its jobs wrote. With ``compression_opts.parallel_threads``
@@ -132,8 +131,13 @@ def stored_bytes(counted: int, log: RocksdbLog) -> int:
     of 1 GiB 15 MiB were (7.8.3, 2026-11-25; block_based_table_builder.cc). Then the sizes of the
     files that the LOG of the whole run tells count. ``counted`` are the tickers
     ``flush.write.bytes`` and ``compact.write.bytes`` together.
+
+    Where the tree was not ``at_rest``, flushes and compactions go on after db_bench has printed
+    its counters, until it has closed the database: the LOG tells their files, too. A compaction
+    that the end interrupts makes no file, and counts as far as the counters know it.
     """
-    return log.created_bytes if log.created_bytes > _UNCOUNTED * counted else counted
+    least = _UNCOUNTED * counted if at_rest else counted
+    return log.created_bytes if log.created_bytes > least else counted
 
 
 def _process_metrics(ended: EndedProcess) -> dict[str, float]:

@@ -129,7 +129,7 @@ class Preparing:
                 by_host=ended.ending is Ending.DISK_FULL,
             )
         user, *stored = (tickers[each] for each in needed)
-        written = stored_bytes(sum(stored), log)
+        written = stored_bytes(sum(stored), log, at_rest=True)
         note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=written)
         write_note(self.folder, note)
         with contextlib.suppress(FileNotFoundError):

@@ -318,6 +318,13 @@ def test_counters_add_up_to_what_the_kernel_wrote_for_the_process(space: str, me
 
 
 def test_files_count_where_rocksdb_does_not_count_what_another_thread_wrote():
-    assert stored_bytes(16, RocksdbLog(created_bytes=1000)) == 1000
-    assert stored_bytes(1000, RocksdbLog(created_bytes=990)) == 1000
-    assert stored_bytes(1000, RocksdbLog()) == 1000
+    for at_rest in (True, False):
+        assert stored_bytes(16, RocksdbLog(created_bytes=1000), at_rest=at_rest) == 1000
+        assert stored_bytes(1000, RocksdbLog(created_bytes=990), at_rest=at_rest) == 1000
+        assert stored_bytes(1000, RocksdbLog(), at_rest=at_rest) == 1000
+
+
+def test_files_that_came_after_the_counters_count_where_nobody_waits_for_rest():
+    late = RocksdbLog(created_bytes=1010)
+    assert stored_bytes(1000, late, at_rest=False) == 1010
+    assert stored_bytes(1000, late, at_rest=True) == 1000  # files are a little more than blocks

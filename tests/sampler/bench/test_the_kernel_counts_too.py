@@ -16,6 +16,7 @@ pytestmark = pytest.mark.db_bench
 BOUND = 0.02  # LOG, manifest and the printed statistics are written too, and are no data
 DEVICE_BOUND = 0.05  # and the kernel counts whole pages, when they are first written to
 UNPRINTED_BOUND = 0.05
+ROUNDED = 0.001  # a table's file beside the bytes that its job wrote
 COMPACTED = re.compile(r'"event": "compaction_finished".*?"total_output_size": (\d+)')
 
 
@@ -59,10 +60,13 @@ def test_amplification_is_what_the_kernel_saw_written(
     plan = tiny_plan(installed, num=40_000, settle=settle)
     outcome = LocalRunner(DbBench(installed, plan), settings).run(configuration)  # type: ignore[arg-type]
     written = outcome.metrics["waf_with_wal"] * outcome.counters["bytes.written"]
-    # With `flush` db_bench prints its counters and closes: what ends in between is in none.
+    # With `flush` db_bench prints its counters and closes: what ends in between counts, too.
     unprinted = counted["compacted"] - outcome.counters["compact.write.bytes"]
     assert 0 <= unprinted < UNPRINTED_BOUND * written if settle == "flush" else unprinted == 0
-    assert counted["wchar"] == pytest.approx(written + unprinted, rel=BOUND)
+    names = ("flush.write.bytes", "compact.write.bytes", "wal.bytes")
+    printed = sum(outcome.counters[name] for name in names)
+    assert written >= printed + unprinted - ROUNDED * printed
+    assert counted["wchar"] == pytest.approx(written, rel=BOUND)
     # The kernel's one counter by its two names: that it is passed on unchanged.
     assert outcome.metrics["device_bytes"] == counted["write_bytes"] > 0
-    assert counted["write_bytes"] == pytest.approx(written + unprinted, rel=DEVICE_BOUND)
+    assert counted["write_bytes"] == pytest.approx(written, rel=DEVICE_BOUND)
