@@ -34,7 +34,7 @@ from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -245,6 +245,7 @@ def _trial(document: dict[str, Any]) -> Trial:
             "phase": Phase(document["phase"]),
             "purpose": Purpose(document["purpose"]),
             "state": TrialState(document["state"]),
+            "basis": None if document.get("basis") is None else Basis(document["basis"]),
             "warnings": tuple(document["warnings"]),
             **{name: text and datetime.fromisoformat(text) for name, text in moments.items()},
         }

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from db.schema.types import Document, SafeText, UtcDateTime, Word
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.runner.outcome import TrialState
 
 # Named constraints can be dropped by a later migration, on SQLite too.
@@ -97,6 +97,7 @@ trial = Table(
     Column("lease_epoch", BigInteger, nullable=False),  # which controller wrote it
     Column("given", Boolean, nullable=False, server_default=false()),
     Column("round", Integer),  # of choosing, or the pair of the proof
+    Column("basis", Word(Basis)),  # of the proposal; before, its why told
     UniqueConstraint("job_id", "number"),
     Index(None, "job_id", "state"),
     Index(None, "job_id", "digest"),

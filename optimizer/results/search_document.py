@@ -22,7 +22,7 @@ from optimizer.results.contributions import why_ended
 from optimizer.strategies.strategy import Strategy
 from optimizer.surrogate.stopping_rule import SAID
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 
 
 def sampling_document(
@@ -105,7 +105,7 @@ def search_document(
     before = explored.history
     searched = before.of(Purpose.CANDIDATE, Phase.SEARCH)
     # The first trial that was proposed although the search was exhausted.
-    since = next((trial.number for trial in searched if SAID in trial.why), None)
+    since = next((trial.number for trial in searched if _exhausted(trial)), None)
     spent = 0 if since is None else sum(trial.number >= since for trial in before)
     left = max(0, explore_left(plan, before))
     saved = left if evaluation.problem.search.stop_early and stopping_rule.exhausted else 0
@@ -124,6 +124,13 @@ def search_document(
         "again": len(replicated(before)),
         "why": why,
     }
+
+
+def _exhausted(trial: Trial) -> bool:
+    """Whether a search that could gain no more proposed it."""
+    if trial.basis is not None:
+        return trial.basis is Basis.EXHAUSTED
+    return SAID in trial.why  # of earlier versions
 
 
 def why_search_ended(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> str | None:

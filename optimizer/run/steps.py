@@ -16,7 +16,7 @@ from optimizer.objective.limits import require_possible
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, Basis, PackedPoint, Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
@@ -195,6 +195,7 @@ def candidate_trial(evaluation: Evaluation, proposal: Proposal) -> Trial:
         proposal.why,
         point=PackedPoint.of(proposal.point),
         subject=proposal.subject,
+        basis=proposal.basis,
     )
 
 
@@ -251,6 +252,7 @@ def _next(
     *,
     subject: int | None,
     point: PackedPoint | None = None,
+    basis: Basis = Basis.PLAIN,
 ) -> Trial:
     number = evaluation.history.next_number
     return Trial(
@@ -263,6 +265,7 @@ def _next(
         point=point,
         subject=subject,
         why=why,
+        basis=basis,
         based_on=evaluation.history.finished,
     )
 

@@ -30,7 +30,7 @@ from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.space.latent import Point
 
 DRAWS = 20
@@ -93,7 +93,8 @@ class Guided(DrawsFirst):
             chosen = acquisition.points[attempt] if expected else rng.random(len(names))
             return dict(zip(names, chosen.tolist(), strict=True))
 
-        return first_new(evaluation, Phase.SEARCH, acquisition.words(), point)
+        basis = Basis.EXHAUSTED if acquisition.exhausted else Basis.PLAIN
+        return first_new(evaluation, Phase.SEARCH, acquisition.words(), point, basis=basis)
 
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What the next run promises; see ``Strategy.stopping_rule``."""

@@ -11,7 +11,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects
 from optimizer.surrogate.stopping_rule import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
-from optimizer.trials.trial import STARTING_POINT, Phase, Purpose
+from optimizer.trials.trial import STARTING_POINT, Basis, Phase, Purpose
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import Point, encode
@@ -35,6 +35,7 @@ class Proposal:
     why: str
     # The trial that measured it first, where it is measured again; None: it is new.
     subject: int | None = None
+    basis: Basis = Basis.PLAIN  # what it rests on; ``why`` says more of it, to people alone
 
 
 class Strategy(ABC):
@@ -102,7 +103,12 @@ class Strategy(ABC):
 
 
 def first_new(
-    evaluation: Evaluation, phase: Phase, why: str, points: Callable[[int], Point]
+    evaluation: Evaluation,
+    phase: Phase,
+    why: str,
+    points: Callable[[int], Point],
+    *,
+    basis: Basis = Basis.PLAIN,
 ) -> Proposal | None:
     """The first of many points whose configuration was never proposed; None if all were.
 
@@ -112,7 +118,7 @@ def first_new(
         point = points(attempt)
         configuration = evaluation.problem.configuration(point)
         if digest(configuration) not in evaluation.history:
-            return Proposal(phase, point, configuration, why)
+            return Proposal(phase, point, configuration, why, basis=basis)
     return None
 
 
@@ -160,7 +166,8 @@ def next_start(evaluation: Evaluation, explore: int) -> Proposal | None:
     for start in planned_starts(problem, explore):
         configuration = problem.configuration(start.point)
         if digest(configuration) not in history:
-            return Proposal(Phase.SAMPLE, start.point, configuration, _why(start))
+            why = _why(start)
+            return Proposal(Phase.SAMPLE, start.point, configuration, why, basis=Basis.START)
     return None
 
 

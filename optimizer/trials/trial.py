@@ -55,7 +55,8 @@ def _places(names: tuple[str, ...]) -> Mapping[str, int]:
 
 
 BASELINE_TRIAL = 1
-STARTING_POINT = "starting point"  # how the reason of a trial that measures one begins
+# How earlier versions told a starting point: by the beginning of its trial's reason.
+STARTING_POINT = "starting point"
 
 
 class Phase(StrEnum):
@@ -75,6 +76,14 @@ class Purpose(StrEnum):
     CANDIDATE = "candidate"  # a new configuration
     SELECT = "select"  # confirmation, first part: choose the winner among the best few
     PROVE = "prove"  # confirmation, second part: winner against baseline on fresh runs
+
+
+class Basis(StrEnum):
+    """What a proposal rests on, as far as it counts later."""
+
+    PLAIN = "plain"
+    START = "start"  # a starting point, which someone chose: no draw of the space
+    EXHAUSTED = "exhausted"  # a search that can gain no more than the noise of one run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +107,9 @@ class Trial:
     # configuration (a baseline's first trial is its own subject); also of a candidate that a
     # search measures again; else None.
     subject: int | None = None
-    why: str = ""  # one line: what proposed it and from what
+    why: str = ""  # one line for people: what proposed it and from what
+    # What it rests on; None of trials of earlier versions, whose ``why`` tells.
+    basis: Basis | None = None
     based_on: int = 0  # how many finished trials the proposal was made from
     attempt: int = 1  # 1, or more when a lost trial was run again
     given: bool = False  # measured before the job and told to it: it teaches, and costs no budget
@@ -126,6 +137,8 @@ class Trial:
     @property
     def is_start(self) -> bool:
         """Whether it measures a starting point, which someone chose: no draw of the space."""
+        if self.basis is not None:
+            return self.basis is Basis.START
         return self.why.startswith(STARTING_POINT)
 
     @property

@@ -211,6 +211,9 @@ def test_they_are_told_from_draws_by_the_history():
     sampled = [t for t in candidates(trials) if t.phase is Phase.SAMPLE]
     assert [t.is_start for t in sampled] == [True, True] + [False] * (len(sampled) - 2)
     assert list(history.drawn) == [t.number for t in sampled[2:]]
+    # By what they are, not by their words; trials of earlier versions have no more than these.
+    for change in ({"why": "chosen by hand"}, {"basis": None}):
+        assert [replace(t, **change).is_start for t in sampled] == [t.is_start for t in sampled]
     given = replace(sampled[-1], number=1000, given=True)
     history.put(given)
     history.put(replace(sampled[-1], attempt=2))

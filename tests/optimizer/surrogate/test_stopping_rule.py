@@ -1,6 +1,7 @@
 """When what a search can still gain drowns in noise: it says so, and stops where asked to."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion, result_document
+from optimizer.results.search_document import search_document
+from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.stopping_rule import SAID, StoppingRule, fitness_noise, scatter
 from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
@@ -76,6 +79,22 @@ class TestStopEarly:
         assert configurations(job.log.trials()[:last]) == configurations(
             stopped.log.trials()[:last]
         )
+
+    def test_since_when_does_not_hang_on_the_words(self):
+        """But for the trials of earlier versions, which have no more than words."""
+        _, conclusion = ran(stop_early=False)
+        since = document(conclusion)["since"]
+
+        def found(**change: object) -> object:
+            history = History(replace(trial, **change) for trial in conclusion.history)
+            changed = Evaluation(conclusion.evaluation.problem, history)
+            found = search_document(changed, conclusion.plan, find_strategy("forest"))
+            return found and found["since"]
+
+        assert since is not None
+        assert found(why="by the models") == since
+        assert found(basis=None) == since
+        assert found(basis=Basis.PLAIN) is None
 
     def test_it_goes_on_where_there_is_something_to_gain(self):
         job, conclusion = ran(stop_early=True, effects=True)

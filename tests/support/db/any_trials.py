@@ -10,7 +10,7 @@ from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import MAIN_METRICS, trial
 from db.trials.trial_rows import proposal
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _awkward = st.sampled_from(
@@ -49,6 +49,7 @@ any_trial = st.builds(
     digest=texts,
     subject=st.none() | st.integers(1, 10**6),
     why=texts,
+    basis=st.none() | st.sampled_from(Basis),
     attempt=st.integers(1, 100),
     given=st.booleans(),
     round=st.none() | st.integers(1, 10**6),
