@@ -35,6 +35,12 @@ FIGURES = {
         int(38.53 * 2**20),
         8.3,
     ),
+    "load_settle_flush_compacting": (
+        [("fillrandom", 7.230, 30_000)],
+        (18_496_292, 108_979_774, 31_680_000),
+        13_282_205,  # of every file: it was asked for them, too
+        80.5,
+    ),
     "load_universal_zstd": (
         [("fillrandom", 2.549, 100_000)],
         (50_526_680, 74_856_623, 105_600_000),
