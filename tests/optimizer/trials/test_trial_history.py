@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -104,10 +105,13 @@ class TestTrial:
             failure="words",
             warnings=("slow build",),
             bench_seconds=4.0,
+            waited_seconds=90.0,
         )
         running = trial_of(3, state=TrialState.RUNNING)
         ended = running.ended(outcome, host="h", finished_at=running.started_at)
-        for name in Outcome.__dataclass_fields__.keys() - {"by_host"}:  # for those who run it
+        aside = {"by_host", "waited_seconds"}  # for those who run it, and for when it began
+        for name in Outcome.__dataclass_fields__.keys() - aside:
             assert getattr(ended, name) == getattr(outcome, name)
+        assert ended.started_at == running.started_at + timedelta(seconds=90)
         assert (ended.host, ended.finished_at) == ("h", running.started_at)
         assert (ended.number, ended.configuration) == (running.number, running.configuration)
