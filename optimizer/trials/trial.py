@@ -124,8 +124,8 @@ class Trial:
     warnings: tuple[str, ...] = ()
     bench_seconds: float = 0.0
     host: str | None = None
-    # started_at, finished_at: UTC; of a given trial, None and when it was told. While it runs, when
-    # it was asked for; then, when its host had begun to measure it.
+    # started_at, finished_at: UTC; of a given trial, None and when it was told. While it runs,
+    # when it was asked for; then, when its host had begun to measure it.
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
