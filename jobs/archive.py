@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import JobStore, restore_job
+from db.jobs.job_store import JobStore, JobThere, restore_job
 from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
@@ -207,25 +207,25 @@ def restore_archive(engine: Engine, path: Path) -> int:
     Raises:
         InputError: The file is not one, or a job of the same specification is there already.
     """
-    archive = read_archive(path)
-    there = JobStore(engine).newest_job_with(archive.specification.digest())
-    if there is not None:
-        problem = f"job {there.id} of this database has the same specification"
-        raise InputError("FILE", f"{problem}; restore it into another database with --db")
-    return restore_archived(engine, archive)
+    try:
+        return restore_archived(engine, read_archive(path), once=True)
+    except JobThere as there:
+        problem = f"{there}; restore it into another database with --db"
+        raise InputError("FILE", problem) from None
 
 
-def restore_archived(engine: Engine, archive: Archive) -> int:
+def restore_archived(engine: Engine, archive: Archive, *, once: bool = False) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
 
     Raises:
         InputError: What it asked for is refused today.
+        JobThere: With ``once``, a job of the same specification is there.
     """
     asked, trials = archive.specification, archive.trials
     scores = ProgressTracker(resolve(asked, None).problem, History(trials))
     standing = scores.progress(max(asked.trials or 0, len(trials))) if trials else None
     what = (asked.document(), asked.digest(), archive.environment)
-    return restore_job(engine, *what, trials, standing, archive.documents)
+    return restore_job(engine, *what, trials, standing, archive.documents, once=once)
 
 
 def _document(trial: Trial) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import structlog
 from sqlalchemy import Engine
 
 from db.hosts import see_host
-from db.jobs.job_queue import ended_before, next_job
+from db.jobs.job_queue import ended_for, next_job
 from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
@@ -232,8 +232,8 @@ class Worker:
         if self._keep_days is None or time.monotonic() - self._retained < _RETENTION_SECONDS:
             return
         self._retained = time.monotonic()
-        before = datetime.now(UTC) - timedelta(days=self._keep_days)
-        for job_id in ended_before(self._engine, before, limit=1000):
+        kept = timedelta(days=self._keep_days)
+        for job_id in ended_for(self._engine, kept, limit=1000):
             with suppress(KeyError):  # somebody else was faster
                 if self._store.delete_job(job_id):
                     _log.info("job deleted, as old as is kept", job=job_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -13,6 +13,7 @@ from api.http.problems import EVERYWHERE
 from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPublic, StartEntry
 from api.schemas.job_schemas import public_specification
 from api.services.dependencies import ServiceDep
+from db.connection.transactions import now, reading
 from db.hosts import read_hosts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
@@ -61,9 +62,10 @@ def list_starts() -> list[StartEntry]:
 @router.get("/hosts")
 def list_hosts(service: ServiceDep) -> list[HostPublic]:
     """The bench hosts that have shown up, and what each of them is."""
-    now = datetime.now(UTC)
+    with reading(service.engine) as connection:
+        moment = now(connection)  # by the clock that their signs of life are noted by
     return [
-        HostPublic(**vars(host), alive=now - host.seen_at < _ALIVE)
+        HostPublic(**vars(host), alive=moment - host.seen_at < _ALIVE)
         for host in read_hosts(service.engine)
     ]
 

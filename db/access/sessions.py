@@ -2,18 +2,19 @@
 
 The cookie holds 256 random bits, the row their SHA-256: who reads the database cannot log in with
 it. A row rather than a signed cookie: so a log-out ends the session wherever the cookie went, and
-several servers on one database share no key.
+several servers on one database share no key. When it ends the database's clock says, for theirs
+may differ.
 """
 
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Engine, delete, insert, select
 
 from db.access.tokens import TokenRow, hash_of, token_columns, token_from_row
-from db.connection.transactions import reading, writing
+from db.connection.transactions import moment_of, now, reading, writing
 from db.schema.tables import browser_session, token
 
 
@@ -22,12 +23,13 @@ def open_session(engine: Engine, token_id: str, *, lives: timedelta) -> str:
 
     Sessions that have run out are cleared away.
     """
-    secret, now = secrets.token_urlsafe(32), datetime.now(UTC)
-    new = insert(browser_session).values(
-        secret_hash=hash_of(secret), token_id=token_id, expires_at=now + lives
-    )
+    secret = secrets.token_urlsafe(32)
     with writing(engine) as connection:
-        connection.execute(delete(browser_session).where(browser_session.c.expires_at <= now))
+        moment = now(connection)
+        connection.execute(delete(browser_session).where(browser_session.c.expires_at <= moment))
+        new = insert(browser_session).values(
+            secret_hash=hash_of(secret), token_id=token_id, expires_at=moment + lives
+        )
         connection.execute(new)
     return secret
 
@@ -39,7 +41,7 @@ def token_of_session(engine: Engine, secret: str) -> TokenRow | None:
         .join(browser_session, browser_session.c.token_id == token.c.id)
         .where(
             browser_session.c.secret_hash == hash_of(secret),
-            browser_session.c.expires_at > datetime.now(UTC),
+            browser_session.c.expires_at > moment_of(engine),
             token.c.revoked_at.is_(None),
         )
     )

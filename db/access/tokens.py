@@ -10,7 +10,7 @@ import hashlib
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from hmac import compare_digest
 from itertools import count
@@ -20,7 +20,7 @@ from sqlalchemy import Engine, Insert, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.access.token_file import new_token, parts_of
-from db.connection.transactions import reading, writing
+from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
 from db.schema.tables import token
 from sampler.common.errors import InputError
 
@@ -63,9 +63,10 @@ def make_token(engine: Engine, name: str, role: Role) -> str:
     made = new_token()
     valid = select(token.c.id).where(token.c.name == name, token.c.revoked_at.is_(None))
     with writing(engine) as connection:
+        take_turn(connection, Counted.TOKEN_NAMES)
         if connection.execute(valid).first():
             raise InputError("name", f"a token named {name!r} is valid; revoke it or name another")
-        connection.execute(_row_of(made, name, role))
+        connection.execute(_row_of(made, name, role, now(connection)))
     return made
 
 
@@ -89,15 +90,16 @@ def admit_token(engine: Engine, given: str, name: str) -> bool:
     names = select(token.c.name).where(token.c.revoked_at.is_(None))
     with suppress(IntegrityError), writing(engine) as connection:
         # Where another server on this database is first, its row stays.
+        take_turn(connection, Counted.TOKEN_NAMES)
         if connection.execute(known).first() is None:
             taken = set(connection.execute(names).scalars())
             free = (f"{name}.{number}" for number in count(2))
             called = name if name not in taken else next(n for n in free if n not in taken)
-            connection.execute(_row_of(given, called, Role.ADMIN))
+            connection.execute(_row_of(given, called, Role.ADMIN, now(connection)))
     return find_token(engine, given) is not None
 
 
-def _row_of(text: str, name: str, role: Role) -> Insert:
+def _row_of(text: str, name: str, role: Role, moment: datetime) -> Insert:
     parts = parts_of(text)
     assert parts is not None
     return insert(token).values(
@@ -105,7 +107,7 @@ def _row_of(text: str, name: str, role: Role) -> Insert:
         name=name,
         role=role,
         secret_hash=hash_of(parts[1]),
-        created_at=datetime.now(UTC),
+        created_at=moment,
     )
 
 
@@ -125,7 +127,7 @@ def revoke_token(engine: Engine, name: str) -> None:
     named = (token.c.name == name) | (token.c.id == name)
     change = update(token).where(named, token.c.revoked_at.is_(None))
     with writing(engine) as connection:
-        if not connection.execute(change.values(revoked_at=datetime.now(UTC))).rowcount:
+        if not connection.execute(change.values(revoked_at=moment_of(engine))).rowcount:
             raise InputError(
                 "name", f"no valid token is called {name!r}; see `rocktune token list`"
             )

@@ -7,10 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, Table, event, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Table, event, func, literal, select
 from sqlalchemy.dialects import sqlite
+
+from db.schema.types import UtcDateTime
 
 if TYPE_CHECKING:  # a process on SQLite does without it
     from sqlalchemy.dialects import postgresql
@@ -82,6 +85,34 @@ def now(connection: Connection) -> datetime:
         moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
         return moment.astimezone(UTC)
     return datetime.now(UTC)
+
+
+def moment_of(engine: Engine) -> ColumnElement[datetime]:
+    """The same as part of a statement, which saves a trip to the server."""
+    if engine.dialect.name == "postgresql":
+        return func.clock_timestamp(type_=UtcDateTime())
+    return literal(datetime.now(UTC), UtcDateTime())
+
+
+class Counted(IntEnum):
+    """What is counted or looked for before a row is inserted, where no unique index decides."""
+
+    QUEUE = 1
+    TOKEN_NAMES = 2
+    RESTORED_JOBS = 3
+
+
+# "rock": the first half of a number of PostgreSQL's advisory locks, which a server may share.
+_LOCKS = 0x726F636B
+
+
+def take_turn(connection: Connection, counted: Counted) -> None:
+    """Waits for the transactions that count and insert the same; they wait for this one's end.
+
+    To be called before the counting. Writers of SQLite are alone anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_LOCKS, int(counted))))
 
 
 def insert_into(engine: Engine, table: Table) -> sqlite.Insert | postgresql.Insert:

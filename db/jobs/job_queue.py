@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Engine, func, or_, select, true, update
 
-from db.connection.transactions import insert_into, now, reading, writing
+from db.connection.transactions import (
+    Counted,
+    insert_into,
+    moment_of,
+    now,
+    reading,
+    take_turn,
+    writing,
+)
 from db.schema.job_row import ENDED, LIVE, JobState, new_job
 from db.schema.tables import job
 
@@ -50,7 +58,7 @@ def enqueue_job(
     values = new_job(
         specification,
         digest,
-        datetime.now(UTC),
+        moment_of(engine),
         state=state,
         why=why,
         priority=priority,
@@ -62,6 +70,8 @@ def enqueue_job(
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
     queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:
+        if most_queued is not None:
+            take_turn(connection, Counted.QUEUE)
         found = None if key is None else connection.execute(same).first()
         if found is None:
             if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
@@ -123,22 +133,23 @@ def queue_again(
         why=why,
         error=None,
         by_service=by_service,
-        updated_at=datetime.now(UTC),
+        updated_at=moment_of(engine),
     )
     with writing(engine) as connection:
         return bool(connection.execute(change).rowcount)
 
 
-def ended_before(engine: Engine, moment: datetime, *, limit: int) -> list[int]:
-    """Jobs that ended before a moment and have not changed since, for retention.
+def ended_for(engine: Engine, kept: timedelta, *, limit: int) -> list[int]:
+    """Jobs that ended longer ago and have not changed since, for retention.
 
     One that somebody holds is not among them: what it found is just being measured again.
     """
     with reading(engine) as connection:
-        free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= now(connection))
+        moment = now(connection)
+        free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= moment)
         which = (
             select(job.c.id)
-            .where(job.c.state.in_(ENDED), job.c.updated_at < moment, free)
+            .where(job.c.state.in_(ENDED), job.c.updated_at < moment - kept, free)
             .order_by(job.c.id)
             .limit(limit)
         )

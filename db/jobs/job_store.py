@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from sqlalchemy import Connection, Engine, Select, delete, func, insert, select, update
 
-from db.connection.transactions import reading, writing
+from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
 from db.leases.lease import Lease, fence, held
 from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import MAIN_METRICS, document, job, trial
@@ -38,7 +38,7 @@ class JobStore:
         Raises:
             ValueError: A number in the specification is not finite.
         """
-        new = insert(job).values(new_job(specification, digest, datetime.now(UTC)))
+        new = insert(job).values(new_job(specification, digest, moment_of(self.engine)))
         with writing(self.engine) as connection:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
@@ -187,7 +187,7 @@ class JobStore:
         if lease is not None:
             which = which.where(held(lease))
         with writing(self.engine) as connection:
-            values = {**values, "updated_at": datetime.now(UTC)}
+            values = {**values, "updated_at": moment_of(self.engine)}
             if connection.execute(which.values(values)).rowcount:
                 return True
             if lease is not None:
@@ -204,6 +204,14 @@ def _require_there(connection: Connection, job_id: int) -> Literal[False]:
     return False if there else _missing(job_id)
 
 
+class JobThere(ValueError):
+    """A job of the same specification is in the database: ``job_id``."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"job {job_id} of this database has the same specification")
+        self.job_id = job_id
+
+
 def restore_job(
     engine: Engine,
     specification: Mapping[str, Any],
@@ -212,22 +220,25 @@ def restore_job(
     trials: Sequence[Trial],
     standing: RunProgress | None = None,
     documents: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    once: bool = False,
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
 
     It stands as one that was cancelled: nobody takes it up until it is resumed. ``standing`` is
-    how it stands after the trials, ``documents`` what it has remembered, by name.
+    how it stands after the trials, ``documents`` what it has remembered, by name. ``once``:
+    not where there is a job of the same specification.
 
     Raises:
+        JobThere: There is one.
         ValueError: A number in it is not finite, or two trials share a number.
     """
     if len({each.number for each in trials}) < len(trials):
         raise ValueError("two trials share a number")
-    now = datetime.now(UTC)
     new = new_job(
         specification,
         digest,
-        now,
+        moment_of(engine),
         state=JobState.CANCELLED,
         why=f"restored with {len(trials)} trials; resume it to go on",
         environment=None if environment is None else storable(environment, "environment"),
@@ -235,14 +246,20 @@ def restore_job(
     )
     rows = [proposal(each) for each in trials]
     kept = [
-        {"name": name, "body": storable(body, name), "updated_at": now}
-        for name, body in (documents or {}).items()
+        {"name": name, "body": storable(body, name)} for name, body in (documents or {}).items()
     ]
+    same = select(job.c.id).where(job.c.specification_digest == digest).order_by(job.c.id.desc())
     with writing(engine) as connection:
+        if once:
+            take_turn(connection, Counted.RESTORED_JOBS)
+            there = connection.execute(same.limit(1)).scalar_one_or_none()
+            if there is not None:
+                raise JobThere(there)
         job_id = int(connection.execute(insert(job).values(new).returning(job.c.id)).scalar_one())
         if rows:
             about = {"job_id": job_id, "lease_epoch": 0}
             connection.execute(insert(trial), [row | about for row in rows])
         if kept:
-            connection.execute(insert(document), [row | {"job_id": job_id} for row in kept])
+            mine: dict[str, Any] = {"job_id": job_id, "updated_at": now(connection)}
+            connection.execute(insert(document), [row | mine for row in kept])
     return job_id

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import RowMapping
+from sqlalchemy import ColumnElement, RowMapping
 
 from db.schema.tables import job
 from db.schema.types import storable
@@ -67,7 +67,10 @@ class JobRow:
 
 
 def new_job(
-    specification: Mapping[str, Any], digest: str, moment: datetime, **more: Any
+    specification: Mapping[str, Any],
+    digest: str,
+    moment: datetime | ColumnElement[datetime],
+    **more: Any,
 ) -> dict[str, Any]:
     """The columns of a new job, made at ``moment``; ``more`` comes beside or instead.
 

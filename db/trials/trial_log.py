@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
-from db.connection.transactions import insert_into, reading, writing
+from db.connection.transactions import insert_into, moment_of, reading, writing
 from db.leases.lease import Lease, change_held, fence
 from db.schema.tables import document, trial
 from db.schema.types import storable
@@ -141,7 +141,7 @@ class StoredTrialLog:
             fence(connection, self._lease)
         else:
             kept = storable(standing.document())
-            change_held(connection, self._lease, standing=kept, updated_at=datetime.now(UTC))
+            change_held(connection, self._lease, standing=kept, updated_at=moment_of(self._engine))
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why.
@@ -150,7 +150,7 @@ class StoredTrialLog:
             LeaseLost: Another controller has taken the job over.
         """
         with writing(self._engine) as connection:
-            moment = datetime.now(UTC)
+            moment = moment_of(self._engine)
             change_held(connection, self._lease, phase=phase, why=why, updated_at=moment)
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:

@@ -1,6 +1,8 @@
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,20 @@ def test_names_of_valid_ones_are_not_given_twice(database: Engine):
     assert [row.name for row in list_tokens(database)] == [
         "serve@here", "serve@here.2", "serve@here.3",
     ]  # fmt: skip
+
+
+def test_names_of_those_that_are_let_in_at_once_are_not_given_twice(database: Engine):
+    for index in range(8):
+        ready = threading.Barrier(6)
+
+        def at_once(name: str, ready: threading.Barrier = ready) -> bool:
+            ready.wait()
+            return admit_token(database, new_token(), name)
+
+        with ThreadPoolExecutor(6) as threads:
+            assert all(threads.map(at_once, [f"serve@{index}"] * 6))
+    names = [row.name for row in list_tokens(database)]
+    assert len(set(names)) == len(names) == 48
 
 
 def test_a_file_that_others_can_read_is_refused(database: Engine, path: Path):

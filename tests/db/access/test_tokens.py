@@ -1,4 +1,6 @@
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,6 +95,20 @@ class TestNames:
         assert find_token(database, first) is None
         assert find_token(database, second) is not None
         assert [row.name for row in list_tokens(database)] == ["ci", "ci"]
+
+    def test_of_many_who_make_one_at_once_one_does(self, database: Engine):
+        def at_once(name: str) -> bool:
+            ready.wait()
+            try:
+                return bool(make_token(database, name, Role.READ))
+            except InputError:
+                return False
+
+        for index in range(8):
+            ready = threading.Barrier(8)
+            with ThreadPoolExecutor(8) as threads:
+                assert sum(threads.map(at_once, [f"ci-{index}"] * 8)) == 1
+            assert len(list_tokens(database)) == index + 1
 
     @pytest.mark.parametrize("name", ["", " ", "a b", "a\n", "x" * 65, "a/b", "\0", "<b>"])
     def test_that_are_wrong_are_refused(self, database: Engine, name: str):

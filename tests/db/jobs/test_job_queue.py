@@ -1,6 +1,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,
-    ended_before,
+    ended_for,
     enqueue_job,
     next_job,
     queue_again,
@@ -19,6 +19,9 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobState
+from tests.support.db.server_clock import Clock, server_clock
+
+__all__ = ["server_clock"]
 
 
 def put(engine: Engine, **more: Any) -> tuple[int, bool]:
@@ -68,6 +71,36 @@ class TestSubmit:
             made = list(threads.map(at_once, range(8)))
         assert sum(new for _, new in made) == 2
         assert len({job_id for job_id, _ in made}) == len(store.jobs()) == 2
+
+    def test_of_many_at_once_no_more_are_taken_than_the_queue_holds(
+        self, database: Engine, store: JobStore
+    ):
+        def at_once(key: str) -> bool:
+            ready.wait()
+            try:
+                return put(database, key=key, request_digest="r", most_queued=most)[1]
+            except QueueFullError:
+                return False
+
+        for most in range(1, 30, 3):
+            ready = threading.Barrier(8)
+            with ThreadPoolExecutor(8) as threads:
+                made = list(threads.map(at_once, (f"{most}-{index}" for index in range(8))))
+            assert len(store.jobs()) == most
+            assert sum(made) == min(most, 3)
+
+    def test_one_key_at_once_on_the_last_place_finds_the_one_job(
+        self, database: Engine, store: JobStore
+    ):
+        def at_once(_: int) -> int:
+            ready.wait()
+            return put(database, key=f"k{most}", request_digest="r", most_queued=most)[0]
+
+        for most in range(1, 11):
+            ready = threading.Barrier(8)
+            with ThreadPoolExecutor(8) as threads:
+                assert len(set(threads.map(at_once, range(8)))) == 1
+            assert len(store.jobs()) == most
 
     def test_a_full_queue_takes_no_more_but_knows_its_keys(
         self, database: Engine, store: JobStore
@@ -142,20 +175,27 @@ class TestRetention:
         ids = [put(database)[0] for _ in range(5)]
         for job_id, state in zip(ids, JobState, strict=True):
             store.set_state(job_id, state)
-        later = datetime.now(UTC) + timedelta(seconds=1)
         ended = [job_id for job_id in ids if store.job(job_id).state.value in
                  ("done", "failed", "cancelled")]  # fmt: skip
-        assert ended_before(database, later, limit=10) == ended
-        assert ended_before(database, later, limit=2) == ended[:2]
-        assert ended_before(database, store.job(ended[0]).updated_at, limit=10) == []
+        assert ended_for(database, timedelta(0), limit=10) == ended
+        assert ended_for(database, timedelta(0), limit=2) == ended[:2]
+        assert ended_for(database, timedelta(hours=1), limit=10) == []
+
+    def test_goes_by_one_clock_whatever_each_server_s_says(
+        self, database: Engine, store: JobStore, server_clock: Clock
+    ):
+        job_id, _ = put(database)
+        server_clock.set(-timedelta(days=3))
+        store.set_state(job_id, JobState.DONE)
+        server_clock.set(timedelta(days=3))
+        assert ended_for(database, timedelta(days=1), limit=10) == []
 
     def test_leaves_out_a_job_that_is_measured_again(self, database: Engine, store: JobStore):
         job_id, _ = put(database)
         store.set_state(job_id, JobState.DONE)
-        later = datetime.now(UTC) + timedelta(seconds=1)
         lease = acquire(database, job_id, this_process_name())
-        assert ended_before(database, later, limit=10) == []
+        assert ended_for(database, timedelta(0), limit=10) == []
         release(database, lease)
-        assert ended_before(database, later, limit=10) == [job_id]
+        assert ended_for(database, timedelta(0), limit=10) == [job_id]
         acquire(database, job_id, this_process_name(), seconds=-1)  # its holder has gone
-        assert ended_before(database, later, limit=10) == [job_id]
+        assert ended_for(database, timedelta(0), limit=10) == [job_id]

@@ -45,11 +45,11 @@ def test_a_job_that_another_deletes_first_is_no_failure(
     looked = []
     gone = [4711]
 
-    def ended_before(*_: object, **__: object) -> list[int]:
+    def ended_for(*_: object, **__: object) -> list[int]:
         looked.append(1)
         return gone
 
-    monkeypatch.setattr(worker, "ended_before", ended_before)
+    monkeypatch.setattr(worker, "ended_for", ended_for)
     job = scene.submit()
     with at_work(scene, keep_days=1):
         scene.await_state(job, JobState.DONE)

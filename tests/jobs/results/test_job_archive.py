@@ -1,5 +1,7 @@
 import gzip
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,27 @@ def test_the_same_job_is_not_restored_twice(
         InputError, match=f"job {job_id} of this database has the same specification"
     ):
         restore_archive(database, tmp_path / "a.gz")
+
+
+def test_of_many_that_restore_it_at_once_one_does(
+    database: Engine, tmp_path: Path, asked: Specification
+):
+    store = JobStore(database)
+    job_id = kept(database, asked, [plain_trial(1)])
+    write_archive(database, job_id, tmp_path / "a.gz")
+
+    def at_once(ready: threading.Barrier) -> bool:
+        ready.wait()
+        try:
+            return bool(restore_archive(database, tmp_path / "a.gz"))
+        except InputError:
+            return False
+
+    for _ in range(5):
+        assert store.delete_job(store.jobs()[0].id)
+        with ThreadPoolExecutor(6) as threads:
+            assert sum(threads.map(at_once, [threading.Barrier(6)] * 6)) == 1
+        assert len(store.jobs()) == 1
 
 
 def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
