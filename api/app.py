@@ -18,7 +18,7 @@ from api.http.middleware import Around, BodyLimit, require_rate
 from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
 from api.http.responses import Exports
-from api.pages.errors import add_handlers, error_answer
+from api.pages.errors import add_handlers, error_answer, error_app
 from api.routes import catalogue, events, health, jobs, results, schedules, trade_offs, trials
 from api.services.dependencies import Service
 from api.services.known_builds import KnownBuilds, names_on_hosts
@@ -81,7 +81,7 @@ def make_app(
     )
     time_statements(engine)
     add_handlers(app)
-    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_answer)
+    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
     app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
     for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
         app.include_router(routes.router)

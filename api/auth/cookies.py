@@ -3,12 +3,13 @@
 A session's cookie is ``SameSite=Lax``, not ``Strict``: a link to a job from a chat or a mail
 shall open the job. Nothing is changed by a GET, and every POST brings the form's token, which only
 a page of ours can read. Behind TLS the cookie is ``Secure`` under a ``__Host-`` name, which no
-page of another host or of plain HTTP can set.
+page of another host or of plain HTTP can set, and one of another name counts for nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import re
 from datetime import timedelta
 from hmac import compare_digest
@@ -23,17 +24,41 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 def session_secret(request: Request) -> str | None:
     """What the session's cookie holds; None without one that could be ours."""
-    return _held(request, _SAFE_PREFIX + _SESSION) or _held(request, _SESSION)
+    return _held(request, _name(by_tls=is_by_tls(request)))
 
 
-def set_session(response: Response, secret: str, *, lives: timedelta, tls: bool) -> None:
+def is_by_tls(request: Request) -> bool:
+    """Whether the browser sees us behind TLS; a proxy before us may have taken it off.
+
+    Told by a proxy's header, a form's origin, the operator (``ROCKTUNE_BEHIND_TLS``), or by the
+    browser: ``Sec-Fetch-Site`` goes to loopback and over TLS alone (Fetch Metadata, section 2).
+    Loopback itself is also used without. Whoever makes one up shuts out their own browser alone.
+    """
+    host = request.headers.get("host", "").lower()
+    if "https" in (request.scope["scheme"], request.headers.get("x-forwarded-proto", "")):
+        return True
+    if request.headers.get("origin", "").lower() == f"https://{host}":
+        return True
+    told = request.app.state.service.settings.behind_tls or "sec-fetch-site" in request.headers
+    return bool(told) and not _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def set_session(response: Response, secret: str, *, lives: timedelta, by_tls: bool) -> None:
     """Gives the browser a session."""
     response.set_cookie(
-        (_SAFE_PREFIX if tls else "") + _SESSION,
+        _name(by_tls=by_tls),
         secret,
         max_age=int(lives.total_seconds()),
         path="/",
-        secure=tls,
+        secure=by_tls,
         httponly=True,
         samesite="lax",
     )
@@ -41,9 +66,10 @@ def set_session(response: Response, secret: str, *, lives: timedelta, tls: bool)
 
 def clear_session(response: Response) -> None:
     """Takes it from the browser."""
-    for name in (_SESSION, _SAFE_PREFIX + _SESSION):
-        secure = name.startswith(_SAFE_PREFIX)
-        response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="lax")
+    for by_tls in (False, True):
+        response.delete_cookie(
+            _name(by_tls=by_tls), path="/", secure=by_tls, httponly=True, samesite="lax"
+        )
 
 
 def form_token(secret: str) -> str:
@@ -54,6 +80,10 @@ def form_token(secret: str) -> str:
 def same_token(expected: str | None, given: str) -> bool:
     """Whether a form brought the right token, in constant time."""
     return expected is not None and compare_digest(expected.encode(), given.encode())
+
+
+def _name(*, by_tls: bool) -> str:
+    return (_SAFE_PREFIX if by_tls else "") + _SESSION
 
 
 def _held(request: Request, name: str) -> str | None:

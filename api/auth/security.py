@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy.exc import SQLAlchemyError
 
 from api.auth.cookies import form_token, same_token, session_secret
 from api.http.problems import ProblemError
@@ -51,6 +53,24 @@ def identified(
     Raises:
         ProblemError: 401, nobody that is known; 403, a page of another site.
     """
+    caller = _identified(request, given)
+    request.state.caller = caller
+    return caller
+
+
+def caller_of_error(request: Request, *, ask: bool) -> Caller | None:
+    """Who asked for what failed, so that its page has their navigation; None: nobody known.
+
+    With ``ask`` the database is asked where that was not found out before the request failed.
+    """
+    found: Caller | None = getattr(request.state, "caller", None)
+    if found is None and ask:
+        with suppress(ProblemError, SQLAlchemyError):
+            found = _identified(request, None)
+    return found
+
+
+def _identified(request: Request, given: HTTPAuthorizationCredentials | None) -> Caller:
     service = request.app.state.service
     if given is not None:
         found = find_token(service.engine, given.credentials)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import structlog
+from anyio import to_thread
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
@@ -15,7 +16,9 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.auth.security import caller_of_error
 from api.http.problems import ProblemError, answer, field_problems, refused
 from api.services.dependencies import NotModifiedError
 from api.services.validation_errors import findings_of_job, refusal
@@ -30,8 +33,12 @@ from sampler.common.errors import InputError
 _NOT_PAGES = ("/v1/", "/openapi.json", "/static/")
 
 
-def error_answer(request: Request, error: ProblemError) -> Response:
-    """The error as a page where a browser asked for one; else as a problem document."""
+def error_answer(request: Request, error: ProblemError, *, ask: bool = False) -> Response:
+    """The error as a page where a browser asked for one; else as a problem document.
+
+    ``ask``: whether the database is asked who is logged in, where that is not known. Not on the
+    event loop, nor for whoever asks too often.
+    """
     if not _wants_page(request):
         return answer(error)
     problem = error.problem
@@ -41,7 +48,8 @@ def error_answer(request: Request, error: ProblemError) -> Response:
         return RedirectResponse(f"/login?next={quote(back)}", 303)
     from api.pages.page import page
 
-    made = page(request, "error.html", caller=None, status=problem.status, problem=problem)
+    caller = caller_of_error(request, ask=ask)
+    made = page(request, "error.html", caller=caller, status=problem.status, problem=problem)
     made.headers.update(error.headers)
     return made
 
@@ -59,6 +67,20 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in asked and not request.url.path.startswith(_NOT_PAGES)
 
 
+def error_app(request: Request, error: ProblemError) -> ASGIApp:
+    """The same from the event loop, where it is not known who is logged in: a thread asks."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        made = await to_thread.run_sync(_answered, request, error)
+        await made(scope, receive, send)
+
+    return answered
+
+
+def _answered(request: Request, error: ProblemError) -> Response:
+    return error_answer(request, error, ask=True)
+
+
 _CONFLICTS = (
     WrongState, NotAsked, LeaseHeld, LeaseLost, KeyReusedError, ScheduleTaken, BatchGoesOn,
 )  # fmt: skip
@@ -71,21 +93,21 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def _problem(request: Request, error: ProblemError) -> Response:
-        return error_answer(request, error)
+        return _answered(request, error)
 
     @app.exception_handler(InputError)
     def _input(request: Request, error: InputError) -> Response:
-        return error_answer(request, refused(field_problems(error)))
+        return _answered(request, refused(field_problems(error)))
 
     def _conflict(request: Request, error: Exception) -> Response:
-        return error_answer(request, ProblemError(409, str(error)))
+        return _answered(request, ProblemError(409, str(error)))
 
     for conflict in _CONFLICTS:
         app.exception_handler(conflict)(_conflict)
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
-        return error_answer(request, refusal(error.errors(), findings_of_job(request, error)))
+        return _answered(request, refusal(error.errors(), findings_of_job(request, error)))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
@@ -94,7 +116,7 @@ def add_handlers(app: FastAPI) -> None:
             # Pages are not in the description: of theirs the framework's word must do.
             headers["Allow"] = _methods(app, request.url.path) or headers.get("Allow", "")
         said = ProblemError(error.status_code, str(error.detail), headers=headers)
-        return error_answer(request, said)
+        return _answered(request, said)
 
     @app.exception_handler(SQLAlchemyError)
     def _database(request: Request, error: SQLAlchemyError) -> Response:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.auth.cookies import clear_session, session_secret, set_session
+from api.auth.cookies import clear_session, is_by_tls, session_secret, set_session
 from api.auth.forms import FieldsDep, FormDep
 from api.auth.security import page_requires, same_origin
 from api.http.problems import ProblemError
@@ -78,7 +78,7 @@ def _logged_in(request: Request, service: Service, given: str, wanted: str) -> R
     lives = timedelta(hours=service.settings.session_hours)
     secret = open_session(service.engine, token.id, lives=lives)
     answer = _clean(wanted)
-    set_session(answer, secret, lives=lives, tls=_by_tls(request))
+    set_session(answer, secret, lives=lives, by_tls=is_by_tls(request))
     return answer
 
 
@@ -117,17 +117,6 @@ def _is_foreign(request: Request) -> bool:
     """Whether a browser says that a page of another site leads here."""
     said = request.headers.get("sec-fetch-site", "same-origin")
     return said not in ("same-origin", "none")
-
-
-def _by_tls(request: Request) -> bool:
-    """Whether the browser sees us behind TLS; a proxy before us may have taken it off.
-
-    A form says so by its origin, a link by what the proxy adds. Whoever makes that up gets a
-    cookie that their own browser keeps back.
-    """
-    said = (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
-    origin = request.headers.get("origin", "")
-    return "https" in said or origin.lower().startswith("https://")
 
 
 def _end_session(request: Request, service: Service) -> None:

@@ -14,6 +14,7 @@ from api.pages.log_in import safe_path
 from db.access.sessions import open_session, token_of_session
 from db.access.tokens import Role, list_tokens, revoke_token
 from db.schema.tables import browser_session
+from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.browser import SEES, form_token, log_in, see, send_form
 from tests.support.api.callers import (
     EXTERNAL,
@@ -147,6 +148,45 @@ def test_a_session_that_somebody_else_put_there_is_not_taken_over(
     given = [cookie.value for cookie in client.cookies.jar if cookie.name == "rocktune"]
     assert token_of_session(database, planted) is None
     assert any(value and token_of_session(database, value) for value in given)
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "behind_tls"),
+    [
+        ("https://rocktune.example", {}, False),
+        ("http://rocktune.example", {"X-Forwarded-Proto": "https"}, False),
+        ("http://rocktune.example", {"Sec-Fetch-Site": "same-origin"}, False),
+        ("http://rocktune.example", {}, True),
+        ("http://127.0.0.1.example", {}, True),
+    ],
+)
+def test_behind_tls_a_session_under_the_plain_name_is_worth_nothing(
+    database: Engine, tokens: dict[Role, str],
+    address: str, headers: dict[str, str], behind_tls: bool,
+) -> None:  # fmt: skip
+    planted = open_session(database, list_tokens(database)[0].id, lives=timedelta(hours=1))
+    app = make_app(database, ServiceSettings(behind_tls=behind_tls))
+    with TestClient(app, base_url=address) as client:
+        plain, safe = ({"Cookie": f"{name}={planted}"} for name in ("rocktune", "__Host-rocktune"))
+        assert client.get("/v1/jobs", headers=headers | plain).status_code == 401
+        assert see(client, "/", **headers, **plain).headers["location"] == "/login?next=/"
+        assert client.get("/v1/jobs", headers=headers | safe).status_code == 200
+        link = f"/login?token={tokens[Role.READ]}"
+        (given,) = cookies_of(see(client, link, **headers, **plain))
+        assert given.startswith("__Host-rocktune=") and "; Secure" in given
+        assert token_of_session(database, planted) is not None, "it is not this browser's to end"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://localhost:8000", "http://127.0.0.1:8000", "http://[::1]:8000"]
+)
+def test_on_loopback_a_session_needs_no_tls_though_a_proxy_has_it(
+    database: Engine, tokens: dict[Role, str], address: str
+) -> None:
+    app = make_app(database, ServiceSettings(behind_tls=True))
+    with TestClient(app, base_url=address) as client:
+        log_in(client, tokens[Role.READ])
+        assert see(client, "/", **{"Sec-Fetch-Site": "none"}).status_code == 200
 
 
 def test_to_log_in_again_ends_the_session_before(
