@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 
 from db.connection.transactions import reading
 from db.nightly.batches import BATCH_ENDED
 from db.schema.tables import batch, job
 
 _KEPT = ("schema", "environment", "baseline", "best", "verdict", "power", "trials", "time")
+
+
+_AT_ONCE = 50  # nights, so that a year of them never stands in memory as it is stored
+NightState = tuple[tuple[int, datetime, bool], ...]
+"""Of each job of a night: its number, when it changed, and whether the batch had ended by then."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,13 @@ class Night:
         batch_id: Of the batch's row.
         at: When it began; a night that was run late has the time at which it was run.
         items: What each item measured, by the item's name.
+        state: Of its jobs as they were read.
     """
 
     batch_id: int
     at: datetime
     items: Mapping[str, NightItem]
+    state: NightState = field(default=(), compare=False, repr=False)
 
 
 def night_result(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,31 +70,72 @@ def night_result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {"job": asked, **kept}
 
 
-def nights_of_batch(engine: Engine, name: str) -> list[Night]:
+def night_states(engine: Engine, name: str) -> dict[int, NightState]:
+    """How the batches of a name stand that have ended, the oldest first; no result is read."""
+    ended = (batch.c.name == name, batch.c.state.in_(BATCH_ENDED))
+    which = (
+        select(batch.c.id, job.c.id, job.c.updated_at, job.c.updated_at > batch.c.ended_at)
+        .outerjoin(job, job.c.batch_id == batch.c.id)
+        .where(*ended)
+        .order_by(batch.c.id, job.c.id)
+    )
+    found: dict[int, list[tuple[int, datetime, bool]]] = {}
+    with reading(engine) as connection:
+        for batch_id, job_id, changed_at, changed in connection.execute(which):
+            jobs = found.setdefault(batch_id, [])
+            if job_id is not None:
+                jobs.append((job_id, changed_at, changed))
+    return {batch_id: tuple(jobs) for batch_id, jobs in found.items()}
+
+
+def nights_of_batch(
+    engine: Engine,
+    name: str,
+    *,
+    states: Mapping[int, NightState] | None = None,
+    known: Sequence[Night] = (),
+) -> list[Night]:
     """The batches of a name that have ended, the oldest first.
 
-    A job that was deleted since is told as the batch's own result has kept it.
+    Each job is told as the batch's own result has kept it, also where it was deleted since. What
+    a job has come to after the end of its batch goes before that.
+
+    Args:
+        engine: The database.
+        name: The batch's.
+        states: What ``night_states`` has found, where it was asked before.
+        known: Nights that were read before: those that stand as they did are not read again.
     """
-    which = (
-        select(batch.c.id, batch.c.created_at, batch.c.result)
-        .where(batch.c.name == name, batch.c.state.in_(BATCH_ENDED))
-        .order_by(batch.c.id)
-    )
+    states = night_states(engine, name) if states is None else states
+    read = {night.batch_id: night for night in known if states.get(night.batch_id) == night.state}
+    missing = [batch_id for batch_id in states if batch_id not in read]
     with reading(engine) as connection:
-        rows = connection.execute(which).all()
-        found = []
-        for row in rows:
-            items = {
-                each["item"]: NightItem(each["job"], each["result"])
-                for each in (row.result or {}).get("items", ())
-                if each["job"] is not None
-            }
-            stored = select(job.c.id, job.c.batch_item, job.c.result)
-            for each in connection.execute(stored.where(job.c.batch_id == row.id)):
-                result = None if each.result is None else night_result(each.result)
-                items[each.batch_item] = NightItem(each.id, result)
-            found.append(Night(row.id, row.created_at, items))
-    return found
+        for start in range(0, len(missing), _AT_ONCE):
+            part = {number: states[number] for number in missing[start : start + _AT_ONCE]}
+            read |= {night.batch_id: night for night in _read(connection, part)}
+    return [read[batch_id] for batch_id in states if batch_id in read]
+
+
+def _read(connection: Connection, states: Mapping[int, NightState]) -> list[Night]:
+    which = select(batch.c.id, batch.c.created_at, batch.c.result)
+    rows = connection.execute(which.where(batch.c.id.in_(states))).all()
+    kept = {
+        row.id: {
+            each["item"]: NightItem(each["job"], each["result"])
+            for each in (row.result or {}).get("items", ())
+            if each["job"] is not None
+        }
+        for row in rows
+    }
+    changed = []
+    for batch_id, jobs in states.items():
+        told = {each.job_id for each in kept.get(batch_id, {}).values() if each.result is not None}
+        changed += [job_id for job_id, _, since in jobs if since or job_id not in told]
+    stored = select(job.c.id, job.c.batch_id, job.c.batch_item, job.c.result)
+    for each in connection.execute(stored.where(job.c.id.in_(changed))) if changed else ():
+        result = None if each.result is None else night_result(each.result)
+        kept[each.batch_id][each.batch_item] = NightItem(each.id, result)
+    return [Night(row.id, row.created_at, kept[row.id], states[row.id]) for row in rows]
 
 
 @dataclass(frozen=True)

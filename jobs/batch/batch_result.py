@@ -19,7 +19,7 @@ from db.nightly.batches import (
     end_batch,
     find_batch,
 )
-from db.nightly.nights import night_result, nights_of_batch
+from db.nightly.nights import night_result
 from db.schema.job_row import JobRow, JobState
 
 SCHEMA = 1
@@ -41,14 +41,16 @@ def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
 
 def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
-    from jobs.regression.detection import detect_regressions
+    from jobs.regression.detection import regressions_of_batch
     from jobs.regression.report import report_lines
 
     try:
-        found = detect_regressions(nights_of_batch(engine, name))
+        found = regressions_of_batch(engine, name)
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
         _log.error("the regression watch failed", batch=name, exc_info=error)
+        return None
+    if found is None:
         return None
     for line in report_lines(found)[:-1]:
         _log.warning("night differs", batch=name, finding=line)

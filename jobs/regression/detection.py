@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.nightly.nights import Night, nights_of_batch
+from db.nightly.nights import Night, night_states, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
 from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
@@ -244,9 +244,17 @@ _known = JobCache[RegressionReport]()
 
 
 def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
-    """The watch of all nights of a batch that have ended; None where there is none."""
-    given = nights_of_batch(engine, name)
-    if not given:
+    """The watch of all nights of a batch that have ended; None where there is none.
+
+    Nights are judged again where one is new or has changed, and only such are read.
+    """
+    states = night_states(engine, name)
+    if not states:
         return None
-    state = tuple(night.batch_id for night in given)
-    return _known.of(engine, name, state, lambda: detect_regressions(given))
+
+    def judged() -> RegressionReport:
+        last = _known.last(engine, name)
+        known = () if last is None else last.nights
+        return detect_regressions(nights_of_batch(engine, name, states=states, known=known))
+
+    return _known.of(engine, name, tuple(states.items()), judged)

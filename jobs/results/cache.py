@@ -41,6 +41,12 @@ class JobCache(Generic[T]):
         self._made: WeakKeyDictionary[Engine, dict[Hashable, _Made[T]]] = WeakKeyDictionary()
         self._being_made: dict[Hashable, Future[T]] = {}
 
+    def last(self, engine: Engine, subject: Hashable) -> T | None:
+        """What was made last of a subject, whatever its state then; None where it is forgotten."""
+        with self._lock:
+            made = self._made.get(engine, {}).get(subject)
+        return None if made is None else made.value
+
     def of(
         self,
         engine: Engine,
