@@ -21,9 +21,11 @@ from api.http.responses import Exports
 from api.pages.errors import add_handlers, error_answer, error_app
 from api.routes import catalogue, events, health, jobs, results, schedules, trade_offs, trials
 from api.services.dependencies import Service
+from api.services.fit_queue import FitQueue
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
+from jobs.results.background_fit import end_fits
 from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 
@@ -57,7 +59,7 @@ def make_app(
     """
     settings = settings or ServiceSettings()
     app = FastAPI(
-        lifespan=_few_threads,
+        lifespan=_around,
         title="Rocktune",
         version=version("rocktune"),
         summary="Finds better RocksDB options by experiment, and proves it.",
@@ -79,6 +81,7 @@ def make_app(
         trusted=trusted,
         stopping=stopping,
     )
+    app.state.fits = FitQueue()
     time_statements(engine)
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
@@ -109,12 +112,13 @@ class _Dashboard:
 
 
 @asynccontextmanager
-async def _few_threads(_: FastAPI) -> AsyncIterator[None]:
-    """Pages take turns on few threads: many would only make each other wait."""
+async def _around(_: FastAPI) -> AsyncIterator[None]:
+    """Pages take turns on few threads: many would only make each other wait. No fit is left."""
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     yield
+    end_fits()
     sys.setswitchinterval(before)
 
 

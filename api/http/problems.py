@@ -151,6 +151,6 @@ _MEANING = {
     413: "The body is too large",
     422: "Fields are wrong; each is named with its mend",
     429: "Too many requests, or too many queued jobs; Retry-After says when to come again",
-    503: "The database does not answer",
+    503: "The database does not answer, or too many wait for models; try again",
 }
 EVERYWHERE = described(401, 403, 422, 429, 503)

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query, Response
 
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
-from api.pages.page import Reader
-from api.services.dependencies import JobDep, ServiceDep
+from api.pages.page import Reader, Visit
+from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
@@ -22,14 +23,19 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/jobs/{job_id}/matters")
-def importance_page(
+async def importance_page(
     visit: Reader,
     service: ServiceDep,
+    fits: FitsDep,
     job: JobDep,
     metric: Annotated[str, Query(max_length=200)] = "",
     details: bool = False,
 ) -> Response:
     """The page; with ``details`` what is learned from the trials one by one stands in it."""
+    return await fits.answer(visit.request, lambda: _made(visit, service, job, metric, details))
+
+
+def _made(visit: Visit, service: Service, job: JobRow, metric: str, details: bool) -> Response:
     found: Mapping[str, Any] | None
     try:
         found, final = job_ranking(service, job)

@@ -13,8 +13,9 @@ from fastapi.responses import PlainTextResponse
 
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
-from api.pages.page import Reader
+from api.pages.page import Reader, Visit
 from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.fit_queue import FitsDep
 from api.services.stored_job import picked, result_if_done
 from db.schema.job_row import JobRow
 from jobs.results.output_folder import OPTIONS
@@ -113,10 +114,19 @@ class PreferenceForm:
 
 
 @router.get("/jobs/{job_id}/won")
-def results_page(
-    visit: Reader, service: ServiceDep, job: JobDep, limits: Limits = "", details: bool = False
+async def results_page(
+    visit: Reader,
+    service: ServiceDep,
+    fits: FitsDep,
+    job: JobDep,
+    limits: Limits = "",
+    details: bool = False,
 ) -> Response:
     """The page; with ``details`` the plots that need all trials stand in it."""
+    return await fits.answer(visit.request, lambda: _made(visit, service, job, limits, details))
+
+
+def _made(visit: Visit, service: Service, job: JobRow, limits: str, details: bool) -> Response:
     asked = _asked(visit.request, service, job, limits)
     result = result_if_done(service, job)
     return job_page(

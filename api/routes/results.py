@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.auth.security import READS
@@ -23,8 +23,10 @@ from api.schemas.result_schemas import (
     JobCharts,
     Ranking,
 )
-from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
+from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
+from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
 from jobs.results.output_folder import MINIMAL, OPTIONS
 from jobs.results.pages import policy
@@ -48,8 +50,10 @@ def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 
 
 @router.get("/parameters", responses=_NOT_YET, response_model=Ranking)
-def rank_parameters(
+async def rank_parameters(
+    request: Request,
     service: ServiceDep,
+    fits: FitsDep,
     job: CachedJobDep,
     response: Response,
     metric: Metric = None,
@@ -60,6 +64,12 @@ def rank_parameters(
     That is by its share of the variance where models rank, and by its permutation importance
     where forests do.
     """
+    return await fits.answer(request, lambda: _ranked(service, job, response, metric, top))
+
+
+def _ranked(
+    service: Service, job: JobRow, response: Response, metric: str | None, top: int | None
+) -> Response:
     found, final = job_ranking(service, job)
     rows = list(found["parameters"])
     if metric is not None:
@@ -79,10 +89,19 @@ def rank_parameters(
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
-def show_anova(
-    service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
+async def show_anova(
+    request: Request,
+    service: ServiceDep,
+    fits: FitsDep,
+    job: CachedJobDep,
+    response: Response,
+    metric: Metric = None,
 ) -> Response:
     """The analysis of variance of every parameter and metric, the smallest p first."""
+    return await fits.answer(request, lambda: _tested(service, job, response, metric))
+
+
+def _tested(service: Service, job: JobRow, response: Response, metric: str | None) -> Response:
     found, final = job_ranking(service, job)
     if metric is not None:
         _require_metric(metric, found)
@@ -107,15 +126,21 @@ def show_contributions(service: ServiceDep, job: CachedJobDep, response: Respons
 
 
 @router.get("/explanation", responses=_NOT_YET, response_model=Explained)
-def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+async def explain_result(
+    request: Request, service: ServiceDep, fits: FitsDep, job: CachedJobDep, response: Response
+) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
-    from jobs.views.models import explained_job
 
-    made = explained_job(service.engine, job, result_of(service, job))
-    if made["explanation"] is None:
-        why = withheld_words(made) or "it found nothing better than its baseline"
-        raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
-    return rendered(Explained.model_construct(**made["explanation"]), response)
+    def made() -> Response:
+        from jobs.views.models import explained_job
+
+        found = explained_job(service.engine, job, result_of(service, job))
+        if found["explanation"] is None:
+            why = withheld_words(found) or "it found nothing better than its baseline"
+            raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
+        return rendered(Explained.model_construct(**found["explanation"]), response)
+
+    return await fits.answer(request, made)
 
 
 @router.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
@@ -183,15 +208,21 @@ def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 
 
 @router.get("/dependence", responses=_NOT_YET, response_model=Dependence)
-def show_dependence(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+async def show_dependence(
+    request: Request, service: ServiceDep, fits: FitsDep, job: CachedJobDep, response: Response
+) -> Response:
     """What each parameter's settings do to each metric, and the strongest pairs, by models.
 
     They learn from all new configurations so far; of many trials, from some evenly over the job.
     """
-    from jobs.views.models import dependence_document, dependence_of_job
 
-    found = dependence_of_job(service.engine, job)
-    if found is None:
-        why = "too few trials have ended well, or no run of the baseline"
-        raise ProblemError(409, f"job {job.id} has nothing to learn from yet: {why}")
-    return rendered(dependence_document(found), response)
+    def made() -> Response:
+        from jobs.views.models import dependence_document, dependence_of_job
+
+        found = dependence_of_job(service.engine, job)
+        if found is None:
+            why = "too few trials have ended well, or no run of the baseline"
+            raise ProblemError(409, f"job {job.id} has nothing to learn from yet: {why}")
+        return rendered(dependence_document(found), response)
+
+    return await fits.answer(request, made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, NoReturn
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from api.auth.security import READS
@@ -13,6 +13,7 @@ from api.http.problems import EVERYWHERE, described
 from api.http.responses import rendered
 from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint, PickAnswer
 from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.fit_queue import FitsDep
 from api.services.stored_job import measured_trials, picked, result_of
 from db.schema.job_row import JobRow
 from jobs.specification.resolved_job import resolve_stored
@@ -83,8 +84,10 @@ _MOST_TEXT = 20_000
 
 
 @router.get("/pick", response_model=PickAnswer)
-def pick_by_preference(
+async def pick_by_preference(
+    request: Request,
     service: ServiceDep,
+    fits: FitsDep,
     job: CachedJobDep,
     response: Response,
     weights: Annotated[
@@ -116,17 +119,21 @@ def pick_by_preference(
     ] = False,
 ) -> Response:
     """The fittest of all measured configurations by a preference: explored, not proven."""
-    from jobs.views.pick import Preference
 
-    asked = Preference(
-        weights=weights,
-        objective=None if objective is None else _objective(objective),
-        limits=limit or (),
-        slos=slo or (),
-        top=top,
-        model=model,
-    )
-    return rendered(picked(service, job, asked), response)
+    def made() -> Response:
+        from jobs.views.pick import Preference
+
+        asked = Preference(
+            weights=weights,
+            objective=None if objective is None else _objective(objective),
+            limits=limit or (),
+            slos=slo or (),
+            top=top,
+            model=model,
+        )
+        return rendered(picked(service, job, asked), response)
+
+    return await fits.answer(request, made)
 
 
 def _objective(given: str) -> Objective:

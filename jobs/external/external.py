@@ -16,6 +16,8 @@ from jobs.external.open_jobs import OpenJob, OpenJobs
 from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState
 from jobs.report.artifacts import report_html
+from jobs.results.background_fit import fitted
+from jobs.results.cache import JobCache
 from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import resolve_stored
@@ -37,6 +39,7 @@ from sampler.common.errors import InputError, noting, refuse_noted
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
 
 _LIVE = (JobState.RUNNING,)
+_rankings = JobCache[Mapping[str, object]](alone=True)
 
 
 class ExternalJobs:
@@ -149,9 +152,19 @@ class ExternalJobs:
 
 
 def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
-    """What a live job's trials teach so far, computed; WrongState before its baseline is known."""
+    """What a live job's trials teach so far, kept in memory; WrongState without a baseline yet."""
+    standing = row.standing or {}
+    state = (row.run, standing.get("done"), standing.get("failed"), row.state)
+    return _rankings.of(engine, row.id, state, lambda: _ranked(engine, row))
+
+
+def _ranked(engine: Engine, row: JobRow) -> Mapping[str, object]:
     problem = resolve_stored(row).problem
     history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return learned_document(Evaluation(problem, history), find_strategy(problem.strategy))
+    return fitted(_learned, Evaluation(problem, history))
+
+
+def _learned(evaluation: Evaluation) -> dict[str, object]:
+    return learned_document(evaluation, find_strategy(evaluation.problem.strategy))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
@@ -17,6 +18,31 @@ _MOST = 16
 # Models take seconds of a core each: more than one at a time would slow a trial on this machine.
 _one_at_a_time = Lock()
 T = TypeVar("T")
+_not_now: ContextVar[bool] = ContextVar("not now", default=False)
+
+
+class ToBeFitted(Exception):
+    """Models must be fitted first, which takes seconds: ask again where that may take them."""
+
+
+@contextmanager
+def without_fitting() -> Iterator[None]:
+    """Within, what needs a fit that is not known yet raises ``ToBeFitted``."""
+    before = _not_now.set(True)
+    try:
+        yield
+    finally:
+        _not_now.reset(before)
+
+
+def about_to_fit() -> None:
+    """To be called before models are fitted that no cache knows.
+
+    Raises:
+        ToBeFitted: Within ``without_fitting``.
+    """
+    if _not_now.get():
+        raise ToBeFitted
 
 
 @dataclass(frozen=True)
@@ -61,6 +87,7 @@ class JobCache(Generic[T]):
         ``final``: whether the subject changes no more, so that only its own state will do.
 
         Raises:
+            ToBeFitted: It is unknown, of models (``alone``), and asked for ``without_fitting``.
             Exception: Whatever ``make`` raised, in every thread that waited for it.
         """
         asked = (id(engine), subject, state)
@@ -71,6 +98,8 @@ class JobCache(Generic[T]):
                 known.state == state or (not final and monotonic() < known.good_until)
             ):
                 return known.value
+            if self._alone:
+                about_to_fit()
             shared = self._being_made.get(asked)
             mine = self._being_made.setdefault(asked, Future())
         if shared is not None:
@@ -85,8 +114,9 @@ class JobCache(Generic[T]):
             mine.set_exception(error)
             raise
         with self._lock:
-            if len(made) >= _MOST:
-                made.clear()
+            made.pop(subject, None)
+            while len(made) >= _MOST:
+                made.pop(next(iter(made)))  # the oldest
             made[subject] = _Made(state, value, ended + self._rest * (ended - began))
             del self._being_made[asked]
         mine.set_result(value)

@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
+from jobs.results.background_fit import fitted
 from jobs.results.cache import JobCache
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
@@ -50,7 +51,8 @@ def _learned(engine: Engine, job: JobRow) -> Dependences | None:
     runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
     if not runs:
         return None
-    return dependences(Evaluation(_problem(job, runs[0].configuration), History(trials)))
+    problem = _problem(job, runs[0].configuration)
+    return fitted(dependences, Evaluation(problem, History(trials)))
 
 
 def _problem(job: JobRow, baseline: Mapping[str, Any]) -> Problem:
@@ -73,9 +75,11 @@ def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Map
 
 def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     problem = _problem(job, result["baseline"].get("configuration") or {})
-    return explanation_document(
-        Evaluation(problem, History(JobStore(engine).trials(job.id))),
-        result["best"]["configuration"],
-        low=result["verdict"]["low"],
-        high=result["verdict"]["high"],
-    )
+    evaluation = Evaluation(problem, History(JobStore(engine).trials(job.id)))
+    return fitted(_explained, evaluation, result["best"]["configuration"], result["verdict"])
+
+
+def _explained(
+    evaluation: Evaluation, best: Mapping[str, Any], verdict: Mapping[str, Any]
+) -> dict[str, Any]:
+    return explanation_document(evaluation, best, low=verdict["low"], high=verdict["high"])

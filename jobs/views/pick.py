@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from jobs.results.background_fit import fitted
+from jobs.results.cache import about_to_fit
 from jobs.results.export import export_options, outside_file_lines
 from jobs.specification.resolved_job import ResolvedJob
 from optimizer.confirmation.trade_off_selection import (
@@ -91,7 +93,10 @@ def pick_of_job(
     _require_measured(objective, baseline.metrics, preference)
     found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
-    said = predictions_of(Evaluation(framed.problem, history), objective, asked)
+    said: Mapping[int, Prediction] = {}
+    if asked:
+        about_to_fit()
+        said = fitted(predictions_of, Evaluation(framed.problem, history), objective, asked)
     level = baseline.metrics
     best = found.best[0] if found.best else None
     # A file is worth it if it is better than the baseline, or keeps what the baseline breaks.
