@@ -13,7 +13,7 @@ from optimizer.evaluation.evaluation import (
     Evaluation,
 )
 from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (
@@ -118,8 +118,9 @@ class TestWhatTheModelsAreTaught:
 
     def test_genuine_draws_alone(self, taught: dict[str, Any]):
         trials = draws(12)
-        for place in (3, 7):
-            trials[place] = replace(trials[place], why="starting point benchmark.sh")
+        # One of this version, and one of a job that an earlier version stored.
+        trials[3] = replace(trials[3], basis=Basis.START)
+        trials[7] = replace(trials[7], basis=None, why="starting point benchmark.sh")
         expected = [t.features["x"] for t in trials[1:] if not t.is_start]
         Evaluation(problem_of(), History(trials)).ranking()
         x = taught["features"].values[:, list(taught["features"].owner).index(0)]

@@ -24,7 +24,7 @@ from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
 from tests.support.optimizer.asking_runner import AskingRunner
@@ -204,7 +204,7 @@ class TestWhatItRestsOn:
         numbers = history.own(*DRAWN)
         expected = checkpoint_at(Evaluation(whole.problem, history), 48)
         first = [history[number] for number in numbers[:2]]
-        starts = [replace(t, number=t.number + 10_000, why="starting point p") for t in first]
+        starts = [replace(t, number=t.number + 10_000, basis=Basis.START) for t in first]
         beside = History([*history.of(Purpose.BASELINE), *starts])
         for number in numbers:
             beside.put(history[number])
