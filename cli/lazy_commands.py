@@ -3,8 +3,6 @@
 So `rocktune --help` imports no command, and a command imports nothing of another.
 """
 
-from __future__ import annotations
-
 import copy
 import gc
 import re
@@ -39,13 +37,10 @@ class LazyCommand:
 
     In its module ``name_command`` is a function, or a ``typer.Typer`` that holds several. The help
     of a function ends with the constant ``NAME_EXAMPLES`` there, or else with ``EXAMPLES``.
-
-    Attributes:
-        module: Where it is, as ``cli.tuning.tune``.
-        help: The first paragraph of its help, which lists of commands show; all that a group has.
     """
 
-    module: str
+    module: str  # where it is, as ``cli.tuning.tune``
+    # The first paragraph of its help, which lists of commands show; all that a group has.
     help: str
 
     def load(self, name: str) -> TyperCommand | TyperGroup:

@@ -1,7 +1,5 @@
 """The bench hosts that have shown up: what each of them is, and how steady it was."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,18 +15,12 @@ from db.schema.types import storable
 
 @dataclass(frozen=True)
 class HostRow:
-    """A bench host.
-
-    Attributes:
-        seen_at: When it last said that it lives.
-        job_id: The job that it then measured for.
-        environment: Its fingerprint, and the RocksDB on it.
-    """
+    """A bench host."""
 
     name: str
-    seen_at: datetime
-    job_id: int | None
-    environment: Mapping[str, Any]
+    seen_at: datetime  # when it last said that it lives
+    job_id: int | None  # the job that it then measured for
+    environment: Mapping[str, Any]  # its fingerprint, and the RocksDB on it
 
 
 def see_host(
@@ -55,19 +47,13 @@ _JOBS = 50  # looked at, the newest first
 
 @dataclass(frozen=True)
 class HostNoise:
-    """The scatter of a host's runs of the baseline in one job.
+    """The scatter of a host's runs of the baseline in one job."""
 
-    Attributes:
-        job_id: The newest job with it.
-        workload: Its workload.
-        spread: By metric, the standard deviation over the median; None: too few runs.
-        set_aside: Why the job did without the host; None: it did not.
-    """
-
-    job_id: int
-    workload: str
+    job_id: int  # the newest job with it
+    workload: str  # its workload
+    # By metric, the standard deviation over the median; None: too few runs.
     spread: Mapping[str, float | None]
-    set_aside: str | None
+    set_aside: str | None  # why the job did without the host; None: it did not
 
 
 def host_noise(engine: Engine) -> dict[str, HostNoise]:

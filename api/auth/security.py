@@ -1,7 +1,5 @@
 """Who asks, and whether they may: bearer tokens with roles, or a browser that is logged in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,17 +26,13 @@ _WHERE = "`rocktune token show` prints one, on the server's machine"
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks.
+    """Who asks."""
 
-    Attributes:
-        name: The token's; None for the command that runs the application in its own process.
-        by_bearer: The request itself bears the token: no browser adds that by itself.
-        forms: The token that a form of theirs must bring along; None: none was given out yet.
-    """
-
+    # The token's; None for the command that runs the application in its own process.
     name: str | None
     role: Role
-    by_bearer: bool = False
+    by_bearer: bool = False  # the request itself bears the token: no browser adds that by itself
+    # The token that a form of theirs must bring along; None: none was given out yet.
     forms: str | None = None
 
 

@@ -1,7 +1,5 @@
 """The interface under ``/v1`` described for a person, out of its own OpenAPI description."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -33,19 +31,13 @@ class Word:
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter of a request, or a property of a shape.
-
-    Attributes:
-        place: path, query or header; empty of a property.
-        holds: What it may hold.
-        default: As JSON would write it; None where there is none worth telling.
-    """
+    """A parameter of a request, or a property of a shape."""
 
     name: str
-    place: str
-    holds: Sequence[Word]
+    place: str  # path, query or header; empty of a property
+    holds: Sequence[Word]  # what it may hold
     required: bool
-    default: Any
+    default: Any  # as JSON would write it; None where there is none worth telling
     text: str
 
 

@@ -3,8 +3,6 @@
 Its words are those of the interface's own description, and so are its errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,19 +27,13 @@ _BASELINES = [("library", "the library's defaults"), ("db_bench", "db_bench's de
 
 @dataclass(frozen=True)
 class FormField:
-    """One field.
+    """One field."""
 
-    Attributes:
-        name: As the request has it, or the form alone.
-        kind: What is written in it.
-        choices: (value, words) of a choice.
-        instead: The request's field that it fills in another way, where it is filled in.
-    """
-
-    name: str
+    name: str  # as the request has it, or the form alone
+    # What is written in it.
     kind: Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
-    choices: Sequence[Choice] = ()
-    instead: str = ""
+    choices: Sequence[Choice] = ()  # (value, words) of a choice
+    instead: str = ""  # the request's field that it fills in another way, where it is filled in
 
     @property
     def label(self) -> str:

@@ -1,7 +1,5 @@
 """The heads of a table that the server sorts, and the addresses that sort it otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,20 +8,14 @@ from urllib.parse import urlencode
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column.
+    """The head of a column."""
 
-    Attributes:
-        name: What it is called.
-        link: Where the table is sorted by it, the other way round if it is already; None: it
-            cannot be.
-        sorted: As ARIA names it; None where the table is sorted by another.
-        number: Whether it holds figures.
-    """
-
-    name: str
+    name: str  # what it is called
+    # Where the table is sorted by it, the other way round if it is already; None: it cannot be.
     link: str | None = None
+    # As ARIA names it; None where the table is sorted by another.
     sorted: Literal["ascending", "descending"] | None = None
-    number: bool = False
+    number: bool = False  # whether it holds figures
 
 
 def head(

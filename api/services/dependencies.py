@@ -26,25 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Service:
-    """What all requests share.
-
-    Attributes:
-        workloads: Those that jobs may name, with their documents.
-        installed: The db_bench that measures, where it is on this machine.
-        builds: Further RocksDB builds that jobs may name.
-        trusted: Whether whoever asks could as well open the database: then they need no token.
-        stopping: Whether the server is about to stop: then long answers end.
-    """
+    """What all requests share."""
 
     engine: Engine
     store: JobStore
     exports: Exports
     settings: ServiceSettings
-    workloads: Mapping[str, Mapping[str, Any]]
-    installed: InstalledDbBench | None
-    builds: KnownBuilds
-    trusted: bool
-    stopping: Callable[[], bool]
+    workloads: Mapping[str, Mapping[str, Any]]  # those that jobs may name, with their documents
+    installed: InstalledDbBench | None  # the db_bench that measures, where it is on this machine
+    builds: KnownBuilds  # further RocksDB builds that jobs may name
+    trusted: bool  # whether whoever asks could as well open the database: then they need no token
+    stopping: Callable[[], bool]  # whether the server is about to stop: then long answers end
 
     @cached_property
     def external(self) -> ExternalJobs:

@@ -1,7 +1,5 @@
 """The RocksDB builds that a job over HTTP may name. Names only: a path would run any program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -19,15 +17,11 @@ _FIELD = "db_bench"
 
 @dataclass(frozen=True)
 class KnownBuilds:
-    """Who has which builds.
+    """Who has which builds."""
 
-    Attributes:
-        here: The builds of this machine by name, where it measures; None for one that does not
-            work.
-        elsewhere: The names that other hosts advertise; asked only when it must be known.
-    """
-
+    # The builds of this machine by name, where it measures; None for one that does not work.
     here: Mapping[str, InstalledDbBench | None] = field(default_factory=dict)
+    # The names that other hosts advertise; asked only when it must be known.
     elsewhere: Callable[[], Collection[str]] = tuple
 
     def find(self, name: str) -> InstalledDbBench | None:

@@ -29,15 +29,10 @@ if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
 
 @dataclass(frozen=True)
 class Token:
-    """Who asks.
+    """Who asks."""
 
-    Attributes:
-        text: The token itself; it is shown nowhere.
-        source: What it was read from: a variable or a file.
-    """
-
-    text: str
-    source: str
+    text: str  # the token itself; it is shown nowhere
+    source: str  # what it was read from: a variable or a file
 
 
 _JSON = ("application/json", "application/problem+json")

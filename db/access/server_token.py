@@ -4,8 +4,6 @@ Several servers of one user share the file, whatever their databases: each lets 
 several processes on one database that start at once: one of them makes the file, all use it.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from dataclasses import dataclass
@@ -25,14 +23,10 @@ from db.access.tokens import admit_token
 
 @dataclass(frozen=True)
 class ServerToken:
-    """A token that the database knows.
-
-    Attributes:
-        is_new: Whether it was made just now.
-    """
+    """A token that the database knows."""
 
     text: str
-    is_new: bool
+    is_new: bool  # whether it was made just now
 
 
 def server_token(engine: Engine, path: Path) -> ServerToken:

@@ -1,7 +1,5 @@
 """Batches: many jobs that were begun together, by a schedule or from a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,21 +32,16 @@ _SCHEDULED = (_RUNS, batch.c.schedule_id.is_not(None))
 
 @dataclass(frozen=True)
 class BatchRow:
-    """A batch without its result.
-
-    Attributes:
-        why: Why it is in this state.
-        document: Its name and its items with the digest of each; see ``jobs.batch.batch_plan``.
-        digest: Equal for equal batches.
-        schedule_id, due_at: The schedule, and the time of it, that began this; None of a terminal.
-    """
+    """A batch without its result."""
 
     id: int
     name: str
     state: BatchState
-    why: str
+    why: str  # why it is in this state
+    # Its name and its items with the digest of each; see ``jobs.batch.batch_plan``.
     document: Mapping[str, Any]
-    digest: str
+    digest: str  # equal for equal batches
+    # schedule_id, due_at: the schedule, and the time of it, that began this; None of a terminal.
     schedule_id: int | None
     due_at: datetime | None
     created_at: datetime

@@ -1,7 +1,5 @@
 """What the nights of a batch have measured and found, one after another."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -25,31 +23,21 @@ NightState = tuple[tuple[int, datetime, bool], ...]
 
 @dataclass(frozen=True)
 class NightItem:
-    """One job of a night.
+    """One job of a night."""
 
-    Attributes:
-        job_id: The job; it may have been deleted since.
-        result: Its result.json as ``night_result`` leaves it; None where it has none.
-    """
-
-    job_id: int
+    job_id: int  # the job; it may have been deleted since
+    # Its result.json as ``night_result`` leaves it; None where it has none.
     result: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
 class Night:
-    """One run of a batch.
+    """One run of a batch."""
 
-    Attributes:
-        batch_id: Of the batch's row.
-        at: When it began; a night that was run late has the time at which it was run.
-        items: What each item measured, by the item's name.
-        state: Of its jobs as they were read.
-    """
-
-    batch_id: int
-    at: datetime
-    items: Mapping[str, NightItem]
+    batch_id: int  # of the batch's row
+    at: datetime  # when it began; a night that was run late has the time at which it was run
+    items: Mapping[str, NightItem]  # what each item measured, by the item's name
+    # Of its jobs as they were read.
     state: NightState = field(default=(), compare=False, repr=False)
 
 
@@ -140,27 +128,16 @@ def _read(connection: Connection, states: Mapping[int, NightState]) -> list[Nigh
 
 @dataclass(frozen=True)
 class ParameterNight:
-    """One parameter in one night.
+    """One parameter in one night."""
 
-    Attributes:
-        at: When the night began.
-        job_id: The job.
-        rank: Of how many parameters it was which; None: nothing was ranked.
-        of: How many.
-        share: Its share of what all parameters make.
-        value: In the night's best configuration; None: nothing was proven, or it is inactive.
-        baseline: In the baseline.
-        proven: Whether the night proved something better.
-    """
-
-    at: datetime
-    job_id: int
-    rank: int | None
-    of: int
-    share: float | None
-    value: Any
-    baseline: Any
-    proven: bool
+    at: datetime  # when the night began
+    job_id: int  # the job
+    rank: int | None  # of how many parameters it was which; None: nothing was ranked
+    of: int  # how many
+    share: float | None  # its share of what all parameters make
+    value: Any  # in the night's best configuration; None: nothing was proven, or it is inactive
+    baseline: Any  # in the baseline
+    proven: bool  # whether the night proved something better
 
 
 def parameter_nights(engine: Engine, name: str, item: str, parameter: str) -> list[ParameterNight]:

@@ -1,7 +1,5 @@
 """Schedules: batches that start by themselves, and when each is due next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,26 +14,18 @@ from db.schema.types import storable
 
 @dataclass(frozen=True)
 class ScheduleRow:
-    """A schedule.
-
-    Attributes:
-        cron: Five fields.
-        time_zone: In which they are meant; an IANA name.
-        missed: ``late`` or ``skip``: what becomes of a time at which nothing ran.
-        document: The batch that it starts; see ``jobs.batch.batch_plan.BatchPlan``.
-        submitter: The name of the token that asked for it.
-        next_at: When it is due.
-    """
+    """A schedule."""
 
     id: int
     name: str
-    cron: str
-    time_zone: str
-    missed: str
+    cron: str  # five fields
+    time_zone: str  # in which they are meant; an IANA name
+    missed: str  # ``late`` or ``skip``: what becomes of a time at which nothing ran
+    # The batch that it starts; see ``jobs.batch.batch_plan.BatchPlan``.
     document: Mapping[str, Any]
-    submitter: str | None
+    submitter: str | None  # the name of the token that asked for it
     created_at: datetime
-    next_at: datetime
+    next_at: datetime  # when it is due
 
 
 def add_schedule(

@@ -1,7 +1,5 @@
 """A job as its row tells it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,38 +29,28 @@ ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 @dataclass(frozen=True, kw_only=True)
 class JobRow:
-    """A job without its trials and its result.
-
-    Attributes:
-        phase, why: What it is doing and for what reason.
-        error: What ended it, when it failed.
-        specification: What was asked for.
-        specification_digest: Equal for equal specifications.
-        environment: What it was measured on, once known.
-        lease_owner, lease_expires_at: Which process runs it, and until when it has said so.
-        priority: Of queued jobs the highest goes first.
-        run: How often it was queued, 1 at first.
-        by_service: Whether the service's worker runs it; else a terminal or the user's own runner.
-        submitter: The name of the token that asked for it.
-        standing: ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
-    """
+    """A job without its trials and its result."""
 
     id: int
     created_at: datetime
     updated_at: datetime
     state: JobState
+    # phase, why: what it is doing and for what reason.
     phase: Phase | None
     why: str
-    error: str | None
-    specification: Mapping[str, Any]
-    specification_digest: str
-    environment: Mapping[str, Any] | None
+    error: str | None  # what ended it, when it failed
+    specification: Mapping[str, Any]  # what was asked for
+    specification_digest: str  # equal for equal specifications
+    environment: Mapping[str, Any] | None  # what it was measured on, once known
+    # lease_owner, lease_expires_at: which process runs it, and until when it has said so.
     lease_owner: str | None
     lease_expires_at: datetime | None
-    priority: int
-    run: int
+    priority: int  # of queued jobs the highest goes first
+    run: int  # how often it was queued, 1 at first
+    # Whether the service's worker runs it; else a terminal or the user's own runner.
     by_service: bool
-    submitter: str | None
+    submitter: str | None  # the name of the token that asked for it
+    # ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
     standing: Mapping[str, Any] | None
 
 

@@ -3,8 +3,6 @@
 Configurations, coordinates and counters are most of a row, and no plot over time shows them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,17 +23,12 @@ _NUMBER = attrgetter("number")
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """What a job's trials are in all.
+    """What a job's trials are in all."""
 
-    Attributes:
-        failures: (state, first line of the reason) with the number of trials, most often first.
-        ended_at: Of the last that ended.
-        out: The trials that are being measured now.
-    """
-
+    # (state, first line of the reason) with the number of trials, most often first.
     failures: Sequence[tuple[tuple[str, str], int]]
-    ended_at: datetime | None
-    out: Sequence[Trial]
+    ended_at: datetime | None  # of the last that ended
+    out: Sequence[Trial]  # the trials that are being measured now
 
 
 def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Trial]:
