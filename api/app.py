@@ -1,7 +1,5 @@
 """The application: routes over a store."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The server process: HTTP, and the worker beside it."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The command `rocktune`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Annotated

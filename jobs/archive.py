@@ -7,8 +7,6 @@ all that the specification holds, the command of a benchmark of one's own includ
 before it is published.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

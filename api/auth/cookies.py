@@ -6,8 +6,6 @@ a page of ours can read. Behind TLS the cookie is ``Secure`` under a ``__Host-``
 page of another host or of plain HTTP can set, and one of another name counts for nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import re

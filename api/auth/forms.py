@@ -1,7 +1,5 @@
 """What a form of a page brings along; read only once it is proved to be one of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import parse_qsl

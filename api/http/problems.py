@@ -1,7 +1,5 @@
 """Errors over HTTP: RFC 9457 problem documents, one shape for all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures for Prometheus: the queue and the trials from the database, latencies from here."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter as Tally

@@ -1,7 +1,5 @@
 """How answers leave: in the format that the client accepts, as ready bytes, exports in turn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any

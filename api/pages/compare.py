@@ -1,7 +1,5 @@
 """Jobs side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

@@ -4,8 +4,6 @@
 without Jinja, and without what pages compute of a job's trials.
 """
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from api.pages import (

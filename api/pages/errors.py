@@ -3,8 +3,6 @@
 Each names its mend; what is ours to mend is logged.
 """
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import structlog

@@ -1,7 +1,5 @@
 """The bench hosts: what each is, how steady it was, when it was last seen; what a job ran on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What matters: the ranking, its tests, how each parameter works, and how sure all that is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """What every page of a job shows: its head, its actions, and the tabs that lead to the others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Response

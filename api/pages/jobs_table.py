@@ -1,7 +1,5 @@
 """All jobs: filtered, searched, sorted and paged on the server."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Response

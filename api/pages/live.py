@@ -1,7 +1,5 @@
 """A job as it goes on: its phase and why, what it has found so far, and what it runs on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ browser sends it on as ``Referer``. Our log has paths alone. A proxy's log may h
 elsewhere, use the form.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Annotated

@@ -1,7 +1,5 @@
 """A job asked for by a form: a new one, or one like another with changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """A page as it leaves: its template filled in, and what a browser may do with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache

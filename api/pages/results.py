@@ -1,7 +1,5 @@
 """What was won: the proof, the front, the file, and the best by the reader's own preference."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Mapping, Sequence

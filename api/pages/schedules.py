@@ -1,7 +1,5 @@
 """Schedules and the nights of their batches: when each is due, what came of it, what changed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response

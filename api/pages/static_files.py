@@ -3,8 +3,6 @@
 Nothing comes from elsewhere: Plotly's library is that of its installed package.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from collections.abc import Mapping

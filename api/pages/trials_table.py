@@ -1,7 +1,5 @@
 """A job's trials: filtered, sorted and paged on the server, each under its own address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 

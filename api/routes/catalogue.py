@@ -1,7 +1,5 @@
 """What needs no job: what one may name, the hosts that measure, KIOXIA's guide."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any

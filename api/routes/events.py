@@ -1,7 +1,5 @@
 """A job live: server-sent events."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Whether the service lives, whether it can work, and what it has done."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest

@@ -1,7 +1,5 @@
 """Jobs: submitted, listed, shown, cancelled, gone on with, cloned, deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What a job has found: its result, ranked parameters, plots, report and OPTIONS file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Schedules, and the batches that they and terminals begin."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response

@@ -1,7 +1,5 @@
 """Trade-offs between what a job has measured: its Pareto front, its best by a preference."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, NoReturn
 

@@ -1,7 +1,5 @@
 """Trials: read in several formats, suggested, and told."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request

@@ -1,7 +1,5 @@
 """What needs no job, over the wire: what one may name, the hosts, KIOXIA's guide."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a job has found, over the wire. Rows are those of result.json."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel, Field

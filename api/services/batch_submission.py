@@ -1,7 +1,5 @@
 """From the batch of a request to a plan whose jobs are all checked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import ValidationError

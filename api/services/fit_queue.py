@@ -4,8 +4,6 @@ Each waits without a thread of the pool, so that log-ins, submissions and health
 meanwhile; beyond a bound nobody waits; and who has gone away makes room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, TypeVar

@@ -1,7 +1,5 @@
 """The documents within a request: by the name of a shipped one, or as they are sent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs and trials a page at a time, and trials as files, for interface and dashboard alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from fastapi.responses import StreamingResponse

@@ -1,7 +1,5 @@
 """From the body of a request to a job that is checked as a whole and kept for the worker."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

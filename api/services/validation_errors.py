@@ -1,7 +1,5 @@
 """What is wrong with a request whose types are wrong: every field of it, not the first alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Following a job to its end, also over a service that restarts meanwhile."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Asking a service over HTTP, whether it is far away or in this process."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Where Rocktune is: a service at a URL, or the same application over a local database."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Iterator

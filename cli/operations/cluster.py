@@ -1,7 +1,5 @@
 """`rocktune cluster`: the scheduler between controller and bench hosts, and their certificates."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from datetime import UTC, datetime

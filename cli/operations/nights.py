@@ -1,7 +1,5 @@
 """`rocktune nights`: the nights of a batch beside each other, and what has changed since when."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`rocktune schedule`: batches that start by themselves, here or at a service."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

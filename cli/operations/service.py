@@ -1,7 +1,5 @@
 """`rocktune serve`, `worker`, `token`: the service on this machine."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from functools import partial

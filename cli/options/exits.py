@@ -1,7 +1,5 @@
 """How commands end: exit statuses, signals, and one clear line for what went wrong."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The settings of a job as options of a terminal, made of the fields of a request."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps

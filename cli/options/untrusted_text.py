@@ -3,8 +3,6 @@
 A service, a benchmark or a user's file may say anything; a terminal obeys some of it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

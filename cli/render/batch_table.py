@@ -1,7 +1,5 @@
 """What a batch found, as a table: a line for each of its jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

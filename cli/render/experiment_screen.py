@@ -1,7 +1,5 @@
 """What `rocktune compare` and `upgrade-check` show: what is measured, each run, the findings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """What a finished job found: the proof, the changed options, contributions, an explanation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The console and the table of every command: text on them is nothing but text."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence

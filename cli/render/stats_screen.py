@@ -1,7 +1,5 @@
 """`rocktune stats` on the terminal: totals, stalls, column families and levels of each opening."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.table import Table

@@ -1,7 +1,5 @@
 """`rocktune db`: the database that trials are kept in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

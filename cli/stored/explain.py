@@ -1,7 +1,5 @@
 """`rocktune explain`: why a job's winner is better, and which of its changes are enough."""
 
-from __future__ import annotations
-
 import os
 import signal
 from dataclasses import replace

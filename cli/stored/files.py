@@ -1,7 +1,5 @@
 """`rocktune options` and `report`: the files of a finished job."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`rocktune parameters` and `contributions`: which options matter, as far as a job knows."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

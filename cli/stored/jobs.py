@@ -1,7 +1,5 @@
 """`rocktune jobs`, `cancel`, `resume`: which jobs there are, and what becomes of them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

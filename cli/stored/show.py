@@ -1,7 +1,5 @@
 """`rocktune show`: a job, as it goes or as it stands, and what it found."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated, Any
 

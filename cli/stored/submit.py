@@ -1,7 +1,5 @@
 """`rocktune submit`: asks a service for a job."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Mapping

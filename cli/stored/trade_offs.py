@@ -1,7 +1,5 @@
 """`rocktune front` and `pick`: choices between what a job has measured."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

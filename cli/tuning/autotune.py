@@ -1,7 +1,5 @@
 """`rocktune autotune`: compaction on, off, or switched by how busy the disk is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`rocktune batch`: many jobs of one file, one after another, for cron, Slurm and Kubernetes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`rocktune bench`: measures one configuration."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

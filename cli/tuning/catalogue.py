@@ -1,7 +1,5 @@
 """`rocktune space`, `workloads`, `objectives`: what there is, and how to write one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`rocktune compare`: two configurations, builds or engines, side by side on real runs."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`rocktune doctor`: is this machine fit to measure on?"""
 
-from __future__ import annotations
-
 import signal
 from typing import Annotated
 

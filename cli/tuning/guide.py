@@ -1,7 +1,5 @@
 """`rocktune guide`: options from the size of a database, by KIOXIA's tuning guide."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`rocktune stats`: what a log of RocksDB or db_bench tells, interval by interval."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`rocktune upgrade-check`: is the new RocksDB as good as the old one, with what I run?"""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Annotated

@@ -6,8 +6,6 @@ several servers on one database share no key. When it ends the database's clock 
 may differ.
 """
 
-from __future__ import annotations
-
 import secrets
 from datetime import timedelta
 

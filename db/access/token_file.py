@@ -4,8 +4,6 @@
 written beside its place, 0600 from the start: nobody finds half a token, or one that others read.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Where the database is: from what the user gave to a URL, and back to words without secrets."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Opening the database that ``--db`` names."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A copy of a SQLite file beside it, made before its tables are changed."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """Jobs in a list: little of each, so that a page of many is quick."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Jobs on their way: submitted once, queued, cancelled, queued again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any

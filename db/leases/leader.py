@@ -5,8 +5,6 @@ that names its owner and runs out unless it is kept. Its epoch grows with every 
 so that a leader that slept through its lease notices.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

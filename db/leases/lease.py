@@ -6,8 +6,6 @@ that slept through its lease (a paused machine, a lost network) cannot write int
 is no longer its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any

@@ -4,8 +4,6 @@ A number alone does not do: numbers are used again. Together with the boot, the 
 the time at which it started, a process is named once and for all.
 """
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -12,8 +12,6 @@ What either database would refuse, or give back as something else, is settled he
   place would make a resumed job read something else than the job that was killed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime

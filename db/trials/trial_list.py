@@ -4,8 +4,6 @@ Which trials a page has is read from one index that holds all that is asked abou
 (``ix_trial_listed``), for a row of the table is a few kilobytes; then the page's rows are read.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

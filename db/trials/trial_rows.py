@@ -1,7 +1,5 @@
 """Trials as rows, and rows as trials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any

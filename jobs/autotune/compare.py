@@ -1,7 +1,5 @@
 """The comparison of policies: run one after the other on this host, as a table and as files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

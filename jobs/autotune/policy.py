@@ -5,8 +5,6 @@ tuner's background I/O to that rate, 380 MB/s halved, section 3.5.1). Its tuner 
 the rate limiter ran dry; here bytes are counted, so nothing needs to be limited.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

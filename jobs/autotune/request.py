@@ -1,7 +1,5 @@
 """What a run is asked for: the shape of its load, a policy, sizes and durations."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

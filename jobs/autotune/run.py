@@ -1,7 +1,5 @@
 """One run, from an empty folder to figures."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A nightly.toml: many jobs in one file, all checked before the first begins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 The document is that of a nightly.toml, and the same over HTTP.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

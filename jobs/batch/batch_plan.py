@@ -1,7 +1,5 @@
 """A batch as it is kept: jobs with all that they need, so that no file is read again at night."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """What came of a batch: the document of batch.json, the same for the terminal and the service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

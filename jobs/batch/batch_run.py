@@ -1,7 +1,5 @@
 """A batch from a terminal: run by one process at a time, begun once or gone on with."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How far each metric has changed between paired runs, how sure that is, and the runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

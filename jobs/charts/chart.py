@@ -5,8 +5,6 @@ printed form. Plotly reads tags and entities in every text, so names that others
 through ``words``.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

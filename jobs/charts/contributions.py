@@ -1,7 +1,5 @@
 """What makes the winner's fitness: its terms, and the steps of the path from the baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

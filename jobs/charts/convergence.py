@@ -1,7 +1,5 @@
 """Convergence: the fitness of trial after trial, the best so far, and what is only noise."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curves over time with shaded spans: for a page, as an SVG text and for pgfplots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

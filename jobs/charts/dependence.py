@@ -1,7 +1,5 @@
 """What the settings of one parameter do to each metric, and what two do together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Pareto front: the configurations that no other beats in every metric, and its growth."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 

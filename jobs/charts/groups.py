@@ -4,8 +4,6 @@ Figure 7 of Jin et al. (JIPS 18(3), 2022): the two most and the two least import
 each for the metric for which it is most, or least, important.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Results of earlier versions have no models: their forests rank.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

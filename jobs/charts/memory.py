@@ -1,7 +1,5 @@
 """Gain against memory: a configuration that needs more memory is no free victory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from jobs.charts import chart

@@ -1,7 +1,5 @@
 """Metrics over the time of a job: each trial beside the baseline, and the baseline's drift."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Drawn as ordinary lines: Plotly's own kind needs a graphics processor and prints
 lie across, so that long names fit on a narrow screen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """How far a ranking can be trusted: intervals of the ranks, and how they settled draw by draw."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

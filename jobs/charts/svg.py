@@ -1,7 +1,5 @@
 """A plotting area as SVG text: no library, no script, readable in any browser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import escape

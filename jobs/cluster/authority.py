@@ -1,7 +1,5 @@
 """Making a cluster's certificates: a private authority, and one certificate for each role."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

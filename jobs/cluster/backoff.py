@@ -1,7 +1,5 @@
 """Hosts that are left alone for a while: they cannot measure just now, or keep going away."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable

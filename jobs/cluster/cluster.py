@@ -1,7 +1,5 @@
 """A cluster as an execution backend, through Dask."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

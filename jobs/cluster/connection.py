@@ -1,7 +1,5 @@
 """The controller's line to the scheduler: it may break, and is made again."""
 
-from __future__ import annotations
-
 import logging
 import re
 import time

@@ -4,8 +4,6 @@ One future per host in flight, published under the trial's name: a controller th
 again finds those that went on without it, and the results that came meanwhile.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A bench host: a Dask worker that measures one trial at a time, and comes back by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """What a host says of itself to whoever is connected: who it is, and whether it is fit."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass

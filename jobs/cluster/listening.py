@@ -3,8 +3,6 @@
 Whoever can speak to a Dask process can run code in it, so an open port is an open machine.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The cluster's scheduler: Dask's, in this process, with the settings that trials need."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

@@ -1,7 +1,5 @@
 """The db_bench in use, and what the machine is examined for: tried in its turn, and judged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Nothing is measured beside somebody's trial: db_bench is tried, the disk loaded 
 run under the host-wide lock, as trials are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum

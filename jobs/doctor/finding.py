@@ -1,7 +1,5 @@
 """What was found about a machine, how bad that is, and what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Judges readings of this machine: its processors, memory, load and disk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from jobs.doctor.finding import Finding, Severity, graded, not_shown, percentage

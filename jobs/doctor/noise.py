@@ -1,7 +1,5 @@
 """How much the baseline differs from run to run, and what that leaves provable."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

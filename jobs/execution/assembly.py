@@ -1,7 +1,5 @@
 """From a specification and this machine to what a tuning run needs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from jobs.specification.resolved_job import resolve

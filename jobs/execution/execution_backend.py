@@ -1,7 +1,5 @@
 """Where jobs are measured: on this machine, or on the hosts of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol

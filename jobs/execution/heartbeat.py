@@ -1,7 +1,5 @@
 """While a job runs: its lease is renewed, and whoever cancels it is heard."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

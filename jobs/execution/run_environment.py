@@ -1,7 +1,5 @@
 """The machine and the RocksDB that a job is measured on, and that it goes on with the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

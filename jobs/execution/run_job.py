@@ -1,7 +1,5 @@
 """A job from beginning to end, the same for the terminal and the service."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One configuration, measured outside of any job: what runs it, and what must be said of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Checks an explanation by real runs on this machine, interleaved; keeps them with the job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ is drawn in one round and turned round in the next, and the cases of a round (wo
 configurations) come in random order.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

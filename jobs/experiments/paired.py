@@ -3,8 +3,6 @@
 The core of comparisons and of upgrade checks: each pair was measured one after the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

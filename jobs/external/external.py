@@ -1,7 +1,5 @@
 """Jobs that a runner of the user's own measures: ask for suggestions, tell trials."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial

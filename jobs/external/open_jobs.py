@@ -1,7 +1,5 @@
 """The jobs that users' own runners measure, in the hands of this process."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

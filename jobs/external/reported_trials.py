@@ -1,7 +1,5 @@
 """From what a user's own runner says to trials that have ended."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Write amplification of an opening from its most exact figures, and why it may be below 1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

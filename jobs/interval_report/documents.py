@@ -1,7 +1,5 @@
 """What a log tells as JSON and as rows: openings, intervals, column families and levels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any

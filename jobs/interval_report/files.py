@@ -1,7 +1,5 @@
 """The files of a report by interval: CSV, a page, plots, coordinates for pgfplots."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads a log that a user names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

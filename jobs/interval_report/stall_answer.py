@@ -1,7 +1,5 @@
 """Why writes stalled, in sentences: the reasons that a file counts, the options behind them."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What can be done with a job from outside: cancel it, let it go on, delete it."""
 
-from __future__ import annotations
-
 from sqlalchemy import Engine
 
 from db.jobs.job_queue import queue_again, state_of

@@ -1,7 +1,5 @@
 """Structured logs: a JSON object a line on standard error, or plain lines on a terminal."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from typing import Any, TextIO

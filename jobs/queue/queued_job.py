@@ -1,7 +1,5 @@
 """One job of the queue, from where it stands to its end; its row says how it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import structlog

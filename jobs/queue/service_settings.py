@@ -1,7 +1,5 @@
 """How the service behaves, from the environment (``ROCKTUNE_...``)."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Detected regressions in lines of text, and as one HTML page without script or request."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The series that a regression watch follows: one for each item, each metric, default and best."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The report is one page that needs nothing else, once its plots' library is in it
 OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from sqlalchemy import Engine

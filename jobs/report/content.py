@@ -3,8 +3,6 @@
 Results of earlier versions lack some parts; theirs are left out.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What was done, in which order, and why each phase began and ended."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 ``result`` is always the document of result.json; those of earlier versions lack some parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

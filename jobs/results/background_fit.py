@@ -5,8 +5,6 @@ back like that: it would hold the interpreter's lock, and every answer of the se
 The process lives for one fit. So no memory is held between, and a fit ends with its server.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """What takes seconds to make of trials is made once, until they are others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext

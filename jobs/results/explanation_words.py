@@ -1,7 +1,5 @@
 """An explanation in words and figures: the same for the terminal and the report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The OPTIONS file that is handed over: at production scale, tried with the real db_bench."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures as people read them: on reports and pages, and in the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a job's best configuration changes: against the baseline, and in the OPTIONS file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

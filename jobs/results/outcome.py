@@ -1,7 +1,5 @@
 """What came of a job: made once, kept, and read back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

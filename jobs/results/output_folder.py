@@ -1,7 +1,5 @@
 """The folder of a user's that receives the files of a command, each whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """What is due: a pure function of the schedules, the batches that run, and the time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

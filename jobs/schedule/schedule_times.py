@@ -6,8 +6,6 @@ the change back croniter gives both of a repeated time; here an hour that is wri
 comes once, the first time, and only ``*`` hours come in both: as Vixie's cron does it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 A batch, its jobs and the schedule's next time are one transaction.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import structlog

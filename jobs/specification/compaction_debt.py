@@ -1,7 +1,5 @@
 """What a configuration could save by owing it: a load that stays in memory, or uncompacted."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from sampler.common.byte_size import format_bytes

@@ -1,7 +1,5 @@
 """What is measured against: the library's defaults, a known point, or the user's OPTIONS file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

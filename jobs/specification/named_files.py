@@ -1,7 +1,5 @@
 """The files that people name, read: into a job of this machine, or into what a service takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ The body of ``POST /v1/jobs``, a job of a nightly.toml, the dashboard's form and
 here, and a check in ``validation`` where its bounds hang on something else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import NoneType, UnionType

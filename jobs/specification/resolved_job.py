@@ -1,7 +1,5 @@
 """From a specification to the problem that it poses: checked, but bound to no machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A load too small to fill the deep levels of the tree, and the options that it misjudges."""
 
-from __future__ import annotations
-
 from sampler.common.byte_size import format_bytes
 from sampler.space.space import Configuration, Space
 from sampler.workload.workload import Workload

@@ -1,7 +1,5 @@
 """What a user asks for: everything that a job needs, as one document."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Where a search begins: from what was asked for (``--start-from``) to points of its space."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

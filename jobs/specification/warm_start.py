@@ -4,8 +4,6 @@ What is taken is frozen with the job when it first begins: a job is a pure funct
 stored with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice

@@ -6,8 +6,6 @@ mark texts. It can be undone: a text that begins with apostrophes and one of the
 apostrophe too many. Texts that are no more than a number are left as they are.
 """
 
-from __future__ import annotations
-
 import re
 
 _ACTS = re.compile(r"'*[=+\-@\t\r\n]")

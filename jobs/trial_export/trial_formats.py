@@ -13,8 +13,6 @@ Texts that a program for spreadsheets would run are marked, headers and paramete
 (``formulas.py``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Trials as a Parquet file, row group by row group."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

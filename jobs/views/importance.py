@@ -1,7 +1,5 @@
 """What matters in a job: its ranking in rows and plots, and what its trials show of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

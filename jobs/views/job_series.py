@@ -1,7 +1,5 @@
 """How a job goes: what its trials have found so far, compared with its baseline so far."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

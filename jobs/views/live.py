@@ -1,7 +1,5 @@
 """What a job has found so far, in figures and plots: for whoever watches it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 What is made anew stays in memory, not in the database: to read it changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

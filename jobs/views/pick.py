@@ -1,7 +1,5 @@
 """What a job's trials offer to another taste: picks by preference, fronts of any two metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

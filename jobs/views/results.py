@@ -1,7 +1,5 @@
 """What a finished job has proven, or why it has not: the proof, the path, the files, the front."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

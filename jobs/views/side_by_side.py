@@ -1,7 +1,5 @@
 """Jobs side by side: what was asked, what was proven, where the best configurations differ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A series cut where its level changes most: how striking that is, and how large the change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

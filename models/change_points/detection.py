@@ -5,8 +5,6 @@ share one budget evenly, and each alarms at its share. Expected numbers add up h
 depend on each other, so no assumption about that is made.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np

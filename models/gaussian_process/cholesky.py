@@ -1,7 +1,5 @@
 """The Cholesky factor of a covariance that rounding may have left short of positive definite."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from models.gaussian_process.kernel import Floats

@@ -7,8 +7,6 @@ models", 1997, section 3; the prior on the logarithm is normal and wide: most pa
 nothing, a few do nearly all).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

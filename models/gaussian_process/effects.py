@@ -6,8 +6,6 @@ sampled but the doubt: draws of the process given the trials, by Matheron's rule
 others, ICML 2020, Eq. 9).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

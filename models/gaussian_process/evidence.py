@@ -1,7 +1,5 @@
 """Whether a parameter matters at all, and how well unseen trials are predicted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shares of a metric's variance from the present task's values and those of earlier tasks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

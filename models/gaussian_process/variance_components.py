@@ -6,8 +6,6 @@ Zhou, Hu, Qiao, Cong and Zhou, "MM algorithms for variance components models", 2
 steps do here what a quasi-Newton search does, at a fraction of its cost.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

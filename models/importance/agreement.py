@@ -1,7 +1,5 @@
 """How far two rankings agree on what matters, those of two halves of the trials among them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One-way analysis of variance: does a metric's mean differ between the groups of a parameter?"""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

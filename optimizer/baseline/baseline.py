@@ -4,8 +4,6 @@ Within a host, clock metrics are compared with the baseline of that time; byte c
 drift. Between hosts every metric is taken relative to the host's own baseline.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 A shared machine gets slower and faster over minutes, and its clocks show it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ What is proved is what was measured there: the winner is chosen and judged by ru
 alone, each beside a run of the baseline at the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

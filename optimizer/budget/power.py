@@ -5,8 +5,6 @@ logarithm of a pair's ratio scatters by about s * sqrt(2), and the test is the o
 test of ``confirmation``. J. Cohen, Statistical Power Analysis (1988), section 2.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -4,8 +4,6 @@ Planned anew whenever the baseline is measured again, so final when exploration 
 no run of the baseline is made but those of the confirmation, which do not count here.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

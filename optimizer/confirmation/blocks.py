@@ -6,8 +6,6 @@ has. Hosts work at different rounds side by side. A round whose host has gone is
 elsewhere.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

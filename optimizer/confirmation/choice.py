@@ -1,7 +1,5 @@
 """Which of the explored configurations are measured again, and which of those wins."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 
 from optimizer.baseline.baseline import mean_metrics, summarise

@@ -1,7 +1,5 @@
 """The proof: winner against baseline on fresh runs by one test, and what it could have shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

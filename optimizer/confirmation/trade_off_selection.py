@@ -6,8 +6,6 @@ many single runs is partly luck, so what is picked is explored, not proven. One 
 not picked, nor one that was given and needs more memory than the job may.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

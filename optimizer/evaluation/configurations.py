@@ -3,8 +3,6 @@
 A strategy may measure again what it doubts, and a user may give the same configuration twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

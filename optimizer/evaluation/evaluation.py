@@ -1,7 +1,5 @@
 """What the trials of a job say: made comparable by the baseline, and ranked by their draws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ jump, after which nobody knows since when the host's trials are wrong, and noise
 every difference. Both are judged by the host's own runs of the baseline.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

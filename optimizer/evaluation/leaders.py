@@ -3,8 +3,6 @@
 A run of the baseline on one host changes what that host's trials are worth, and no other's.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Only whole measurements that keep every limit count; clocks are corrected for drift.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace as Namespace

@@ -1,7 +1,5 @@
 """The options in which a winner differs from the baseline, and the order to make them in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

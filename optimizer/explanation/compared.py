@@ -1,7 +1,5 @@
 """What real runs say of a path: its points, the fewest changes and the winner, round by round."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A winner's explanation as a document: a part of result.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

@@ -6,8 +6,6 @@ docs/results/explanation_coverage.md. Here the shares are drawn from their poste
 err together, and a part of each effect may come in steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

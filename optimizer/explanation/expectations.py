@@ -1,7 +1,5 @@
 """What the models of a job's metrics expect of configurations, against its baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

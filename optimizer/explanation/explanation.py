@@ -1,7 +1,5 @@
 """Why a winner is better, by the models of the job's metrics: a path, and the fewest changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist

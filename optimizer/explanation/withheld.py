@@ -1,7 +1,5 @@
 """When a winner is not explained: too few configurations to tell its changes from each other."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ a limit near the level of a noisy metric a single run beyond it is to be expecte
 keep it is told beside them.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

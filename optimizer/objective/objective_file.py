@@ -1,7 +1,5 @@
 """Objectives as TOML: the shipped ones by name, the user's own, and weights in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Learned from all trials of a job, whatever strategy proposed them: by the model 
 parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -4,8 +4,6 @@ Unlike forests and the analysis of variance, which want draws of the whole space
 from the trials of a search as well, so that a strategy with few draws has a ranking of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ hardly change them, and the runs that are saved go to the search. The figures be
 are in docs/results/rank_stability.md.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ what the whole is worth is the proof's to say. The gains of all steps add up to 
 last configuration; the factors of a metric multiply to its whole change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a job has learned about its parameters, as a document: by its models where it has any."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

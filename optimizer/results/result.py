@@ -1,7 +1,5 @@
 """A job's result: its conclusion, and the document that tools rely on (result.json, schema 1)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field

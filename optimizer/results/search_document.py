@@ -1,7 +1,5 @@
 """How the sampling and the search of a job went, as documents: parts of result.json."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

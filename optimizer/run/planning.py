@@ -1,7 +1,5 @@
 """What a job's budget comes to, and the words for its phases."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from operator import itemgetter

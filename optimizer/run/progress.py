@@ -1,7 +1,5 @@
 """How far a job is, and what it has found: told after every trial, at a constant cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

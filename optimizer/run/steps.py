@@ -1,7 +1,5 @@
 """What a job does next: a pure function of its history, so that it can stop and go on anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime

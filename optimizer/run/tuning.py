@@ -1,7 +1,5 @@
 """The tuning run: gives every free host its next trial, keeps what comes, until none is left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Strategies that draw: random, Latin hypercube and Sobol designs, alone or before a search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -4,8 +4,6 @@ DEAP's operators on latent coordinates. Parameters that matter more move more of
 left out: an option that seems to do nothing may do something elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from random import Random
 from types import FunctionType, ModuleType, SimpleNamespace

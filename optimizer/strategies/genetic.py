@@ -6,8 +6,6 @@ each generation the best four survive, two children come from a crossover of two
 chromosomes are wholly new. The other parameters stay at the baseline.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass

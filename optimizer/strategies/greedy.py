@@ -10,8 +10,6 @@ Nothing is measured again here: what won by luck is found out when the job choos
 proves it on fresh runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

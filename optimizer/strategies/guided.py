@@ -8,8 +8,6 @@ What the models doubt is measured again (``replication``), and the search knows 
 still gain drowns in noise (``stopping_rule``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """What a search over the latent cube moves along, and what it has observed there."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

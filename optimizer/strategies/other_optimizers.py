@@ -8,8 +8,6 @@ References: Bergstra et al., NeurIPS 2011 (tree-structured Parzen estimator); Ak
 2019 (Optuna); Lindauer et al., JMLR 23(54), 2022 (SMAC).
 """
 
-from __future__ import annotations
-
 import logging
 import tempfile
 import warnings

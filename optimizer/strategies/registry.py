@@ -1,7 +1,5 @@
 """The strategies by name, and what some need more."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from optimizer.strategies.draws import Drawn, DrawThenSearch

@@ -5,8 +5,6 @@ best. Where a measurement is further from what the models hold than noise explai
 are from other measurements, one of the two is wrong, and one more run tells which.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ on: later runs of the baseline correct clocks a little, and must not turn round 
 upon since.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence

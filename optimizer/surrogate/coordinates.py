@@ -1,7 +1,5 @@
 """Latent points as the additive process compares them: a level and a position a parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ are drawn from their models, and the fitness of each draw is computed. Limits ar
 way: a draw that breaks one gains nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import lru_cache

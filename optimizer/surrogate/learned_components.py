@@ -4,8 +4,6 @@ Both are learned anew when there are a quarter more trials, from the first so ma
 what was learned the time before. So whoever resumes a job comes to the same ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

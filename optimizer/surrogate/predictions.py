@@ -4,8 +4,6 @@ The models are those that guide the strategy ``guided`` (``surrogate``), learned
 the job whatever strategy proposed them: a lucky run does not mislead them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Whether going on with a search is worth its runs: its expected gain against the noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

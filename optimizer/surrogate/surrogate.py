@@ -1,7 +1,5 @@
 """The model of a job: one additive process for each metric, learned from all trials so far."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What is taken along of an earlier job: its trials, seen from the present job's space."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping

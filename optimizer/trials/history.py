@@ -1,7 +1,5 @@
 """The trials so far, those in flight included: all that a strategy knows."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a build of RocksDB takes of an OPTIONS file, found by letting it open a database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a configuration to the OPTIONS file that is measured, and to the one that is exported."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@
 that are in none of them: what it does with those is found out by trying.
 """
 
-from __future__ import annotations
-
 import difflib
 import tempfile
 from collections.abc import Mapping

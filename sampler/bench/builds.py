@@ -4,8 +4,6 @@ A job names a build of its host. A path names a program directly: only for whoev
 machine, never for what comes over a network.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """One trial with a benchmark of the user's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

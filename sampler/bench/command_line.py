@@ -1,7 +1,5 @@
 """db_bench's command line: what a configuration, a workload and a folder come to as flags."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

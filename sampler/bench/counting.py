@@ -6,8 +6,6 @@ counter ``db.iter.bytes.read`` then holds the bytes of all live keys and values,
 what was deleted (db_iter.cc adds both at each step).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

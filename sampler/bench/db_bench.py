@@ -1,7 +1,5 @@
 """One trial with db_bench: its command line, and what is made of what it left."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Works from tickers and from the list of live files, not from the rounded tables.
 missing: another version prints other lines, and output may be cut off anywhere.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

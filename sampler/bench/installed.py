@@ -1,7 +1,5 @@
 """The db_bench that is installed: where it is, its version, which options it knows."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ The table that db_bench prints is not used: its ``W-Amp`` divides by compressed 
 codecs backwards.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice

@@ -3,8 +3,6 @@
 Its counters are its own: the measured process begins with none.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -6,8 +6,6 @@ once, or read whole beside the compactions that are timed; and half of it would 
 compactions are under way.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How a run of db_bench ends: at rest, well, or with a reason."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A user's OPTIONS file, ready to be a baseline: its values, and what is not measured of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Writing a file whole or not at all: whoever reads it finds the old content or the new one."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents that users write: TOML files of spaces, workloads and objectives."""
 
-from __future__ import annotations
-
 import csv
 import math
 import tomllib

@@ -6,8 +6,6 @@ Exception tree::
       InputErrors         several of them, told together
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

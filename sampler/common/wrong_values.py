@@ -4,8 +4,6 @@ Request bodies, queries, settings and options are checked by pydantic, whose own
 types. Whoever reads an error here has typed the value, and is told what to write instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

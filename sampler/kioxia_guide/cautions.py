@@ -1,7 +1,5 @@
 """Where the guide itself says that it should not be followed blindly: warnings with a fix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sampler.common.byte_size import format_decimal as said

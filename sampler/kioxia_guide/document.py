@@ -1,7 +1,5 @@
 """The guide's answer as JSON holds it: the same at the terminal and over HTTP."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The guide for a workload: settings to begin a search at."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from sampler.common.errors import InputError

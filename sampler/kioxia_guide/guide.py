@@ -1,7 +1,5 @@
 """The guide's arithmetic: from a database and a machine to threads, files, levels and buffers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 

@@ -1,7 +1,5 @@
 """The guide's OPTIONS files: for TRocksDB, and for RocksDB with BlobDB in place of VLogs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sampler.kioxia_guide.cautions import guide_cautions

@@ -3,8 +3,6 @@
 Every function takes the folders that it reads, so that another machine's can be read too.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How fast a disk takes data for good: long writes, and small ones that must be safe at once."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

@@ -5,8 +5,6 @@ least of a group and all its ancestors holds: in a container the group's own fol
 of what is mounted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The machine that numbers come from: a number without it says little."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

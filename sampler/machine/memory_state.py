@@ -1,7 +1,5 @@
 """What memory is left, whether the machine swaps, and how pages are made."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which process is meant, told so that a recycled number is not mistaken for it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 

@@ -5,8 +5,6 @@ InitializeOptionsGeneral), so size and shards go in as flags. Secondary and comp
 row cache are counted as memory; of these only the row cache is measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ are divided, what belongs to one key, one block or one second stays, and what ca
 is left out. Which is which says ``rocksdb_options.csv``, option by option.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from sampler.options.option_facts import OptionFact, derived_values, option_facts

@@ -6,8 +6,6 @@ brought into the form that RocksDB itself writes before anything is read of it. 
 ``db_bench`` 7.8.3; the rules are those of options_parser.cc and cf_options.cc (7.9.2).
 """
 
-from __future__ import annotations
-
 from sampler.options.caches import caches_of
 from sampler.options.option_values import read_number, read_values
 from sampler.options.options_file import (

@@ -6,8 +6,6 @@ memtables and of the caches) and from HISTORY.md. No release has stopped reading
 older one wrote: what is no longer used is read and ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -9,8 +9,6 @@ a file, ``written`` what it then wrote into its OPTIONS file. A test tries all o
 installed build, with and without a file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

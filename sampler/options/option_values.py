@@ -7,8 +7,6 @@ several codecs keeps those that are not moved. While there is one, RocksDB passe
 of the deepest compressed level, where most data lies.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

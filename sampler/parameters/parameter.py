@@ -1,7 +1,5 @@
 """One tunable: what it is called, where it lives, which values it takes and what bounds it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

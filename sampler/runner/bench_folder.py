@@ -1,7 +1,5 @@
 """The bench folder: what its disk allows, and the folder of each trial in it."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import re

@@ -1,7 +1,5 @@
 """What a runner needs of a benchmark: a command line, perhaps others around it, and an outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol

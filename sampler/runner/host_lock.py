@@ -1,7 +1,5 @@
 """One trial at a time on a host, whoever runs it."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

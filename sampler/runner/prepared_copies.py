@@ -9,8 +9,6 @@ to such a folder first. So a kill at any moment leaves either a whole copy or a 
 next trial removes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A benchmark's process: its own group, limits on time, disk and output, and a certain end."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -1,7 +1,5 @@
 """One trial at a time on this machine: lock, folder, process, outcome, and nothing left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import time

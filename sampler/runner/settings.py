@@ -1,7 +1,5 @@
 """Where things are on this machine, from the environment (``ROCKTUNE_...``)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeVar
 

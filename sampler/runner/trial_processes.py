@@ -5,8 +5,6 @@ Only what is measured must run; the others where the load asks for them.
 They share the trial's limits, its folder and its end.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Points of the unit cube: independent, stratified (Latin hypercube) or evenly spread (Sobol)."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Literal
 

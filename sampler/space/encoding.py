@@ -1,7 +1,5 @@
 """Configurations as numbers for the models: which column belongs to which parameter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

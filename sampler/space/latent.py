@@ -5,8 +5,6 @@ so every point of the cube is a valid configuration. Special values (-1, 0 = aut
 lowest fifth of their coordinate, apart from the numeric range, as in LlamaTune (VLDB 2022).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

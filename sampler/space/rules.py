@@ -5,8 +5,6 @@ is rejected and no budget is lost on it. What is put together from two configura
 them, and is checked.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Spaces as TOML: the shipped ones by name, and the user's own."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Known good settings that a search may begin at: a catalogue, each point with its source."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

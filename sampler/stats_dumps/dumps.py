@@ -1,7 +1,5 @@
 """Parts to dumps, and dumps to the openings of a database that they are of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 

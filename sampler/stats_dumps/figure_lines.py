@@ -6,8 +6,6 @@ and MB; ``_count`` is as the file has it, exact below 10,000 and cut to ``24K`` 
 the dump before.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

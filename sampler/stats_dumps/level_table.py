@@ -4,8 +4,6 @@ Columns came and went (db/internal_stats.cc, PrintLevelStatsHeader), so they are
 in the header. ``GB`` and ``MB`` there are 2**30 and 2**20 bytes, to one decimal.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Idle families are left out of a dump since RocksDB 7.9, so a total is the sum of
 total of each family.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace

@@ -5,8 +5,6 @@ the families first and the one clock last; 5.x and 6.x write each family twice, 
 with an interval of 0; since 7.9 idle families are left out (pull request 10891).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -9,8 +9,6 @@ The names of the counts changed twice (db/internal_stats.cc, db/write_stall_stat
 The lines are of ``ColumnFamilyData::RecalculateWriteStallConditions`` (db/column_family.cc).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ writes, and the others read, or delete what has expired, until it has ended; the
 benchmark's name is that of the others, and senseless where there are none.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """How much the benchmarks of a process write, and how many distinct keys they leave behind."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ whole database once more after the trial (``counting``). RocksDB's own figures w
 ``rocksdb.estimate-num-keys`` and the entries of its tables count a key once in each level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from sampler.options.options_file import CF, OptionsFile

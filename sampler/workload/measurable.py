@@ -4,8 +4,6 @@ What is wrong is found before anything runs. A job that an earlier version store
 again: it ran, or failed, as it did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from sampler.common.errors import InputError

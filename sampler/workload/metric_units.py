@@ -4,8 +4,6 @@ A benchmark of the user's own may print metrics of any name. One that has a name
 ends with its unit (``_us``, ``_ms``, ``_seconds``, ``_bytes``, ``_percent``), is in that unit.
 """
 
-from __future__ import annotations
-
 import re
 
 from sampler.common.errors import InputError

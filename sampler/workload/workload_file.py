@@ -1,7 +1,5 @@
 """Workloads as TOML: the shipped ones by name, and the user's own."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """A whole comparison: what is asked for, its runs, and what they say."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What a comparison leaves in its folder beside its runs: result.json, two CSV files, a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Everything is read when the command begins: a file that changes while it runs changes nothing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A side ready to be measured: its program tried, its options accepted by it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

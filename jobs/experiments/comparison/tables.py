@@ -1,7 +1,5 @@
 """The tables of a comparison: each metric, one subject against another, and what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Defaults are those that each build writes down itself, when it opens a database 
 OPTIONS file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

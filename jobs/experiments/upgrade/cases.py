@@ -1,7 +1,5 @@
 """The configurations that are measured on both builds, and which question each answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

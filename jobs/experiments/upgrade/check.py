@@ -1,7 +1,5 @@
 """A whole check: what changed by itself, then the same configurations on both builds."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

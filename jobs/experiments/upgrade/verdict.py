@@ -1,7 +1,5 @@
 """What a check says: causes, and sentences that claim no more than its runs carry."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
