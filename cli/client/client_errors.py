@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from cli.options.untrusted_text import cleaned, printable
 from sampler.common.errors import InputError, refuse_noted
+from sampler.common.untrusted_text import cleaned, printable
 
 if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
     from httpx2 import Response

@@ -17,8 +17,8 @@ from cli.client.client_errors import (
     no_rocktune,
     refuse,
 )
-from cli.options.untrusted_text import printable
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 

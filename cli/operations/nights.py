@@ -9,7 +9,6 @@ from rich.table import Table
 
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
-from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, json_alone, print_json, say, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
@@ -17,6 +16,7 @@ from jobs.regression.detection import RegressionReport, date_of, detect_regressi
 from jobs.regression.report import name_of, regression_page, report_lines
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 
 EXAMPLES = """
 Examples:

@@ -15,13 +15,13 @@ from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
-from cli.options.untrusted_text import cleaned
 from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
 from sampler.common.errors import InputError, InputErrors
+from sampler.common.untrusted_text import cleaned
 
 ADD_EXAMPLES = """
 Examples:

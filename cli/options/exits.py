@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import IntEnum, unique
 from queue import SimpleQueue
 
-from cli.options.untrusted_text import printable
+from sampler.common.untrusted_text import printable
 
 
 @unique

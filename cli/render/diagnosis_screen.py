@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, say
 from jobs.doctor.examination import Diagnosis
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
+from sampler.common.untrusted_text import printable
 
 _STYLES = {
     Severity.OK: "green",

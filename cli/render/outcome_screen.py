@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.options.untrusted_text import cleaned
 from cli.render.screen import bare_table, say
 from jobs.charts.importance import by_models, ranked_r2
 from jobs.report.rows import (
@@ -29,6 +28,7 @@ from jobs.results.figures import figure
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.byte_size import format_bytes
+from sampler.common.untrusted_text import cleaned
 from sampler.parameters.catalogue import catalogue
 
 _MORE = ("memory", "write_p99", "read_p99")

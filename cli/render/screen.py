@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from cli.options.untrusted_text import printable
+from sampler.common.untrusted_text import printable
 
 _WIDTH = 200  # a pipe has none of its own; a table must not be cut for it
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from cli.options.untrusted_text import printable
 from cli.render.screen import bare_table, say, screen
 from jobs.interval_report.documents import (
     as_text,
@@ -15,6 +14,7 @@ from jobs.interval_report.documents import (
     totals_table,
 )
 from jobs.interval_report.stall_answer import REASON_WORDS, shown_name, stall_answer
+from sampler.common.untrusted_text import printable
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
 

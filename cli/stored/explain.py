@@ -12,11 +12,11 @@ from cli.client.following import job_of
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.untrusted_text import cleaned
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
 from cli.render.screen import print_json, say, screen
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
+from sampler.common.untrusted_text import cleaned
 
 EXAMPLES = """
 Examples:

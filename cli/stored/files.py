@@ -48,7 +48,7 @@ def options_command(
     if out is not None:
         write_output(out, text.encode())
     elif sys.stdout.isatty():
-        from cli.options.untrusted_text import printable
+        from sampler.common.untrusted_text import printable
 
         sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
     else:

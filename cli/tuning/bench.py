@@ -6,10 +6,10 @@ import typer
 
 from cli.options.exits import Exit
 from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
-from cli.options.untrusted_text import printable
 from cli.render.screen import TextConsole, print_json, say, told_once
 from jobs.execution.single_bench import single_bench
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value, parse_value
 from sampler.runner.outcome import TrialState

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.trial_export.formulas import without_formula
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import without_formula
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
 RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"

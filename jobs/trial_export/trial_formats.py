@@ -22,8 +22,8 @@ from sqlalchemy import Engine
 
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_export import MOMENTS, SCALARS, Page, exporting
-from jobs.trial_export.formulas import without_formula
 from jobs.trial_export.trial_columns import Column, TrialColumns, plain_text
+from sampler.common.untrusted_text import without_formula
 
 _EMPTY = orjson.Fragment("")
 _NUMBERS = frozenset({int, float, bool})
