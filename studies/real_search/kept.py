@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import digest
 
@@ -50,6 +50,7 @@ def row_of(problem: Problem, trial: Trial) -> dict[str, Any]:
         "host": trial.host,
         "started_at": trial.started_at.isoformat() if trial.started_at else None,
         "why": trial.why,
+        "basis": trial.basis,
         "point": point,
         "subject": trial.subject if trial.purpose is Purpose.CANDIDATE else None,
         "effective": differs,
@@ -75,6 +76,7 @@ def trial_of(problem: Problem, row: Mapping[str, Any]) -> Trial:
         point=point,
         subject=1 if purpose is Purpose.BASELINE else row.get("subject"),
         why=row.get("why", ""),
+        basis=Basis(row["basis"]) if "basis" in row else None,
         based_on=number - 1 if purpose is Purpose.CANDIDATE else 0,
         state=TrialState(row["state"]),
         metrics=row.get("metrics", {}),
