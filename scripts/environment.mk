@@ -33,8 +33,14 @@ $(FUZZ) $(AUDIT): .venv/.setup-%: $(DEV) requirements/%.txt
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
 
-chromium pngquant curl caddy:
+pngquant curl caddy:
 	@command -v $@ >/dev/null || scripts/install.sh $@
+
+# Playwright, which drives it, brings a program that needs libatomic.
+chromium:
+	@command -v $@ >/dev/null || scripts/install.sh $@
+	@ls /usr/lib/*/libatomic.so.1 /usr/lib*/libatomic.so.1 2>/dev/null | grep -q . \
+		|| scripts/install.sh libatomic1
 
 nginx:
 	@command -v $@ >/dev/null || [ -x /usr/sbin/$@ ] || scripts/install.sh $@
