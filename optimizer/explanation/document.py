@@ -48,7 +48,7 @@ def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
-    context, figures = problem.space.context, _with_lists(asdict(found))
+    context, figures = problem.space.context, with_lists(asdict(found))
     steps = [
         {
             "changes": [
@@ -70,8 +70,8 @@ def _document(problem: Problem, winner: Configuration, found: Explanation) -> di
     }
 
 
-def _with_lists(value: Any) -> Any:
+def with_lists(value: Any) -> Any:
     """The same with lists where there are tuples, as JSON has them."""
     if isinstance(value, Mapping):
-        return {name: _with_lists(each) for name, each in value.items()}
-    return [_with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: with_lists(each) for name, each in value.items()}
+    return [with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -14,7 +14,7 @@ from optimizer.confirmation.choice import as_explored, winner_of
 from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
-from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
+from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
 from optimizer.results.search_document import sampling_document, search_document
@@ -135,7 +135,7 @@ def result_document(
     swept = contributions_document(as_explored(evaluation), strategy, plan.explore)
     taken = prior_document(evaluation)
     front = front_of(problem.objective, baseline, history)
-    return {
+    document = {
         "schema": SCHEMA,
         "job": job,
         "environment": environment,
@@ -165,6 +165,8 @@ def result_document(
         **({"warm_start": taken} if taken else {}),
         **({"contributions": swept} if swept else {}),
     }
+    found: dict[str, Any] = with_lists(document)  # so it equals what is read back from a store
+    return found
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:

@@ -61,6 +61,11 @@ class TestContract:
     def test_is_json_without_nan(self, document: Document):
         assert json.loads(json.dumps(document, allow_nan=False)) == document
 
+    def test_is_read_back_as_it_was_where_the_machine_drifted(self):
+        document, _ = document_of(48, noise=0.005, drift=lambda seconds: 1 + seconds / 1000)
+        assert document["baseline"]["noise"]["time"]["drifting"]
+        assert json.loads(json.dumps(document)) == document
+
     def test_holds_plain_types_alone(self, document: Document):
         def walk(value: Any) -> None:
             assert type(value) in (dict, list, str, int, float, bool, type(None))
