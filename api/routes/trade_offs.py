@@ -1,7 +1,7 @@
 """Trade-offs between what a job has measured: its Pareto front, its best by a preference."""
 
 import json
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
@@ -79,9 +79,16 @@ def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
 
 
 _MOST_TEXT = 20_000
+# uvicorn's own answer; a text of letters that are no ASCII takes up to twelve characters for each.
+_TOO_LONG: dict[int | str, dict[str, Any]] = {
+    400: {
+        "description": "The path with its query is longer than 65,535 characters",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
 
 
-@router.get("/pick", response_model=PickAnswer)
+@router.get("/pick", response_model=PickAnswer, responses=_TOO_LONG)
 async def pick_by_preference(
     request: Request,
     service: ServiceDep,

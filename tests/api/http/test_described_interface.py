@@ -5,9 +5,12 @@ valid request refused, no invalid one taken, nothing answered to who may not ask
 """
 
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
@@ -20,6 +23,7 @@ from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import EXTERNAL, QUEUED, admin, bearer, submit
 from tests.support.api.described import call_everything, from_app
+from tests.support.api.real_server import real_server
 
 BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
 
@@ -126,3 +130,21 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
         for trial in schemas["TrialCreate"]["examples"]:
             told = client.post(f"/v1/jobs/{job}/trials", json={"trials": [trial]})
             assert told.status_code == 200, told.text
+
+
+@pytest.mark.slow
+def test_an_address_that_is_too_long_is_answered_as_described(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = "/v1/jobs/{job_id}/pick"
+    headers = bearer(make_token(engine, "reader", Role.READ))
+    asked = path.format(job_id=1) + "?objective=" + "%CF%89" * 20_000
+    with real_server(tmp_path / "rocktune.db", tmp_path) as url:
+        described = httpx2.get(f"{url}/openapi.json").json()["paths"][path]["get"]["responses"]
+        connection = HTTPConnection(httpx2.URL(url).netloc.decode())  # httpx2 refuses to send it
+        with closing(connection):
+            connection.request("GET", asked, headers=headers)
+            answer = connection.getresponse()
+            assert answer.status == 400
+            media_type = answer.headers.get_content_type()
+    assert media_type in described["400"]["content"]
