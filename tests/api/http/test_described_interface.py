@@ -100,7 +100,11 @@ def test_every_error_is_described_as_a_problem(app: FastAPI) -> None:
             assert "404" in errors
         if "requestBody" in operation:
             assert errors >= {"400", "413", "409"}
-        for status in errors:
+        # An address that is too long is answered by uvicorn, before Rocktune knows of it.
+        own = {("pick_by_preference", "400")}
+        for status in errors - {
+            status for name, status in own if name == operation["operationId"]
+        }:
             content = operation["responses"][status]["content"]
             assert list(content) == ["application/problem+json"], operation["operationId"]
             assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
