@@ -1,6 +1,6 @@
-"""Gives 12 million inputs to everything that reads what others wrote, and keeps what it learned.
+"""Gives 13 million inputs to everything that reads what others wrote, and keeps what it learned.
 
-Run with ``make prove-fuzz ARGS="--runs 12000000"``. Slices are kept as they end, so it may be
+Run with ``make prove-fuzz ARGS="--runs 13000000"``. Slices are kept as they end, so it may be
 stopped at any time; called again it goes on. An input that breaks a target ends the run, stands
 in ``rocktune-fuzz/`` and is told: it is to be mended, and added to ``test_fuzz_targets.py``.
 """
@@ -141,7 +141,7 @@ def _write_page(out: Path, runs: int) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Fuzzes what reads what others wrote.")
-    parser.add_argument("--runs", type=int, default=12_000_000, help="inputs in all")
+    parser.add_argument("--runs", type=int, default=13_000_000, help="inputs in all")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     return parser
 
