@@ -7,13 +7,14 @@ page of another host or of plain HTTP can set, and one of another name counts fo
 """
 
 import hashlib
-import ipaddress
 import re
 from datetime import timedelta
 from hmac import compare_digest
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from jobs.cluster.listening import is_loopback
 
 _SESSION = "rocktune"
 _SAFE_PREFIX = "__Host-"
@@ -38,15 +39,12 @@ def is_by_tls(request: Request) -> bool:
     if request.headers.get("origin", "").lower() == f"https://{host}":
         return True
     told = request.app.state.service.settings.behind_tls or "sec-fetch-site" in request.headers
-    return bool(told) and not _is_loopback(host)
+    return bool(told) and not _names_loopback(host)
 
 
-def _is_loopback(host: str) -> bool:
+def _names_loopback(host: str) -> bool:
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
+    return is_loopback(name) or name.endswith(".localhost")  # as browsers take such a name
 
 
 def set_session(response: Response, secret: str, *, lives: timedelta, by_tls: bool) -> None:
