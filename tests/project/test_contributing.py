@@ -1,7 +1,6 @@
 """The changes that CONTRIBUTING.md shows work as they stand there, and are as small as it says."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
+from tests.support.api.processes import environment
 
 ROOMS = ("sampler", "models", "optimizer", "db", "jobs", "api", "cli")
 DIFF = re.compile(r"## A (\w+)\n.*?```diff\n(.*?)```", re.DOTALL)
@@ -59,11 +59,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rocktune(folder: Path, *arguments: str, status: int = 0) -> str:
-    env = {
-        **os.environ,
-        "PYTHONPATH": str(folder),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    env = environment(folder, PYTHONPATH=str(folder), PYTHONDONTWRITEBYTECODE="1")
     ended = subprocess.run(
         [sys.executable, "-m", "cli.main", *arguments],
         cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120,
