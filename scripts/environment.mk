@@ -30,8 +30,10 @@ $(FUZZ) $(AUDIT): .venv/.setup-%: $(DEV) requirements/%.txt
 	@scripts/setup.sh requirements/$*.txt
 	@touch $@
 
+# VERSION=9.10.0 brings that one besides: scripts/fetch_db_bench.py has the list.
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
+	@$(if $(VERSION),"$$(scripts/python.sh)" scripts/fetch_db_bench.py $(VERSION))
 
 pngquant curl caddy:
 	@command -v $@ >/dev/null || scripts/install.sh $@

@@ -1,6 +1,7 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 import gc
+import os
 import signal
 from pathlib import Path
 
@@ -30,6 +31,9 @@ for _profile, _same, _examples in (
         suppress_health_check=[HealthCheck.too_slow],
     )
 hypothesis_settings.load_profile("rocktune")
+
+# What this machine's user has fetched is none of the tests' business; processes inherit it.
+os.environ["ROCKTUNE_BUILD_DIR"] = os.devnull
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and with it all
 # that the tests start to interrupt.

@@ -123,7 +123,9 @@ def is_build_name(text: str) -> bool:
 
 
 def named_programs(settings: Settings) -> dict[str, str]:
-    """The program of every build by name, the one in use first.
+    """The program of every build by name: the one in use, those of ROCKTUNE_BUILDS, those fetched.
+
+    A name of ROCKTUNE_BUILDS goes before the same one of what `make db_bench VERSION=` brought.
 
     Raises:
         InputError: ROCKTUNE_BUILDS is no list of ``name=path``, or names one twice.
@@ -138,7 +140,12 @@ def named_programs(settings: Settings) -> dict[str, str]:
             fix = "ROCKTUNE_DB_BENCH is called so" if name == DEFAULT_BUILD else "it is there"
             raise InputError(_FIELD, f"{name!r} is taken, {fix}; choose another name")
         programs[name] = program
-    return programs
+    return programs | {n: p for n, p in _fetched_programs(settings).items() if n not in programs}
+
+
+def _fetched_programs(settings: Settings) -> dict[str, str]:
+    found = sorted(settings.build_dir.expanduser().glob("*/db_bench"))
+    return {path.parent.name: str(path) for path in found if is_build_name(path.parent.name)}
 
 
 def program_of(named: str | None, settings: Settings, *, field: str = "--db-bench") -> Path:
@@ -160,7 +167,10 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
             )
         return driver / "rocksjava-bench"
     if named not in programs and "/" not in named:
-        choice = f"name one of {', '.join(programs)}, or write a path (builds are in {_FIELD})"
+        choice = (
+            f"name one of {', '.join(programs)}, write a path, name it in {_FIELD}, or let "
+            f"`make db_bench VERSION={named}` bring it"
+        )
         raise InputError(field, f"there is no build {named!r}; {choice}")
     program = programs.get(named, named)
     # Without a slash it is looked for on PATH, as the one in use is.

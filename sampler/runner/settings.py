@@ -23,6 +23,8 @@ class Settings(BaseSettings):
     # Further RocksDB builds that jobs may name, as ``9.7=/opt/9.7/db_bench,NAME=PATH``. One line,
     # not a file: a host has few, and a unit file or a container sets variables.
     builds: str = ""
+    # What `make db_bench VERSION=...` has brought: a folder each, named by its version.
+    build_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "builds")
     # Databases under test are made here and removed after each trial.
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
     # The lock that keeps trials on this host apart.

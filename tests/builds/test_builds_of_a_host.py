@@ -50,6 +50,23 @@ def test_the_one_in_use_comes_first_and_what_does_not_work_says_why(
 
 
 @pytest.mark.db_bench
+def test_what_was_fetched_is_a_build_by_its_version(settings: Settings, tmp_path: Path):
+    fetched = tmp_path / "builds"
+    for version in ("9.10.0", ".10.4.2.half-made", "11.8.1"):
+        (fetched / version).mkdir(parents=True)
+    build(fetched / "9.10.0", "db_bench")
+    build(fetched / ".10.4.2.half-made", "db_bench")
+    own = build(tmp_path, "own")
+    here = settings.model_copy(update={"build_dir": fetched})
+    assert [each.name for each in builds_of(here)] == ["default", "9.10.0"]
+    assert program_of("9.10.0", here) == fetched / "9.10.0" / "db_bench"
+    # A name that the user gave goes before what was fetched.
+    assert program_of("9.10.0", named(here, f"9.10.0={own}")) == own
+    with pytest.raises(InputError, match=r"name one of default, 9\.10\.0, .* VERSION=11\.8\.1`"):
+        program_of("11.8.1", here)
+
+
+@pytest.mark.db_bench
 def test_a_program_is_asked_once_until_it_changes(tmp_path: Path):
     asked = tmp_path / "asked"
     program = build(tmp_path, "counted", f"echo >> {asked}\n")

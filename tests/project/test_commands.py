@@ -1,8 +1,10 @@
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -134,3 +136,66 @@ def test_where_there_is_no_python_debians_is_installed(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (0, "python3\n"), done.stderr
     assert "installing the package python3" in done.stderr
+
+
+def test_a_known_version_that_is_there_is_not_fetched_again(tmp_path: Path) -> None:
+    there = tmp_path / "11.8.1" / "db_bench"
+    there.parent.mkdir()
+    there.write_text("#!/bin/sh\n")
+    there.chmod(0o755)
+    told = run(
+        "make", "db_bench", "VERSION=11.8.1", ROCKTUNE_BUILD_DIR=str(tmp_path), MAKEFLAGS=""
+    )
+    assert (told.returncode, f"is there: {there}" in told.stderr) == (0, True)
+
+
+def test_a_version_that_is_not_known_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    told = run("make", "db_bench", "VERSION=1.2", ROCKTUNE_BUILD_DIR=str(tmp_path), MAKEFLAGS="")
+    assert told.returncode == 2
+    assert "VERSION is none of 8.10.0, 9.10.0, 9.11.2, 10.4.2, 11.8.1" in told.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def fetching() -> ModuleType:
+    path = ROOT / "scripts" / "fetch_db_bench.py"
+    spec = importlib.util.spec_from_file_location("fetch_db_bench", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+STANZAS = """\
+Types: deb
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+
+Types: deb
+URIs: http://mirror.example/debian-security
+Suites: bookworm-security
+Components: main
+"""
+LINES = """\
+deb http://mirror.example/debian bookworm main
+deb http://mirror.example/debian-security bookworm-security main
+"""
+
+
+def test_the_machines_own_sources_are_read_with_another_suite() -> None:
+    fetch = fetching()
+    assert fetch.suite_of(STANZAS, "bookworm", "trixie") == STANZAS.replace("bookworm", "trixie")
+    # The suite in the making has neither updates nor security.
+    assert (
+        fetch.suite_of(LINES, "bookworm", "sid") == "deb http://mirror.example/debian sid main\n"
+    )
+    (stanza,) = fetch.suite_of(STANZAS, "bookworm", "sid").strip().split("\n\n")
+    assert "Suites: sid\n" in stanza
+
+
+@pytest.mark.parametrize("own", ["", "noble", "book"])
+def test_sources_of_another_release_are_refused(own: str) -> None:
+    fetch = fetching()
+    with pytest.raises(fetch.Refused, match="does not name this release"):
+        fetch.suite_of(STANZAS, own, "trixie")
