@@ -15,7 +15,7 @@ from pathlib import Path
 from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.common.errors import InputError
-from sampler.options.option_values import read_values, title_of
+from sampler.options.option_values import read_values, title_of, write_values
 from sampler.options.options_file import (
     DB,
     OptionsFile,
@@ -56,6 +56,8 @@ class InstalledDbBench:
     flags: frozenset[str]  # the names of all its flags
     warnings: tuple[str, ...] = ()  # what it warns of, such as a build with assertions
     digest: str | None = None  # SHA-256 of its file then; None: nobody looked
+    # Parameters with a default that means "automatic": the file shows what came of it.
+    automatic: frozenset[str] = frozenset()
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
@@ -75,7 +77,7 @@ class InstalledDbBench:
         found = read_values(self.defaults, catalogue().values(), scale=1)
         return {
             name: parameter.default
-            if parameter.default in parameter.special
+            if name in self.automatic
             else found.get(name, parameter.default)
             for name, parameter in catalogue().items()
         }
@@ -115,7 +117,29 @@ def probe(program: Path) -> InstalledDbBench:
             flags=frozenset(_FLAG.findall(shown.stdout + shown.stderr)),
             warnings=ran.warnings,
             digest=program_digest(program),
+            automatic=_automatic(program, ran.options),
         )
+
+
+def _automatic(program: Path, defaults: OptionsFile) -> frozenset[str]:
+    """Those of which the catalogue's special default comes to just what the file shows.
+
+    A special value that is set comes to something else where this version has another default:
+    ``compaction_readahead_size`` is 0 in 7.8, and 2 MiB since 8.7, where 0 still means none.
+    """
+    shown = read_values(defaults, catalogue().values(), scale=1)
+    asked = {
+        name: parameter
+        for name, parameter in catalogue().items()
+        if parameter.default in parameter.special
+        and shown.get(name, parameter.default) != parameter.default
+    }
+    special = {name: parameter.default for name, parameter in asked.items()}
+    tried = try_options(program, write_values(OptionsFile({}), special, asked.values(), scale=1))
+    if tried.options is None:
+        return frozenset()
+    came = read_values(tried.options, asked.values(), scale=1)
+    return frozenset(name for name in asked if came.get(name) == shown[name])
 
 
 @dataclass(frozen=True)

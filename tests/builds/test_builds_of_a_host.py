@@ -135,3 +135,16 @@ def test_the_named_build_is_the_one_that_is_tried(settings: Settings, tmp_path: 
     here = named(settings, f"five={other}")
     assert installed_build("five", here).library_defaults()["num_levels"] == 5
     assert installed_build(None, here).library_defaults()["num_levels"] == 7
+
+
+@pytest.mark.db_bench
+def test_a_default_that_is_no_longer_the_special_value_is_the_builds_own(
+    settings: Settings, tmp_path: Path
+):
+    read_ahead = "compaction_readahead_size"
+    other = with_default(tmp_path, "other", read_ahead, "2097152", section="DB")
+    here = named(settings, f"newer={other}")
+    newer, own = (installed_build(name, here).library_defaults() for name in ("newer", None))
+    assert (own[read_ahead], newer[read_ahead]) == (0, 2097152)
+    # What comes of 0 is 25 files in both: there it still means "automatic".
+    assert own["max_compaction_bytes"] == newer["max_compaction_bytes"] == 0
