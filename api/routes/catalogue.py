@@ -22,7 +22,7 @@ from sampler.kioxia_guide.for_workload import NAME as GUIDE
 from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
-from sampler.space.starting_points import known_points
+from sampler.space.starting_points import classes_of, known_points
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
 _ALIVE = timedelta(minutes=1)
@@ -52,7 +52,13 @@ def list_objectives() -> list[CatalogueEntry]:
 @router.get("/starts")
 def list_starts() -> list[StartEntry]:
     """The starting points that a job may name, shipped ones first."""
-    shipped = [StartEntry(**vars(point)) for point in known_points().values()]
+    shipped = [
+        StartEntry(
+            **vars(point)
+            | {"values": {**point.values, **point.rules}, "classes": classes_of(name)}
+        )
+        for name, point in known_points().items()
+    ]
     worked_out = StartEntry(name=GUIDE, help=HELP, source=SOURCE, usual=False, values=None)
     return [*shipped, worked_out]
 

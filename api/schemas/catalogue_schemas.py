@@ -21,11 +21,20 @@ class StartEntry(BaseModel):
     help: str
     source: str = Field(description="Where they are said.")
     usual: bool = Field(
-        description="Whether a search with models begins there unless told otherwise."
+        description="Whether jobs of some class begin there unless told otherwise."
+    )
+    classes: list[str] = Field(
+        default=[],
+        description="The classes of those jobs: writing, mixed, "
+        "reading or scans by their load, space where the objective is about space most of all.",
     )
     values: dict[str, Any] | None = Field(
-        description="What it sets, full scale; what is not named stays at the baseline. null: "
-        "worked out for each job, from its workload, its memory and the CPU threads of its host."
+        description="What it sets, full scale; what is not named stays at the baseline. A text of "
+        "cores or memory is worked out for each job, from the CPU threads of its host and its "
+        "memory for memtables; null: all is worked out, from its workload, too."
+    )
+    sources: dict[str, str] = Field(
+        default={}, description="Of single options, where that is said."
     )
 
 

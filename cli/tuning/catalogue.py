@@ -14,7 +14,7 @@ from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text
-from sampler.space.starting_points import known_points, point_names
+from sampler.space.starting_points import classes_of, known_points, point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from sampler.workload.workload_file import load_workload, workload_document, workload_text
 
@@ -29,6 +29,17 @@ Example:
   rocktune workloads load --toml > mine.toml
 """
 _Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without it, a list.")]
+_For = Annotated[
+    str | None,
+    typer.Option("--for", metavar="WORKLOAD", help="What a job of this workload begins with."),
+]
+_TITLES = {
+    "For loads that write": "writing",
+    "For loads that read and write": "mixed",
+    "For loads that read": "reading",
+    "For loads that scan": "scans",
+    "For jobs about space most of all": "space",
+}
 _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
 
 
@@ -62,24 +73,51 @@ def space_command(name: _Name = None, toml: _Toml = False) -> None:
         typer.echo(f"{fixed}: always {str(value).lower()}")
 
 
-def starts_command(name: _Name = None) -> None:
+def starts_command(name: _Name = None, load: _For = None) -> None:
     """Shows the starting points that --start-from knows, each with its source."""
+    points = known_points()
+    if load is not None:
+        if name is not None:
+            raise InputError("--for", "give a name or --for, not both")
+        _begins(load)
+        return
     if name is None:
-        helps = {
-            point.name: point.help + (" (usual with forest)" if point.usual else "")
-            for point in known_points().values()
-        }
-        _list({**helps, NAME: HELP})
+        helps = {**{each: point.help for each, point in points.items()}, NAME: HELP}
+        width, left = max(map(len, helps)), dict(helps)
+        for title, of in _TITLES.items():
+            typer.echo(f"{title}:")
+            listed = {each: helps[each] for each in points if of in classes_of(each)}
+            _list(listed, width=width)
+            left = {each: text for each, text in left.items() if each not in listed}
+        typer.echo("Others:")
+        _list(left, width=width)
         return
     if name == NAME:
         typer.echo(f"{HELP}. Source: {SOURCE}.")
         return
-    if name not in known_points():
+    if name not in points:
         raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
-    point = known_points()[name]
+    point = points[name]
     typer.echo(f"{point.help}. Source: {point.source}.")
-    for parameter, value in point.values.items():
+    for parameter, value in {**point.values, **point.rules}.items():
         typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
+        if source := point.sources.get(parameter):
+            typer.echo(f"    {source}")
+
+
+def _begins(load: str) -> None:
+    """What a job of a workload measures right after its baseline, in order, as it would set it."""
+    from jobs.specification.named_files import specify
+    from jobs.specification.resolved_job import resolve
+
+    problem = resolve(specify(workload=load), None).problem
+    default = problem.space.default_configuration()
+    for start in problem.starts:
+        found = problem.configuration(start.point)
+        typer.echo(start.name)
+        for parameter, value in found.items():
+            if value != default.get(parameter):
+                typer.echo(f"    {parameter}: {str(value).lower()}")
 
 
 def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
@@ -111,8 +149,8 @@ def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
         typer.echo(f"limit: {limit_words(limit)}")
 
 
-def _list(helps: Mapping[str, str]) -> None:
+def _list(helps: Mapping[str, str], *, width: int | None = None) -> None:
     """A name a line, what it is beside it, all in one column."""
-    width = max(map(len, helps))
+    width = width or max(map(len, helps))
     for name, text in helps.items():
         typer.echo(f"{name:{width}}  {text}")

@@ -109,7 +109,8 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         search=search,
         confirm=confirm,
     )
-    tuned = replace(tuned, starts=starting_points(tuned, specification.start_from))
+    starts = starting_points(tuned, specification.start_from, cores=specification.cores)
+    tuned = replace(tuned, starts=starts)
     plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
     warnings = [*unknown, *small, *shallow_warnings(workload, space)]
     if factors := [p.name for p in space.parameters if p.section == "workload"]:

@@ -37,6 +37,9 @@ class Specification(JobSettings):
     # Where the search begins: each the `name` of a shipped point, or with `options` the text of an
     # OPTIONS file. None: where the strategy usually does.
     start_from: Sequence[Mapping[str, Any]] | None = None
+    # The CPU threads that starting points are worked out for: those of where the job was made, so
+    # that it begins alike wherever it goes on. None: it is of an earlier version.
+    cores: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -46,11 +49,12 @@ class Specification(JobSettings):
         """The same for the same specification, whoever wrote it down.
 
         What is left at its default does not count, so that a setting that a later version adds
-        does not part a job from those who come back to it.
+        does not part a job from those who come back to it. Nor do the host's CPU threads.
         """
         usual = SearchSettings().document()
         search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
         said = {k: v for k, v in self.document().items() if v is not None and v is not False}
+        said.pop("cores", None)
         asked = {**said, "shipped_space": self.shipped_space, "search": search}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -14,10 +14,14 @@ from sampler.kioxia_guide.for_workload import (
 )
 from sampler.machine.machine import cpu_threads
 from sampler.parameters.parameter import Value
-from sampler.space.starting_points import usual_points, values_of
+from sampler.space.space import memtable_bytes
+from sampler.space.starting_points import Room, handful, values_of
 from sampler.workload.workload import Workload
 
 MOST = 20
+# Where jobs of earlier versions began that had models: they end as they began.
+_EARLIER = ("library", "benchmark.sh", "basic-tuning", "universal-style")
+_OF_SPACE = ("sa", "lsm_bytes")
 _FIELD = "--start-from"
 Starts = Sequence[Mapping[str, Any]]
 
@@ -44,7 +48,7 @@ def require_starts(asked: Starts) -> list[Mapping[str, Any]]:
             if _is_guide(each):
                 named_threads(each["name"], field=_FIELD)
             else:
-                values_of(each["name"], each.get("options"), field=_FIELD)
+                values_of(each["name"], each.get("options"), Room(1, 0), field=_FIELD)
     refuse_noted(found)
     threads = cpu_threads()
     return [
@@ -59,10 +63,14 @@ def require_sizes(asked: Starts, workload: Workload) -> None:
         raise InputError(_FIELD, f"{problem}; leave it out")
 
 
-def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoint, ...]:
+def starting_points(
+    problem: Problem, asked: Starts | None, *, cores: int | None = None
+) -> tuple[StartingPoint, ...]:
     """The points of a space where its search begins; what is the baseline there is left out.
 
-    Where none are asked for, a strategy that has models begins at the usual ones.
+    Where none are asked for, a strategy that has models begins at those for its load.
+    ``cores`` are the CPU threads that they are worked out for; None: the job is of a version that
+    knew no such points.
     """
     from optimizer.strategies.registry import STRATEGIES
     from optimizer.strategies.strategy import starting_point
@@ -70,18 +78,39 @@ def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoi
     if asked is None:
         strategy = STRATEGIES.get(problem.strategy)
         models = strategy is not None and strategy.has_models
-        asked = [{"name": name} for name in usual_points()] if models else []
-    found = (starting_point(problem, each["name"], _values(problem, each)) for each in asked)
+        names = _EARLIER if cores is None else usual_starts(problem)
+        asked = [{"name": name} for name in names] if models else []
+    room = room_of(problem, cores or 1)
+    found = (starting_point(problem, each["name"], _values(problem, each, room)) for each in asked)
     return tuple(start for start in found if start is not None)
+
+
+def usual_starts(problem: Problem) -> tuple[str, ...]:
+    """The names of the points that a job begins at unless told otherwise."""
+    objective = problem.objective
+    weights = {True: 0.0, False: 0.0}
+    for term in objective.terms:
+        weights[term.metric in _OF_SPACE] += term.weight
+    limited = any(limit.metric in _OF_SPACE for limit in objective.limits)
+    return handful(problem.workload, space_bound=limited or weights[True] > weights[False])
+
+
+def room_of(problem: Problem, cores: int) -> Room:
+    """What the points of a job are worked out for: its memory, or else its baseline's."""
+    start, families = problem.space.start, problem.workload.column_families
+    if problem.memory is None:
+        facts = problem.workload.facts()
+        return Room(cores, memtable_bytes({**start, **facts}) // families)
+    return Room(cores, max(0, problem.memory - int(start["cache_size"])) // families)
 
 
 def _is_guide(asked: Mapping[str, Any]) -> bool:
     return asked.get("options") is None and names_guide(asked["name"])
 
 
-def _values(problem: Problem, asked: Mapping[str, Any]) -> dict[str, Value]:
+def _values(problem: Problem, asked: Mapping[str, Any], room: Room) -> dict[str, Value]:
     if not _is_guide(asked):
-        return values_of(asked["name"], asked.get("options"))
+        return values_of(asked["name"], asked.get("options"), room)
     start, memory = problem.space.start, problem.memory
     if memory is not None:
         memory = (memory - int(start["cache_size"])) // problem.workload.column_families

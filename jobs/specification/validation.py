@@ -21,6 +21,7 @@ from optimizer.objective.objective_file import (
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, is_build_name
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
 from sampler.space.space_file import space_from_document
 from sampler.workload.live_keys import why_untold
@@ -102,7 +103,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     # The build in use has a name, too: the same job has the same digest either way.
     build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
     settled = {"trials": trials, "objective": objective, "start_from": starts, "db_bench": build}
-    return Specification(**dict(draft) | settled)
+    return Specification(**dict(draft) | settled | {"cores": draft.cores or cpu_threads()})
 
 
 def _wrong_budget(asked: Specification) -> list[InputError]:

@@ -1,18 +1,39 @@
-"""Known good settings that a search may begin at: a catalogue, each point with its source."""
+"""Known good settings that a search may begin at: a catalogue, each option with its source.
 
+Some options depend on the host and on the job's memory. Such a value is a rule: ``cores``,
+``memory``, or one of them times or divided by a whole number.
+"""
+
+import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import file_values, read_user_options
 from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value, parse_value
+from sampler.parameters.parameter import Parameter, Value, parse_value
 from sampler.space.space import default_values
+from sampler.workload.load_class import load_class
+from sampler.workload.workload import Workload
+
+_RULE = re.compile(r"(?P<of>cores|memory)(?: (?P<sign>[*/]) (?P<by>[1-9][0-9]?))?", re.ASCII)
+_CATALOGUE = "starting_points.toml"
+SPACE_BOUND = "space"
+"""The class of jobs for which space counts more than anything else."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What the values of a point depend on."""
+
+    cores: int  # CPU threads of the host
+    memory: int  # bytes for the memtables of one column family, at full scale
 
 
 @dataclass(frozen=True)
@@ -22,17 +43,41 @@ class KnownPoint:
     name: str
     help: str
     source: str  # where they are said: a file of RocksDB and the part of it, or a page
-    usual: bool  # whether a search with models begins there unless told otherwise
+    usual: bool  # whether jobs of some class begin there unless told otherwise
     # By parameter, full scale; what is not named stays at the baseline.
     values: Mapping[str, Value]
+    rules: Mapping[str, str] = field(default_factory=dict)  # values that depend on the ``Room``
+    sources: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of single options, where they differ
+
+    def values_in(self, room: Room) -> dict[str, Value]:
+        """All values, those by rules worked out."""
+        known = catalogue()
+        found = {n: _worked_out(known[n], rule, room) for n, rule in self.rules.items()}
+        return {**self.values, **found}
 
 
 @cache
 def known_points() -> Mapping[str, KnownPoint]:
-    """The shipped points by name, in the order in which they are measured."""
-    text = files("sampler").joinpath("starting_points.toml").read_text(encoding="utf-8")
-    points = (_point(row) for row in tomllib.loads(text)["point"])
+    """The shipped points by name."""
+    usual = {name for names in _handfuls().values() for name in names}
+    points = (_point(row, usual) for row in _document()["point"])
     return {point.name: point for point in points}
+
+
+def handful(workload: Workload, *, space_bound: bool = False) -> tuple[str, ...]:
+    """The names of the points that a job of a workload begins at, in the order to be measured.
+
+    ``space_bound``: whether the job's objective is about space most of all.
+    """
+    kind = SPACE_BOUND if space_bound else load_class(workload)
+    return _handfuls()[kind]
+
+
+def classes_of(name: str) -> tuple[str, ...]:
+    """The classes of jobs that begin at a point unless told otherwise."""
+    return tuple(kind for kind, names in _handfuls().items() if name in names)
 
 
 def point_names() -> tuple[str, ...]:
@@ -54,19 +99,18 @@ def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> d
     values = dict(default_values("library") if library is None else library)
     if which == "library":
         return values
-    if which not in known_points():
-        names = ", ".join(known_points())
+    # A baseline is the same on every host.
+    fixed = {name: point for name, point in known_points().items() if not point.rules}
+    if which not in fixed:
+        names = ", ".join(fixed)
         problem = f"{which!r} is neither library, db_bench nor one of {names}"
         raise InputError("space.baseline", problem)
-    return {**values, **known_points()[which].values}
+    return {**values, **fixed[which].values}
 
 
-def usual_points() -> tuple[str, ...]:
-    """The names of those where a search with models begins."""
-    return tuple(point.name for point in known_points().values() if point.usual)
-
-
-def values_of(name: str, options: str | None, *, field: str = "--start-from") -> dict[str, Value]:
+def values_of(
+    name: str, options: str | None, room: Room, *, field: str = "--start-from"
+) -> dict[str, Value]:
     """The settings of a starting point, by parameter, full scale.
 
     ``options`` is the text of the user's own OPTIONS file; None for a shipped point.
@@ -81,16 +125,42 @@ def values_of(name: str, options: str | None, *, field: str = "--start-from") ->
     if name not in known_points():
         names = ", ".join(point_names())
         raise InputError(field, f"{name!r} is neither one of {names}, none nor an OPTIONS file")
-    return dict(known_points()[name].values)
+    return known_points()[name].values_in(room)
 
 
-def _point(row: Mapping[str, object]) -> KnownPoint:
+def _worked_out(parameter: Parameter, rule: str, room: Room) -> Value:
+    """What a rule comes to: within the parameter's range; by cores, no less than its default."""
+    found = _RULE.fullmatch(rule)
+    assert found is not None and parameter.low is not None and parameter.high is not None
+    amount, by = (room.cores if found["of"] == "cores" else room.memory), int(found["by"] or 1)
+    amount = amount * by if found["sign"] == "*" else amount // by
+    least = int(parameter.default) if found["of"] == "cores" else int(parameter.low)
+    step = int(parameter.quantum or 1)
+    return max(least, min(amount // step * step, int(parameter.high)))
+
+
+@cache
+def _document() -> Mapping[str, Any]:
+    return tomllib.loads(files("sampler").joinpath(_CATALOGUE).read_text(encoding="utf-8"))
+
+
+@cache
+def _handfuls() -> Mapping[str, tuple[str, ...]]:
+    return {kind: tuple(names) for kind, names in _document()["handful"].items()}
+
+
+def _point(row: Mapping[str, Any], usual: Collection[str]) -> KnownPoint:
+    name, values, rules, sources = str(row["name"]), {}, {}, {}
+    for option, given in row.get("values", {}).items():
+        said = given if isinstance(given, dict) else {"value": given}
+        if "source" in said:
+            sources[option] = said["source"]
+        if isinstance(said["value"], str) and _RULE.fullmatch(said["value"]):
+            rules[option] = said["value"]
+        else:
+            values[option] = parse_value(catalogue()[option], said["value"])
     if "defaults" in row:
-        values = default_values(str(row["defaults"]))
-    else:
-        given = row["values"]
-        assert isinstance(given, dict)
-        values = {name: parse_value(catalogue()[name], value) for name, value in given.items()}
+        values = default_values(row["defaults"])
     return KnownPoint(
-        str(row["name"]), str(row["help"]), str(row["source"]), bool(row.get("usual")), values
+        name, row["help"], row["source"], name in usual, values, rules=rules, sources=sources
     )

@@ -25,9 +25,9 @@ from sampler.options.normal_form import read_user_options
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value, parse_value
 from sampler.runner.settings import Settings
-from sampler.space.space import memtable_bytes
+from sampler.space.space import default_values, memtable_bytes
 from sampler.space.space_file import space_from_document
-from sampler.space.starting_points import known_points, point_names, values_of
+from sampler.space.starting_points import Room, known_points, point_names, values_of
 from sampler.workload.workload import Workload
 
 _LIBRARY = ("default", "library")
@@ -97,7 +97,8 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
         return _of_file(text, Path(text), field)
     if text in known_points():
         what = f"the starting point {text}"
-        return Side(asked=text, what=what, values=values_of(text, None))
+        room = Room(cpu_threads(), memtable_bytes(default_values("library")))
+        return Side(asked=text, what=what, values=values_of(text, None, room))
     if names_guide(text):
         threads = named_threads(text, field=field) or cpu_threads()
         what = f"KIOXIA's tuning guide for {threads} CPU threads"

@@ -18,7 +18,7 @@ from jobs.queue.service_settings import ServiceSettings
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
-from sampler.space.starting_points import point_names, usual_points
+from sampler.space.starting_points import classes_of, point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from tests.support.api.callers import (
     EXTERNAL,
@@ -82,7 +82,9 @@ def test_objectives_are_as_their_files_hold_them(client: TestClient) -> None:
 def test_starts_are_those_that_a_job_may_name_with_what_they_set(client: TestClient) -> None:
     found = {each["name"]: each for each in client.get("/v1/starts").json()}
     assert tuple(found) == point_names()
-    assert tuple(n for n, each in found.items() if each["usual"]) == usual_points()
+    assert {n: tuple(each["classes"]) for n, each in found.items()} == {
+        name: classes_of(name) for name in found
+    }
     assert all(each["help"] and each["source"] for each in found.values())
     assert found["basic-tuning"]["values"]["max_background_jobs"] == 6
     assert [name for name, each in found.items() if each["values"] is None] == ["guide"]

@@ -7,7 +7,8 @@ import pytest
 from jobs.specification.named_files import inlined, read_starts, specify
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
-from sampler.space.starting_points import usual_points
+from sampler.space.starting_points import handful
+from sampler.workload.workload_file import load_workload
 
 OPTIONS = """\
 [DBOptions]
@@ -23,7 +24,8 @@ def begins(**more: object) -> list[str]:
 
 
 def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() -> None:
-    assert begins(strategy="forest") == [name for name in usual_points() if name != "library"]
+    usual = handful(load_workload("load-quick"))
+    assert begins(strategy="forest") == [name for name in usual if name != "library"]
     assert begins(strategy="forest", baseline="db_bench")[0] == "library"
     for strategy in ("genetic", "random", "lhs", "sobol", "nsga2"):
         assert begins(strategy=strategy) == []

@@ -15,7 +15,7 @@ from sampler.space.draws import draw
 from sampler.space.latent import decode
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space
-from sampler.space.starting_points import known_points, usual_points
+from sampler.space.starting_points import Room, classes_of, known_points
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     bowl,
@@ -33,7 +33,8 @@ def placed(name: str, *, space: str = "default", memory: int | None = None, **se
     found = load_space(space)
     budget = memory_bytes(found.context) if memory is None and found.memory_budget else memory
     problem = problem_of("forest", space=found, memory=budget, **search)
-    return problem, starting_point(problem, name, known_points()[name].values)
+    room = Room(8, (budget or 136 * MIB) - 8 * MIB)
+    return problem, starting_point(problem, name, known_points()[name].values_in(room))
 
 
 @pytest.mark.parametrize("space", [name for name in SHIPPED if name != "warlo"])  # of a command
@@ -164,9 +165,8 @@ def test_why_names_what_had_to_change():
 
 
 def test_the_usual_ones_have_a_source():
-    assert "benchmark.sh" in usual_points()
-    for point in known_points().values():
-        assert point.source.startswith("RocksDB") or not point.usual
+    for name, point in known_points().items():
+        assert point.usual is bool(classes_of(name))
         assert len(point.source) > 20
         assert point.values
 

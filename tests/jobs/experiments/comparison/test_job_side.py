@@ -9,7 +9,7 @@ from jobs.experiments.comparison.subject import subject_of
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
-from sampler.space.starting_points import values_of
+from sampler.space.starting_points import Room, values_of
 from sampler.workload.workload_file import load_workload
 
 
@@ -46,7 +46,7 @@ def test_a_winner_is_measured_over_the_starting_point_that_was_its_baseline(
     assert found.base == "samsung-baseline"
     load = load_workload("samsung-80-20")
     values = subject_of("B", found, [load], settings, field="B").values[load.name]
-    point = values_of("samsung-baseline", None)
+    point = values_of("samsung-baseline", None, Room(2, 128 * 2**20))
     assert point and {name: values[name] for name in point} == {**point, "block_size": 8192}
 
 
