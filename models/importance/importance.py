@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import MIN_TRIALS, FittedForest, grow_forest
+from models.random_forest import MIN_TRIALS, FittedForest, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from models.importance.anova import AnovaResult, anova, holm
 from models.importance.design import FeatureMatrix, measured_rows
-from models.importance.forest import FittedForest, fit_forest
 from models.importance.importance import Importance, mean_share, measure_importance
 from models.importance.stability import Stability, rank_stability
+from models.random_forest import FittedForest, fit_forest
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix, joined, measured_rows
-from models.importance.forest import grow_forest
+from models.random_forest import grow_forest
 
 ROWS_PER_TREE = 300  # small trees: many refits matter more here than the fit of each
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from models.importance.agreement import rank_correlation, top_overlap
 from models.importance.design import FeatureMatrix, measured_rows
-from models.importance.forest import MIN_TRIALS
 from models.importance.importance import combined_importance, quick_forests
+from models.random_forest import MIN_TRIALS
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import fit_forest, grow_forest
+from models.random_forest import fit_forest, grow_forest
 
 
 def table(n_trials, n_columns=3, seed=0):

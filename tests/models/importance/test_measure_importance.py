@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import fit_forest
 from models.importance.importance import measure_importance
+from models.random_forest import fit_forest
 
 
 @pytest.fixture(scope="module")

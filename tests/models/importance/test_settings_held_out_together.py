@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.importance import agreement, forest, stability
+from models import random_forest as forest
+from models.importance import agreement, stability
 from models.importance.design import FeatureMatrix
 
 Rows = list[int]
