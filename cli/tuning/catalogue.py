@@ -14,7 +14,7 @@ from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text
-from sampler.space.starting_points import classes_of, known_points, point_names
+from sampler.space.starting_points import handfuls, known_points, point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from sampler.workload.workload_file import load_workload, workload_document, workload_text
 
@@ -23,6 +23,12 @@ Examples:
   rocktune space                              all spaces
   rocktune space default                      its parameters, ranges and help
   rocktune space default --toml > mine.toml   a file to change and tune with
+"""
+STARTS_EXAMPLES = """
+Examples:
+  rocktune starts                         by class of load, and all
+  rocktune starts writing-leveled         its values, each with its source
+  rocktune starts --for mixed-quick       what a job of this load measures first
 """
 WORKLOADS_EXAMPLES = """
 Example:
@@ -33,12 +39,12 @@ _For = Annotated[
     str | None,
     typer.Option("--for", metavar="WORKLOAD", help="What a job of this workload begins with."),
 ]
-_TITLES = {
-    "For loads that write": "writing",
-    "For loads that read and write": "mixed",
-    "For loads that read": "reading",
-    "For loads that scan": "scans",
-    "For jobs about space most of all": "space",
+_CLASSES = {
+    "writing": "for loads that write",
+    "mixed": "for loads that read and write",
+    "reading": "for loads that read",
+    "scans": "for loads that scan",
+    "space": "where space counts most",
 }
 _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
 
@@ -82,15 +88,10 @@ def starts_command(name: _Name = None, load: _For = None) -> None:
         _begins(load)
         return
     if name is None:
-        helps = {**{each: point.help for each, point in points.items()}, NAME: HELP}
-        width, left = max(map(len, helps)), dict(helps)
-        for title, of in _TITLES.items():
-            typer.echo(f"{title}:")
-            listed = {each: helps[each] for each in points if of in classes_of(each)}
-            _list(listed, width=width)
-            left = {each: text for each, text in left.items() if each not in listed}
-        typer.echo("Others:")
-        _list(left, width=width)
+        for kind, names in handfuls().items():
+            typer.echo(f"{_CLASSES[kind]}: {', '.join(names)}")
+        typer.echo()
+        _list({**{each: point.help for each, point in points.items()}, NAME: HELP})
         return
     if name == NAME:
         typer.echo(f"{HELP}. Source: {SOURCE}.")
@@ -149,8 +150,8 @@ def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
         typer.echo(f"limit: {limit_words(limit)}")
 
 
-def _list(helps: Mapping[str, str], *, width: int | None = None) -> None:
+def _list(helps: Mapping[str, str]) -> None:
     """A name a line, what it is beside it, all in one column."""
-    width = width or max(map(len, helps))
+    width = max(map(len, helps))
     for name, text in helps.items():
         typer.echo(f"{name:{width}}  {text}")

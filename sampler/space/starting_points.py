@@ -1,7 +1,7 @@
 """Known good settings that a search may begin at: a catalogue, each option with its source.
 
-Some options depend on the host and on the job's memory. Such a value is a rule: ``cores``,
-``memory``, or one of them times or divided by a whole number.
+Some options depend on the host and on the job's memory. Such a value is a rule: ``cores`` or
+``memory``, perhaps times or divided by a number: ``memory / 4``, ``cores, at least 4``.
 """
 
 import re
@@ -22,7 +22,11 @@ from sampler.space.space import default_values
 from sampler.workload.load_class import load_class
 from sampler.workload.workload import Workload
 
-_RULE = re.compile(r"(?P<of>cores|memory)(?: (?P<sign>[*/]) (?P<by>[1-9][0-9]?))?", re.ASCII)
+_RULE = re.compile(
+    r"(?P<of>cores|memory)(?: (?P<sign>[*/]) (?P<by>[1-9][0-9]?))?"
+    r"(?:, at least (?P<least>[0-9]{1,9}))?",
+    re.ASCII,
+)
 _CATALOGUE = "starting_points.toml"
 SPACE_BOUND = "space"
 """The class of jobs for which space counts more than anything else."""
@@ -61,7 +65,7 @@ class KnownPoint:
 @cache
 def known_points() -> Mapping[str, KnownPoint]:
     """The shipped points by name."""
-    usual = {name for names in _handfuls().values() for name in names}
+    usual = {name for names in handfuls().values() for name in names}
     points = (_point(row, usual) for row in _document()["point"])
     return {point.name: point for point in points}
 
@@ -72,12 +76,12 @@ def handful(workload: Workload, *, space_bound: bool = False) -> tuple[str, ...]
     ``space_bound``: whether the job's objective is about space most of all.
     """
     kind = SPACE_BOUND if space_bound else load_class(workload)
-    return _handfuls()[kind]
+    return handfuls()[kind]
 
 
 def classes_of(name: str) -> tuple[str, ...]:
     """The classes of jobs that begin at a point unless told otherwise."""
-    return tuple(kind for kind, names in _handfuls().items() if name in names)
+    return tuple(kind for kind, names in handfuls().items() if name in names)
 
 
 def point_names() -> tuple[str, ...]:
@@ -129,14 +133,13 @@ def values_of(
 
 
 def _worked_out(parameter: Parameter, rule: str, room: Room) -> Value:
-    """What a rule comes to: within the parameter's range; by cores, no less than its default."""
+    """What a rule comes to, within the parameter's range."""
     found = _RULE.fullmatch(rule)
     assert found is not None and parameter.low is not None and parameter.high is not None
     amount, by = (room.cores if found["of"] == "cores" else room.memory), int(found["by"] or 1)
     amount = amount * by if found["sign"] == "*" else amount // by
-    least = int(parameter.default) if found["of"] == "cores" else int(parameter.low)
-    step = int(parameter.quantum or 1)
-    return max(least, min(amount // step * step, int(parameter.high)))
+    least = max(int(found["least"] or 0), int(parameter.low))
+    return max(least, min(amount // parameter.quantum * parameter.quantum, int(parameter.high)))
 
 
 @cache
@@ -144,8 +147,16 @@ def _document() -> Mapping[str, Any]:
     return tomllib.loads(files("sampler").joinpath(_CATALOGUE).read_text(encoding="utf-8"))
 
 
+def _in_full(source: str) -> str:
+    """A source, which may begin with what the catalogue calls it, in full."""
+    called: Mapping[str, str] = _document()["source"]
+    short = max((each for each in called if source.startswith(each)), key=len, default="")
+    return called.get(short, "") + source[len(short) :]
+
+
 @cache
-def _handfuls() -> Mapping[str, tuple[str, ...]]:
+def handfuls() -> Mapping[str, tuple[str, ...]]:
+    """The names of the points that jobs begin at, by class, in the order to be measured."""
     return {kind: tuple(names) for kind, names in _document()["handful"].items()}
 
 
@@ -154,7 +165,7 @@ def _point(row: Mapping[str, Any], usual: Collection[str]) -> KnownPoint:
     for option, given in row.get("values", {}).items():
         said = given if isinstance(given, dict) else {"value": given}
         if "source" in said:
-            sources[option] = said["source"]
+            sources[option] = "; ".join(map(_in_full, said["source"].split("; ")))
         if isinstance(said["value"], str) and _RULE.fullmatch(said["value"]):
             rules[option] = said["value"]
         else:

@@ -62,3 +62,23 @@ def test_it_is_among_the_starting_points(here: Here, capsys: Capture):
     assert "KIOXIA" in capsys.readouterr().out
     assert here("starts", "gide") == 2
     assert "guide" in capsys.readouterr().err
+
+
+def test_starts_are_listed_by_class_and_shown_with_sources(here: Here, capsys: Capture):
+    assert here("starts") == 0
+    assert "for loads that write: library, writing-leveled, " in capsys.readouterr().out
+    assert here("starts", "writing-leveled") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "max_background_jobs: cores, at least 4" in lines
+    assert lines[lines.index("block_size: 16384") + 1] == (
+        "    RocksDB wiki, Setup Options and Basic Tuning"
+    )
+
+
+def test_starts_of_a_workload_are_as_a_job_would_set_them(here: Here, capsys: Capture):
+    assert here("starts", "--for", "load-quick") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "writing-leveled"
+    assert "    max_bytes_for_level_base: 536870912" in lines
+    assert here("starts", "writing-leveled", "--for", "load-quick") == 2
+    assert "not both" in capsys.readouterr().err

@@ -6,7 +6,10 @@ import pytest
 
 from jobs.specification.named_files import inlined, read_starts, specify
 from jobs.specification.resolved_job import resolve
+from jobs.specification.specification import specification_from_document
+from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError
+from sampler.machine.machine import cpu_threads
 from sampler.space.starting_points import handful
 from sampler.workload.workload_file import load_workload
 
@@ -29,6 +32,28 @@ def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() ->
     assert begins(strategy="forest", baseline="db_bench")[0] == "library"
     for strategy in ("genetic", "random", "lhs", "sobol", "nsga2"):
         assert begins(strategy=strategy) == []
+
+
+def test_a_job_about_space_begins_with_little_space() -> None:
+    for more in ({"objective": "sa"}, {"limits": [Limit("sa", at_most_baseline=0.9)]}):
+        assert begins(**more)[0] == "space-leveled"
+
+
+def test_the_cores_are_those_of_where_the_job_was_made() -> None:
+    made = specify(strategy="forest")
+    assert made.cores == cpu_threads()
+    there = made.model_copy(update={"cores": 12})
+    problem = resolve(there, None).problem
+    configuration = problem.configuration(problem.starts[0].point)
+    assert configuration["max_background_jobs"] == 12
+    assert there.digest() == made.digest()
+
+
+def test_a_job_of_an_earlier_version_begins_where_it_began() -> None:
+    earlier = specify(strategy="forest").document()
+    del earlier["cores"]
+    starts = resolve(specification_from_document(earlier), None).problem.starts
+    assert [start.name for start in starts] == ["benchmark.sh", "basic-tuning", "universal-style"]
 
 
 def test_none_is_none_and_what_is_named_is_taken_by_any_strategy() -> None:
@@ -54,7 +79,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([{"name": "fastest"}], "'fastest' is neither one of library, benchmark.sh"),
+        ([{"name": "fastest"}], "'fastest' is neither one of library, writing-leveled"),
         ([{"name": "none"}, {"name": "library"}], "give none alone"),
         ([{"name": "library"}] * 21, "21 are too many"),
         ([{"name": "a", "options": "rubbish"}], "is not key=value"),
