@@ -25,7 +25,7 @@ from sampler.bench.builds import installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.machine import fingerprint
-from sampler.runner.benchmark import Count
+from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
@@ -141,12 +141,12 @@ class Scanned(WrappedBenchmark):
         super().__init__(benchmark)
         self.keys = self.live = 0
 
-    def counting(
-        self, configuration: Configuration, folder: Path, outcome: Outcome
-    ) -> Count | None:
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
         """Scans, then goes on as the other does."""
         self.keys, self.live = scan(folder / "db")
-        return super().counting(configuration, folder, outcome)
+        return super().following(configuration, folder, outcome, reads=reads)
 
 
 def scan(database: Path) -> tuple[int, int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sampler.runner.benchmark import Benchmark, Count, Preparation
+from sampler.runner.benchmark import Benchmark, Following, Preparation
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import EndedProcess
 from sampler.space.space import Configuration
@@ -50,8 +50,8 @@ class WrappedBenchmark:
         """As the other's."""
         return self._benchmark.harvest(configuration, folder, ended, began)
 
-    def counting(
-        self, configuration: Configuration, folder: Path, outcome: Outcome
-    ) -> Count | None:
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
         """As the other's."""
-        return self._benchmark.counting(configuration, folder, outcome)
+        return self._benchmark.following(configuration, folder, outcome, reads=reads)

@@ -24,14 +24,19 @@ from jobs.results.explanation_words import (
     step_words,
     withheld_words,
 )
-from jobs.results.figures import figure
+from jobs.results.figures import metric_amount
+from jobs.results.price_lines import price_lines
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
-from sampler.common.byte_size import format_bytes
 from sampler.common.untrusted_text import cleaned
 from sampler.parameters.catalogue import catalogue
+from sampler.workload.tree_reads import COLD, READS
 
-_MORE = ("memory", "write_p99", "read_p99")
+_MORE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
+_READS_ARE = (
+    f"read_..., scan_...: operations/s on both trees after each run, with {COLD} from the device; "
+    "measured, not tuned"
+)
 _RELIABLE_R2 = 0.3
 _STEPS = 3
 
@@ -50,13 +55,18 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         "changes are the pairs' geometric means with 95% intervals.",
         highlight=False,
     )
+    if any(name in verdict["change"] for name in READS):
+        say(console, f"{_READS_ARE}.")
     if where := confirmation_words(result.get("confirmation")):
         say(console, f"{where}.")
+    if trade := verdict.get("trade"):  # a job of an earlier version has none
+        say(console, Text(f"{trade}.", "bold"))
     if best is None:
         found, fitness = "Nothing was proven better than the baseline", ""
     else:
         found, fitness = f"Trial {best['trial']} is better", f", fitness {best['fitness']:.0f}"
     say(console, Text.assemble((found, "bold"), f"{fitness}: {verdict['why']}."))
+    say(console, *(f"{line}." for line in price_lines(result)))
     if best is not None:
         console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
         say(console, *_explanation(result))
@@ -158,7 +168,7 @@ def _terms(result: Mapping[str, Any]) -> list[str]:
 
 def metric_figure(metric: str, value: float) -> str:
     """A metric's value, with its unit where that is bytes."""
-    return format_bytes(value) if metric == "memory" else figure(value)
+    return metric_amount(value, metric)
 
 
 def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:

@@ -90,6 +90,7 @@ def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> di
         "trials": result["trials"]["total"] if result else None,
         "fitness": {key: verdict.get(key) for key in ("fitness", "low", "high", "p")},
         "confirmed": verdict.get("confirmed"),
+        "trade": verdict.get("trade"),
         "why": verdict.get("why"),
         "change": verdict.get("change", {}),
         "result": night_result(result) if result else None,

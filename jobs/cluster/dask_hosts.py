@@ -83,7 +83,7 @@ class DaskHosts:
             configuration=trial.configuration,
             cutoff_seconds=cutoff_seconds,
             confirms=trial.phase is Phase.CONFIRM,
-            shares=trial.purpose is not Purpose.PROVE,
+            proves=trial.purpose is Purpose.PROVE,
         )
         future = submitted(client, [seen], measure_trial, request, key=name)
         self._fly(name, _Flight(trial, host, seen.address, future, client))

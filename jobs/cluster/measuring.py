@@ -41,7 +41,8 @@ def measure_trial(request: MeasureRequest) -> Outcome:
         runner.start(
             request.configuration,
             cutoff_seconds=request.cutoff_seconds,
-            share=request.shares,
+            share=not request.proves,
+            reads=assembly.problem.reads(proves=request.proves),
         )
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
@@ -114,8 +115,8 @@ class MeasureRequest:
     cutoff_seconds: float | None  # after it the trial is cut off; None: never
     # whether it belongs to the confirmation, which may be at a larger scale
     confirms: bool = False
-    # whether a database that must be prepared may be a copy of the host's own
-    shares: bool = False
+    # whether it is a run of the proof, which prepares its own database and may be read after it
+    proves: bool = False
 
 
 class HostUnfit(RuntimeError):

@@ -109,7 +109,14 @@ class ThisMachine:
         if confirming:  # known now, not when the search is over
             require_space(settings.bench_dir, confirming.space_bytes)
         bench = assembly.benchmark
-        local = LocalHost(bench, settings, waiting=waiting, pause=pause, confirming=confirming)
+        local = LocalHost(
+            bench,
+            settings,
+            waiting=waiting,
+            pause=pause,
+            confirming=confirming,
+            reads=lambda trial: assembly.problem.reads(proves=trial.purpose is Purpose.PROVE),
+        )
         return OneHost(local)
 
     def export(
@@ -137,15 +144,18 @@ class LocalHost:
         waiting: Callable[[str], None],
         pause: Callable[[float], None],
         confirming: Benchmark | None = None,
+        reads: Callable[[Trial], bool] = lambda _: False,
     ) -> None:
         """Binds a benchmark to this machine; see ``LocalRunner``.
 
         ``confirming`` is what the trials of the confirmation run instead; None: the same.
+        ``reads`` says which trials are followed by reads of their tree.
         """
         made = partial(LocalRunner, settings=settings, waiting=waiting, pause=pause)
         self._searching = made(benchmark)
         self._confirming = made(confirming) if confirming else self._searching
         self._runner = self._searching  # the one whose trial is in flight
+        self._reads = reads
         self.name = host_name()
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
@@ -153,7 +163,12 @@ class LocalHost:
         confirms = trial.phase is Phase.CONFIRM
         self._runner = self._confirming if confirms else self._searching
         share = trial.purpose is not Purpose.PROVE
-        self._runner.start(trial.configuration, cutoff_seconds=cutoff_seconds, share=share)
+        self._runner.start(
+            trial.configuration,
+            cutoff_seconds=cutoff_seconds,
+            share=share,
+            reads=self._reads(trial),
+        )
 
     def wait(self, timeout: float) -> Outcome | None:
         """The outcome, or None when the trial is not over after ``timeout`` s."""

@@ -21,9 +21,9 @@ _OF_DEFAULT = (
     "workload", "scale", "confirm_scale", "baseline", "baseline_options", "db_bench", "host_kind",
     "drop_unknown",
 )  # fmt: skip
-# All but what is drawn anew each night, and where a space came from: a setting that jobs learn
-# breaks the series of the best unless it is named here.
-_OF_NO_MATTER = {"seed", "shipped_space"}
+# All but what is drawn anew each night, where a space came from, and what is measured beside: a
+# setting that jobs learn breaks the series of the best unless it is named here.
+_OF_NO_MATTER = {"seed", "shipped_space", "no_price"}
 _OF_BEST = tuple(name for name in Specification.model_fields if name not in _OF_NO_MATTER)
 _WORDS_ALONE = ("help",)
 

@@ -29,6 +29,7 @@ from jobs.report.phases import phase_rows
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import option_changes, values_outside_file
 from jobs.results.outcome import JobOutcome
+from jobs.results.price_lines import price_lines
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.evaluation.configurations import each_once, replicated
@@ -91,6 +92,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "verdict": verdict,
         "terms": terms,
         "rows": compared,
+        "price": price_lines(result),
         "limits": rows.limit_rows(result),
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),

@@ -14,6 +14,7 @@ from optimizer.budget.power import smallest_change
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
 from sampler.parameters.catalogue import catalogue
+from sampler.workload.tree_reads import READS
 
 UNITS = {
     "waf": "bytes written to storage per byte of user data",
@@ -31,12 +32,13 @@ UNITS = {
     "cpu_seconds": "s of all cores",
     "cpu_percent": "% of all processors while it worked",
     "device_bytes": "written to the device",
+    **dict.fromkeys(READS, "operations/s on the settled tree; measured, not tuned"),
 }
 """What a metric is, in a few words, by its name."""
 
 _ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p99",
          "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
-         "prepare_seconds")  # fmt: skip
+         "prepare_seconds", *READS)  # fmt: skip
 
 
 def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jobs.results.price_lines import price_lines
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
@@ -68,7 +69,7 @@ def _newer(version: str, own: tuple[int, ...] | None) -> str:
 
 def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
     """What the file was tuned for and how sure that is: its comment lines."""
-    best, workload = result["best"], problem.workload
+    best, workload, verdict = result["best"], problem.workload, result.get("verdict") or {}
     changes = ", ".join(
         f"{term.metric} {best['change'][term.metric]['percent']:+.1f}% "
         f"[{best['change'][term.metric]['low']:+.1f}, {best['change'][term.metric]['high']:+.1f}]"
@@ -79,14 +80,14 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
         scales = f"searched at scale 1/{workload.scale}, proved at 1/{problem.confirm.scale}"
     how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
     lines = [
+        *([str(verdict["trade"])] if verdict.get("trade") else []),
         f"Tuned by Rocktune for the workload {workload.name}{how}",
         f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
         f"{best['runs']} fresh runs of each",
         f"Changes with 95% intervals: {changes}",
+        *price_lines(result),
     ]  # fmt: skip
-    limits = [
-        f"Limit {kept_words(row)}" for row in (result.get("verdict") or {}).get("limits", [])
-    ]
+    limits = [f"Limit {kept_words(row)}" for row in verdict.get("limits", [])]
     return lines + _of_configuration(problem, best["configuration"], limits, tried=tried)
 
 

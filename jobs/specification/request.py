@@ -103,6 +103,12 @@ class JobSettings(BaseModel):
         description="Let forest learn from earlier jobs: auto for similar ones of the same hosts, "
         "or the number of one; none by default.",
     )
+    no_price: bool = Field(
+        default=False,
+        title="Do not measure what reads pay",
+        description="Leave out the reads of both settled trees that follow each run of the proof "
+        "of a load that writes; a limit on them is measured all the same.",
+    )
     host_kind: str | None = Field(
         default=None,
         max_length=64,

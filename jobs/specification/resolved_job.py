@@ -108,6 +108,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         seed=specification.seed,
         search=search,
         confirm=confirm,
+        price=not specification.no_price,
     )
     starts = starting_points(tuned, specification.start_from, cores=specification.cores)
     tuned = replace(tuned, starts=starts)

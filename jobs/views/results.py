@@ -16,6 +16,7 @@ from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import kept_of
+from jobs.results.price_lines import price_lines
 from jobs.views.job_series import job_series_of
 from jobs.views.models import explained_job
 from optimizer.budget.confirm_load import confirmation_words
@@ -40,6 +41,7 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "next_steps": what_next(result),
         "rows": proof,
         "names": names,
+        "price": price_lines(result),
         "limits": rows.limit_rows(result),
         "confirmation": confirmation_words(result.get("confirmation")),
         "explained": rows.explanation_rows(explained, names),

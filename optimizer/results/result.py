@@ -17,6 +17,7 @@ from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
+from optimizer.results.price import price_document, trade_words
 from optimizer.results.search_document import sampling_document, search_document
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.coordinates import cube_layout
@@ -25,6 +26,7 @@ from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from sampler.workload.tree_reads import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.
 _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
@@ -210,13 +212,19 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
     verdict = conclusion.verdict
     if verdict is None:
         return None
+    problem = conclusion.evaluation.problem
+    price = price_document(problem, verdict, conclusion.history.of(Purpose.PROVE))
+    unread = problem.workload.by_db_bench and not problem.workload.only_reads
+    unread = unread and all(name in price["not_measured"] for name in READS)
     names = ("confirmed", "fitness", "low", "high", "p", "pairs", "why")
     return {
         "trial": conclusion.winner,
+        "trade": trade_words(problem.objective, verdict, unread=unread),
         **{name: getattr(verdict, name) for name in names},
         "limits": [each.document() for each in verdict.limits],
         "metrics": dict(verdict.winner),
         "change": {name: asdict(change) for name, change in verdict.changes.items()},
+        "price": price,
     }
 
 

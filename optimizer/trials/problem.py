@@ -11,6 +11,7 @@ from optimizer.objective.objective import Objective
 from sampler.parameters.parameter import Value
 from sampler.space.latent import Point, decode
 from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.workload.tree_reads import READS
 from sampler.workload.workload import Workload
 
 
@@ -120,6 +121,7 @@ class Problem:
     prior: Prior = NO_PRIOR  # what earlier jobs measured, for strategies that learn from it
     # What the confirmation measures instead of ``workload``; None: the same.
     confirm: Workload | None = None
+    price: bool = True  # whether the proof also measures what reads of the settled trees cost
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -136,6 +138,11 @@ class Problem:
         if self.memory is None:
             return True
         return memory_bytes(self.space.complete(configuration)) <= self.memory
+
+    def reads(self, *, proves: bool) -> bool:
+        """Whether a run is followed by reads of its tree: of the proof, or all for a limit."""
+        asked = any(metric in READS for metric in self.objective.metrics)
+        return asked or (proves and self.price)
 
     def seed_of(self, number: int) -> int:
         """The seed of a trial's proposal: the same whatever ran before or beside it."""

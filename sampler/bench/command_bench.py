@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
 from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
+from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
@@ -77,9 +78,12 @@ class CommandBench:
         del folder
         return False
 
-    def counting(self, configuration: Configuration, folder: Path, outcome: Outcome) -> None:
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
         """Nothing: its metrics are what it prints."""
-        del configuration, folder, outcome
+        del configuration, folder, outcome, reads
+        return ()
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float

@@ -8,6 +8,7 @@ from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
 from sampler.workload.workload import SEED_APART, SHARED, Prepare, Settle
 
+SCAN_NEXTS = 20  # keys of a short scan after its first
 _SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none": ()}
 
 
@@ -58,6 +59,27 @@ def preparing_flags(
         **plan.flags(configuration),
         **{name: value for name, value in plan.workload.flags if name in SHARED},
         **dict(prepare.flags),
+    }
+
+
+def reading_flags(
+    plan: BenchPlan, configuration: Configuration, benchmark: str, operations: int
+) -> dict[str, Value]:
+    """The flags of a process that reads what a run has left, and writes nothing.
+
+    With the load's own seed ``readrandom`` asks for the keys that ``fillrandom`` wrote first.
+    """
+    workload = plan.workload
+    return {
+        "benchmarks": benchmark,
+        "num": workload.prepare.num if workload.prepare else workload.num,
+        "reads": operations,
+        "seek_nexts": SCAN_NEXTS,
+        "use_existing_db": True,
+        "readonly": True,
+        **_common(plan, configuration),
+        **plan.flags(configuration),
+        **{name: value for name, value in workload.flags if name in SHARED},
     }
 
 

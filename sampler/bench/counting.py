@@ -16,14 +16,12 @@ from sampler.bench.run_ending import read_text
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import EndedProcess, Ending
+from sampler.workload.tree_reads import TRANSACTIONS
 from sampler.workload.workload import Workload
 
 _BENCHMARK = "readseq"
 _BYTES = "db.iter.bytes.read"
 _ALL = 2**62  # more keys than there are: each is read once
-# A database of transactions that were not flushed cannot be opened for reading only: 7.8.3 stops
-# at the marks of two-phase commit in its log (tried).
-_TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class Counting:
     program: Path  # db_bench
     workload: Workload  # the load
     folder: Path  # the trial's
-    outcome: Outcome  # the trial's, without ``sa``
 
     @property
     def outputs(self) -> Path:
@@ -42,8 +39,10 @@ class Counting:
 
     def argv(self) -> list[str]:
         """The command line."""
+        # A database of transactions that were not flushed cannot be opened for reading only: 7.8.3
+        # stops at the marks of two-phase commit in its log (tried).
         given = dict(self.workload.flags)
-        transactions = {name: given[name] for name in _TRANSACTIONS if given.get(name)}
+        transactions = {name: given[name] for name in TRANSACTIONS if given.get(name)}
         flags: Mapping[str, Value] = {
             "benchmarks": _BENCHMARK,
             "use_existing_db": True,
@@ -57,21 +56,25 @@ class Counting:
         }
         return command_line(self.program, flags, self.folder)
 
-    def finish(self, ended: EndedProcess) -> Outcome:
+    def begin(self) -> None:
+        """Nothing needs to be readied."""
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
         """The trial's outcome with ``sa``, or with a warning that says why it has none."""
-        whole = replace(
-            self.outcome, bench_seconds=self.outcome.bench_seconds + ended.wall_seconds
-        )
+        whole = replace(outcome, bench_seconds=outcome.bench_seconds + ended.wall_seconds)
         output = parse_output(read_text(self.outputs / "stdout"))
         live = output.tickers.get(_BYTES, 0)
-        if ended.ending is Ending.EXIT and ended.status == 0 and live > 0:
+        words = why_failed(ended, self.outputs)
+        if not words and live > 0:
             metrics = {**whole.metrics, "sa": whole.metrics["lsm_bytes"] / live}
             return replace(whole, metrics=metrics)
-        words = complaint(read_text(self.outputs / "stderr"))
-        if ended.ending is not Ending.EXIT:
-            words = f"ended by {ended.ending.value} after {ended.wall_seconds:.0f} s"
-        if not words:
-            words = "it found none" if ended.status == 0 else f"exit status {ended.status}"
-        return replace(
-            whole, warnings=(*whole.warnings, f"sa is not told: counting live keys: {words}")
-        )
+        why = f"sa is not told: counting live keys: {words or 'it found none'}"
+        return replace(whole, warnings=(*whole.warnings, why))
+
+
+def why_failed(ended: EndedProcess, outputs: Path) -> str:
+    """Why such a process did not end well, in db_bench's words if it said any; or empty."""
+    if ended.ending is not Ending.EXIT:
+        return f"ended by {ended.ending.value} after {ended.wall_seconds:.0f} s"
+    said = complaint(read_text(outputs / "stderr"))
+    return "" if ended.status == 0 else said or f"exit status {ended.status}"

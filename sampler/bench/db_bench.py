@@ -1,7 +1,7 @@
 """One trial with db_bench: its command line, and what is made of what it left."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,9 +17,11 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
+from sampler.bench.reading import readings
 from sampler.bench.rocksdb_log import LogReader, read_log
 from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.options.options_file import format_options
+from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import read_note
 from sampler.runner.process import EndedProcess, Ending
@@ -152,15 +154,18 @@ class DbBench:
             return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))
         return outcome(TrialState.DONE, metrics)
 
-    def counting(
-        self, configuration: Configuration, folder: Path, outcome: Outcome
-    ) -> Counting | None:
-        """A scan of the database, where no formula tells which keys the load left."""
-        workload = self.plan.workload
-        countable = outcome.state is TrialState.DONE and not why_untold(workload)
-        if not countable or not self._counted(configuration):
-            return None
-        return Counting(self.installed.program, workload, folder, outcome)
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
+        """A scan where no formula tells which keys the load left, and reads if they are wanted."""
+        workload, program = self.plan.workload, self.installed.program
+        if outcome.state is not TrialState.DONE:
+            return ()
+        counted = self._counted(configuration) and not why_untold(workload)
+        return (
+            *((Counting(program, workload, folder),) if counted else ()),
+            *(readings(program, self.plan, configuration, folder) if reads else ()),
+        )
 
     def _counted(self, configuration: Configuration) -> bool:
         return bool(why_counted(self.plan.workload, self.plan.options(configuration)))

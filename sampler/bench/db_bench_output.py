@@ -11,7 +11,8 @@ from itertools import groupby
 from statistics import fmean
 
 _LINE = re.compile(
-    r"^(?P<name>[\w.\[\]-]+(?: write)?)\s*:\s+\d+(?:\.\d+)? micros/op \d+ ops/sec"
+    r"^(?P<name>[\w.\[\]-]+(?: write)?)\s*:\s+\d+(?:\.\d+)? micros/op "
+    r"(?P<per_second>\d{1,18}) ops/sec"
     r" (?P<seconds>\d{1,12}(?:\.\d+)?) seconds (?P<operations>\d{1,18}) operations",
     re.MULTILINE,
 )
@@ -59,6 +60,7 @@ class BenchmarkLine:
     operations: int
     # ``write_p99`` and the like, in microseconds, from the histograms after it.
     latencies: Mapping[str, float] = field(default_factory=dict)
+    per_second: float = 0.0  # operations a second, as printed: of a short run more exact
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def parse_output(text: str) -> DbBenchOutput:
                 float(match["seconds"]),
                 int(match["operations"]),
                 _latencies(text[match.end() : end]),
+                float(match["per_second"]),
             )
             for match, end in zip(matches, ends, strict=False)
         ),

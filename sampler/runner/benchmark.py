@@ -1,6 +1,6 @@
 """What a runner needs of a benchmark: a command line, perhaps others around it, and an outcome."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -33,11 +33,14 @@ class Preparation(SideProcess, Protocol):
         """None when what it left can be measured, otherwise what becomes of the trial."""
 
 
-class Count(SideProcess, Protocol):
-    """A process that looks at what a measured trial left, and completes its outcome."""
+class Following(SideProcess, Protocol):
+    """A process that looks at what a measured trial left, and adds to its outcome."""
 
-    def finish(self, ended: EndedProcess) -> Outcome:
-        """The trial's outcome, whole."""
+    def begin(self) -> None:
+        """Readies what it looks at, right before it starts."""
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+        """The trial's outcome with what it found, or with a warning that says why nothing."""
 
 
 class Benchmark(Protocol):
@@ -68,7 +71,10 @@ class Benchmark(Protocol):
     ) -> Outcome:
         """What the run came to."""
 
-    def counting(
-        self, configuration: Configuration, folder: Path, outcome: Outcome
-    ) -> Count | None:
-        """What must run after the command for a figure that it does not tell; None: nothing."""
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
+        """What runs after the command, one after the other, for figures that it does not tell.
+
+        ``reads``: whether what the database's reads cost is to be measured, where it can be.
+        """

@@ -60,6 +60,7 @@ class EndedProcess:
     cpu_seconds: float
     peak_rss: int  # bytes, as last seen while it ran; 0 if it was too short to be seen
     device_bytes: int  # bytes that the kernel says were written to a block device for it
+    device_read_bytes: int = 0  # the same of what was read from one
     processors: int | None = None  # how many it could run on; None: nobody knows
     # Seconds by which the machine's clock was set while it ran, or by which the machine slept.
     clock_set_by: float = 0.0
@@ -168,7 +169,7 @@ class BenchProcess:
         self._reaping = True
         now, clock = _clocks()
         wall = now - self._began
-        status, cpu_seconds, device_bytes = _resources_used(self._process.pid)
+        status, cpu_seconds, written, read = _resources_used(self._process.pid)
         self._process.returncode = status
         self._ended = EndedProcess(
             ending=self._ending_of(status),
@@ -176,7 +177,8 @@ class BenchProcess:
             wall_seconds=wall,
             cpu_seconds=cpu_seconds,
             peak_rss=self._peak_rss,
-            device_bytes=device_bytes,
+            device_bytes=written,
+            device_read_bytes=read,
             processors=len(os.sched_getaffinity(0)),
             clock_set_by=clock - self._began_clock - wall,
         )
@@ -196,8 +198,8 @@ def _clocks() -> tuple[float, float]:
     return time.monotonic(), time.time()
 
 
-def _resources_used(pid: int) -> tuple[int, float, int]:
-    """The exit status of a child that has ended, its CPU seconds and bytes written to a device.
+def _resources_used(pid: int) -> tuple[int, float, int, int]:
+    """The exit status of a child that has ended, its CPU seconds, bytes to and from a device.
 
     The kernel answers once. Where a signal's exception (someone pressed Ctrl-C) came before the
     answer was kept, only that it is gone is known: it was killed, as far as anyone can tell.
@@ -205,9 +207,9 @@ def _resources_used(pid: int) -> tuple[int, float, int]:
     try:
         _, status, used = os.wait4(pid, 0)
     except ChildProcessError:
-        return -signal.SIGKILL, 0.0, 0
-    cpu_seconds, device_bytes = used.ru_utime + used.ru_stime, used.ru_oublock * 512
-    return os.waitstatus_to_exitcode(status), cpu_seconds, device_bytes
+        return -signal.SIGKILL, 0.0, 0, 0
+    written, read = used.ru_oublock * 512, used.ru_inblock * 512
+    return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, written, read
 
 
 def _peak_rss(pid: int) -> int:

@@ -54,6 +54,7 @@ class LocalRunner:
         *,
         cutoff_seconds: float | None = None,
         share: bool = False,
+        reads: bool = False,
     ) -> None:
         """Begins a trial, when the host is free.
 
@@ -62,6 +63,7 @@ class LocalRunner:
             cutoff_seconds: After it the trial is cut off; None: never.
             share: Whether a database that must be prepared may be a copy of one that was prepared
                 alike. What is to be independent evidence prepares its own.
+            reads: Whether reads of the database that it leaves are measured, too.
 
         Raises:
             InputError: The machine cannot run it: no room on the disk, no right to write.
@@ -91,6 +93,7 @@ class LocalRunner:
                 mark={MARK: token},
                 lock=lock,
                 copies=self._copies if share else None,
+                reads=reads,
             )
             # What left the process group is found by its environment, and ended too.
             closing.callback(kill_marked, MARK, token)
@@ -129,6 +132,7 @@ class LocalRunner:
         configuration: Configuration,
         *,
         share: bool = False,
+        reads: bool = False,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Outcome:
         """Measures one configuration from beginning to end; see ``start``.
@@ -139,7 +143,7 @@ class LocalRunner:
         """
         again = _MOST_AGAIN
         while True:
-            self.start(configuration, share=share)
+            self.start(configuration, share=share, reads=reads)
             try:
                 while (outcome := self.wait(1.0)) is None:
                     meanwhile()

@@ -1,4 +1,4 @@
-"""The processes of one trial: what prepares its database, what is measured, and what counts.
+"""The processes of one trial: what prepares its database, what is measured, and what follows.
 
 Only what is measured must run; the others where the load asks for them.
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sampler.common.errors import InputError
-from sampler.runner.benchmark import Benchmark, Count
+from sampler.runner.benchmark import Benchmark, Following
 from sampler.runner.outcome import Outcome
 from sampler.runner.prepared_copies import PreparedCopies, read_note
 from sampler.runner.process import BenchProcess, Limits
@@ -31,6 +31,7 @@ class TrialProcesses:
         mark: Mapping[str, str],
         lock: int,
         copies: PreparedCopies | None,
+        reads: bool,
     ) -> None:
         """Starts the first process.
 
@@ -42,6 +43,7 @@ class TrialProcesses:
             mark: Variables by which its processes are found.
             lock: The descriptor of the host's lock, which they keep open.
             copies: Prepared databases that it may take and add to; None: it prepares its own.
+            reads: Whether reads of what it leaves are measured, too.
 
         Raises:
             InputError: It cannot be started.
@@ -52,7 +54,11 @@ class TrialProcesses:
         # What preparing took here, and what it counts for in the limits: the same for a copy, so
         # that a configuration is cut off or not whether its database was there or not.
         self._prepared_seconds = self._counted = 0.0
-        self._counting: Count | None = None
+        self._reads = reads
+        self._outcome: Outcome | None = None  # of the process that was measured, once it ended
+        self._following: list[
+            Following
+        ] = []  # what is still to add to it, the one that runs first
         self._preparation = benchmark.preparing(configuration, folder)
         key = self._preparation.key() if self._preparation and copies else None
         self._copies = copies if key else None
@@ -77,15 +83,26 @@ class TrialProcesses:
             ended = self._process.wait(max(0.0, until - time.monotonic()))
             if ended is None:
                 return None
-            if self._counting is not None:
-                return self._whole(self._counting.finish(ended))
-            if self._preparation is None:
-                outcome = self._benchmark.harvest(
+            if self._outcome is not None:
+                self._outcome = self._following.pop(0).finish(self._outcome, ended)
+            elif self._preparation is None:
+                self._outcome = self._benchmark.harvest(
                     self._configuration, self._folder, ended, self._began
                 )
-                if not self._count(outcome):
-                    return self._whole(outcome)
+                self._following = list(
+                    self._benchmark.following(
+                        self._configuration, self._folder, self._outcome, reads=self._reads
+                    )
+                )
+                # They are no part of what is measured: no cut-off is meant for them.
+                self._limits = replace(self._limits, cutoff_seconds=None)
+                self._counted = 0.0
+            if self._outcome is not None:
+                if not self._following:
+                    return self._whole(self._outcome)
+                self._follow(self._following[0])
                 continue
+            assert self._preparation is not None
             failed = self._preparation.finish(ended)
             if failed is not None:
                 return failed
@@ -98,17 +115,10 @@ class TrialProcesses:
     def _whole(self, outcome: Outcome) -> Outcome:
         return replace(outcome, bench_seconds=outcome.bench_seconds + self._prepared_seconds)
 
-    def _count(self, outcome: Outcome) -> bool:
-        """Starts what completes the outcome; False where nothing must."""
-        self._counting = self._benchmark.counting(self._configuration, self._folder, outcome)
-        if self._counting is None:
-            return False
-        self._counting.outputs.mkdir()
-        # It is no part of what is measured: no cut-off is meant for it.
-        self._limits = replace(self._limits, cutoff_seconds=None)
-        self._counted = 0.0
-        self._process = self._spawn(self._counting.argv(), self._counting.outputs, lambda: False)
-        return True
+    def _follow(self, following: Following) -> None:
+        following.outputs.mkdir()
+        following.begin()
+        self._process = self._spawn(following.argv(), following.outputs, lambda: False)
 
     def cancel(self) -> None:
         """Ends the process that runs."""

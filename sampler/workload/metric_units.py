@@ -9,6 +9,7 @@ import re
 from sampler.common.errors import InputError
 from sampler.workload.db_bench_benchmarks import ALL_LATENCIES, run_of
 from sampler.workload.live_keys import why_untold
+from sampler.workload.tree_reads import READS, why_unread
 from sampler.workload.workload import Workload
 
 BYTES = "B"
@@ -19,7 +20,10 @@ _KINDS: tuple[dict[str, int], ...] = (
     {"%": 1},
     {"ops/s": 1},
 )
-_UNITS = {"time": "s", "load_time": "s", "rate": "ops/s", "memory": BYTES, "peak_rss": BYTES}
+_UNITS = {
+    **{"time": "s", "load_time": "s", "rate": "ops/s", "memory": BYTES, "peak_rss": BYTES},
+    **dict.fromkeys(READS, "ops/s"),
+}
 _ENDINGS = {"_us": "us", "_ms": "ms", "_seconds": "s", "_bytes": BYTES, "_percent": "%"}
 _PERCENTILES = ("p50", "p99", "p999")
 _LATENCY = re.compile(rf"({'|'.join(ALL_LATENCIES)})_p\d{{2,3}}", re.ASCII)
@@ -85,6 +89,7 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     return (
         *(name for name in _ALWAYS if name not in left_out),
         *(_OF_BOTH if workload.prepare else ()),
+        *(() if why_unread(workload) else READS),
         *(f"{kind}_{percentile}" for kind in kinds for percentile in _PERCENTILES),
     )
 

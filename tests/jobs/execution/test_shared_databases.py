@@ -30,9 +30,9 @@ def test_every_trial_may_but_those_of_the_proof(
     assert asked["share"] is (purpose is not Purpose.PROVE)
 
 
-@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize("proves", [True, False])
 def test_a_host_of_a_cluster_is_told(
-    shares: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    proves: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     from jobs.cluster import measuring
 
@@ -42,10 +42,10 @@ def test_a_host_of_a_cluster_is_told(
     monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
     monkeypatch.setattr(measuring, "load_settings", lambda: settings)
     request = MeasureRequest(
-        specification=_command(), configuration={}, cutoff_seconds=None, shares=shares
+        specification=_command(), configuration={}, cutoff_seconds=None, proves=proves
     )
     assert measuring.measure_trial(request) == done
-    assert asked["share"] is shares
+    assert (asked["share"], asked["reads"]) == (not proves, proves)
 
 
 def _command() -> Any:

@@ -123,7 +123,7 @@ def test_a_count_that_fails_leaves_sa_out_and_says_why(
     (tmp_path / "count" / "stdout").write_text(stdout)
     (tmp_path / "count" / "stderr").write_text(stderr)
     measured = Outcome(state=TrialState.DONE, metrics={"lsm_bytes": 8.0}, bench_seconds=1.0)
-    outcome = Counting(Path("db_bench"), DELETES, tmp_path, measured).finish(ended)
+    outcome = Counting(Path("db_bench"), DELETES, tmp_path).finish(measured, ended)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     assert "sa" not in outcome.metrics
     assert outcome.warnings == (f"sa is not told: counting live keys: {why}",)

@@ -294,7 +294,9 @@ def test_keys_of_a_load_without_a_set_number_of_writes_are_told_by_those_counted
 
 @pytest.mark.db_bench
 def test_counters_of_flushes_and_compactions_hold_blob_files(measure: Measure):
-    kept = measure({**SMALL, "enable_blob_files": True}, "blob", num=10_000, settle="flush")
+    # At rest: with a mere flush a compaction may end after db_bench has printed its counters, and
+    # then the files of the LOG count (``stored_bytes``), as they did once on a busy machine.
+    kept = measure({**SMALL, "enable_blob_files": True}, "blob", num=10_000, settle="wait")
     blobs = sum(size for name, size in kept.live_files.items() if name.endswith(".blob"))
     tables = sum(size for name, size in kept.live_files.items() if name.endswith(".sst"))
     counters = kept.outcome.counters

@@ -88,5 +88,8 @@ class TwoStages:
         metrics = {"x": float(lines[-1]), "wall": seconds}
         return Outcome(state=TrialState.DONE, metrics=metrics, bench_seconds=seconds)
 
-    def counting(self, configuration: Configuration, folder: Path, outcome: Outcome) -> None:
-        del configuration, folder, outcome
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> tuple[()]:
+        del configuration, folder, outcome, reads
+        return ()

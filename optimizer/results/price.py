@@ -1,0 +1,142 @@
+"""What a verdict trades: what was won, what was paid for it, and what is not shown.
+
+The objective is what was tuned. Beside it stand its limits, the reads of both settled trees and
+the memory: measured, not tuned.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optimizer.confirmation.proof import Change, Verdict
+from optimizer.objective.objective import Direction, Objective
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
+from sampler.workload.tree_reads import COLD, READS, why_unread, why_untold
+
+LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
+_MEMORY = {"memory": "configured memory", "peak_rss": "peak memory"}
+_READ = {
+    "read_present": "reads of present keys",
+    "read_absent": "reads of absent keys",
+    "scan_short": "short scans",
+}
+_WORDS = _MEMORY | _READ | {name + COLD: f"cold {words}" for name, words in _READ.items()}
+_POINTS = frozenset({"read_present", "read_absent"})
+# Reads of which nothing is shown are named together, the largest group that is whole.
+_GROUPS = {
+    "reads": frozenset(READS),
+    "reads from memory": frozenset(_READ),
+    "cold reads": frozenset(name + COLD for name in _READ),
+    "point reads": _POINTS,
+    "cold point reads": frozenset(name + COLD for name in _POINTS),
+}
+
+
+@dataclass(frozen=True)
+class Traded:
+    """A metric of which it is told whether it was won, paid, or neither is shown."""
+
+    metric: str
+    name: str  # in words
+    change: Change
+    better: bool  # whether its 95% interval lies on the better side of 0
+    worse: bool  # the same of the worse side
+    # How far that interval reaches on the worse side of 0, in percent; below 0: nowhere.
+    feared: float
+    up_is_worse: bool
+
+    @property
+    def lost(self) -> bool:
+        """Whether more than a fifth was paid."""
+        return self.worse and abs(self.change.percent) > LOSS
+
+    @property
+    def words(self) -> str:
+        """The metric and its change."""
+        return f"{self.name} {_percent(self.change.percent)}"
+
+
+def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
+    """The objective's metrics, those of its limits, reads and memory, as far as measured."""
+    ways: dict[str, Direction] = {term.metric: term.direction for term in objective.terms}
+    terms = frozenset(ways)
+    for limit in objective.limits:
+        least = limit.at_least_baseline is not None or limit.at_least > float("-inf")
+        ways.setdefault(limit.metric, "max" if least else "min")
+    ways = {**dict.fromkeys(READS, "max"), **dict.fromkeys(_MEMORY, "min"), **ways}
+    names = dict.fromkeys([*(n for n in ways if n not in _WORDS), *READS, *_MEMORY])
+    found = []
+    for metric in names:
+        if metric not in changes:
+            continue
+        change, up = changes[metric], ways[metric] == "max"
+        rose, fell = change.low > 0, change.high < 0
+        name = metric.upper() if metric in terms else _WORDS.get(metric, metric)
+        better, worse = (rose, fell) if up else (fell, rose)
+        feared = -change.low if up else change.high
+        found.append(Traded(metric, name, change, better, worse, feared, not up))
+    return found
+
+
+def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False) -> str:
+    """The first line of a verdict: won, paid, not shown. ``unread``: reads were not measured."""
+    rows = [row for row in traded(objective, verdict.changes) if row.change.low or row.change.high]
+    won, paid = ([r.words for r in rows if getattr(r, side)] for side in ("better", "worse"))
+    open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
+    if verdict.confirmed:
+        said = [f"Better: {_listed(won) or 'the fitness, no metric by itself'}"]
+    else:
+        said = ["Nothing proven", *([f"won: {_listed(won)}"] if won else [])]
+    said.append(f"paid: {_listed(paid) or 'nothing that is shown'}")
+    said += [f"not shown: {_listed(open_)}"] if open_ else []
+    said += ["not measured: reads"] if unread else []
+    return "; ".join(said)
+
+
+def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> dict[str, Any]:
+    """What was measured beside the objective, why what is missing was not, and large losses.
+
+    ``measured`` are names of metrics in ``change``; ``not_measured`` gives a reason for each that
+    is not there; ``losses`` are surely worse, and by more than a fifth. ``proof``: its runs.
+    """
+    rows = traded(problem.objective, verdict.changes)
+    beside = [name for name in (*READS, *_MEMORY) if name not in problem.objective.metrics]
+    load = problem.confirm or problem.workload
+    why = why_unread(load) or ("" if problem.reads(proves=True) else "it was not asked for")
+    warnings = [warning for trial in proof for warning in trial.warnings]
+    return {
+        "measured": [name for name in beside if name in verdict.changes],
+        "not_measured": {
+            name: why or why_untold(name, warnings) or "a run of the proof lacks it"
+            for name in READS
+            if name not in verdict.changes
+        },
+        "losses": [
+            {"metric": r.metric, "name": r.name, **asdict(r.change)} for r in rows if r.lost
+        ],
+    }
+
+
+def _not_shown(rows: Sequence[Traded]) -> list[str]:
+    """What is neither won nor paid, and how much may be lost where that is over a fifth."""
+    open_ = {row.metric for row in rows}
+    groups: dict[str, list[Traded]] = {}
+    for row in rows:
+        group = next((words for words, of in _GROUPS.items() if row.metric in of <= open_), "")
+        groups.setdefault(group or row.name, []).append(row)
+    said = []
+    for name, members in groups.items():
+        feared = max(row.feared for row in members)
+        sign = "+" if members[0].up_is_worse else "-"
+        said.append(f"{name} (up to {sign}{feared:.0f}%)" if feared > LOSS else name)
+    return said
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.0f}%" if abs(value) >= 1 else f"{value:+.1f}%"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = words or ("",)
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,133 @@
+"""Reads of the tree that a measured run has left: present keys, absent keys and short scans.
+
+Each kind is read twice, by db_bench processes of their own with the run's options: with the whole
+tree in the page cache, and with nothing of it there. Every process begins with an empty block
+cache. The metrics of the run were taken before.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_line import command_line, reading_flags
+from sampler.bench.counting import why_failed
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.run_ending import read_text
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import EndedProcess
+from sampler.space.space import Configuration
+from sampler.workload.tree_reads import COLD, KINDS, UNTOLD, why_unread
+
+# Enough for a fifth of a second each: operations from the page cache, and from the device.
+_OPERATIONS = {
+    "read_present": (10_000, 1_000),
+    "read_absent": (10_000, 1_000),
+    "scan_short": (2_000, 250),
+}
+_FOUND = re.compile(r"\((\d{1,18}) of (\d{1,18}) found\)")
+_LEAST_FOUND = 0.5  # of the keys that are asked for as present
+_PIECE_BYTES = 2**20
+_MOST_LOADED = 2**30  # of a larger tree what the run left there is in the page cache
+_PAGE = 4096
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One kind of read of one trial's tree, from the page cache or from the device."""
+
+    program: Path  # db_bench
+    plan: BenchPlan
+    configuration: Configuration
+    folder: Path  # the trial's
+    kind: str  # one of ``KINDS``
+    cold: bool
+
+    @property
+    def metric(self) -> str:
+        """What it measures, in operations a second."""
+        return self.kind + COLD if self.cold else self.kind
+
+    @property
+    def outputs(self) -> Path:
+        """The folder of the process's ``stdout`` and ``stderr``."""
+        return self.folder / self.metric
+
+    @property
+    def operations(self) -> int:
+        """How many reads there are: not more than a client thread has written keys."""
+        load = self.plan.workload
+        written = load.prepare.writes / load.prepare.threads if load.prepare else 0.0
+        written = written or load.user_bytes() / (load.key_size + load.value_size)
+        return max(1, min(_OPERATIONS[self.kind][self.cold], int(written) or load.num))
+
+    def argv(self) -> list[str]:
+        """The command line."""
+        flags = reading_flags(self.plan, self.configuration, KINDS[self.kind], self.operations)
+        return command_line(self.program, flags, self.folder)
+
+    def begin(self) -> None:
+        """Drops the tree from the page cache, or loads it."""
+        files = [path for path in (self.folder / "db").iterdir() if path.is_file()]
+        if self.cold:
+            for file in files:
+                _drop(file)
+        elif sum(path.stat().st_size for path in files) <= _MOST_LOADED:
+            for file in files:
+                _load(file)
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+        """The trial's outcome with the figure, or with a warning that says why it has none."""
+        whole = replace(outcome, bench_seconds=outcome.bench_seconds + ended.wall_seconds)
+        text = read_text(self.outputs / "stdout")
+        line = next((x for x in parse_output(text).lines if x.name == KINDS[self.kind]), None)
+        why = why_failed(ended, self.outputs)
+        if not why and (line is None or line.per_second <= 0):
+            why = "db_bench printed no figure"
+        why = why or self._unusable(text, ended)
+        warnings = [UNTOLD.format(self.metric) + why] if why else []
+        if not (why or self.cold) and ended.device_read_bytes > _PAGE / 2 * self.operations:
+            warnings.append(
+                f"{self.metric} is not of a warm cache: the tree is larger than the page cache, "
+                "or is read past it"
+            )
+        found = {} if why or line is None else {self.metric: line.per_second}
+        return replace(
+            whole, metrics={**whole.metrics, **found}, warnings=(*whole.warnings, *warnings)
+        )
+
+    def _unusable(self, printed: str, ended: EndedProcess) -> str:
+        """Why a figure is not what its name says; empty where it is."""
+        if self.cold and not ended.device_read_bytes:
+            return "nothing was read from the device; the file system keeps its pages in memory"
+        match = _FOUND.search(printed)
+        found, asked = (int(match[1]), int(match[2])) if match else (0, 0)
+        if self.kind == "read_present" and found < _LEAST_FOUND * asked:
+            return f"of {asked} keys that the load wrote {found} are there"
+        return ""
+
+
+def readings(
+    program: Path, plan: BenchPlan, configuration: Configuration, folder: Path
+) -> Iterator[Reading]:
+    """All reads of the tree that a run has left; none where they cannot be measured."""
+    if not why_unread(plan.workload):
+        for cold in (False, True):
+            for kind in KINDS:
+                yield Reading(program, plan, configuration, folder, kind, cold)
+
+
+def _drop(path: Path) -> None:
+    """Takes a file out of the page cache, where the file system allows; dirty pages stay."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _load(path: Path) -> None:
+    with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
+        while file.read(_PIECE_BYTES):
+            pass

@@ -1,0 +1,128 @@
+"""The first line of a verdict, and what was paid: words that hold whatever was measured."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optimizer.confirmation.proof import Change, Verdict
+from optimizer.objective.objective import Limit
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.price import LOSS, price_document, trade_words, traded
+from sampler.workload.tree_reads import READS
+from sampler.workload.workload import Workload
+from tests.support.optimizer.pretend_bench import problem_of
+
+PAPER = load_objective("paper")
+NAMES = ("waf", "sa", "time", "rate", *READS, "memory", "peak_rss", "cpu_seconds")
+
+
+def verdict(changes: Mapping[str, Change], *, confirmed: bool = True) -> Verdict:
+    return Verdict(
+        confirmed=confirmed, fitness=1.0, low=0.0, high=2.0, p=0.01, pairs=5, baseline={},
+        winner={}, changes=changes, why="",
+    )  # fmt: skip
+
+
+def by(percent: float, half: float = 1.0) -> Change:
+    return Change(percent, percent - half, percent + half, 0.01)
+
+
+EXAMPLE = {
+    "waf": by(-43.2), "sa": by(20.4), "time": by(1.0, 5.0), "rate": by(38.0),
+    "read_present": by(-3.0, 9.0), "read_absent": by(2.0, 9.0), "scan_short": by(-34.0, 16.0),
+    "peak_rss": by(109.0), "memory": by(0.0, 0.0), "cpu_seconds": by(50.0),
+}  # fmt: skip
+
+
+def test_the_first_line_tells_the_trade():
+    assert trade_words(PAPER, verdict(EXAMPLE)) == (
+        "Better: WAF -43% and RATE +38%; paid: SA +20%, short scans -34% and peak memory +109%; "
+        "not shown: TIME and point reads"
+    )
+
+
+def test_nothing_proven_tells_it_too():
+    said = trade_words(PAPER, verdict(EXAMPLE, confirmed=False), unread=True)
+    assert said.startswith("Nothing proven; won: WAF -43% and RATE +38%; paid: SA +20%, ")
+    assert said.endswith("; not measured: reads")
+    nothing = trade_words(PAPER, verdict({"waf": by(0.0, 3.0)}, confirmed=False))
+    assert nothing == "Nothing proven; paid: nothing that is shown; not shown: WAF"
+
+
+def test_a_loss_that_cannot_be_excluded_is_told():
+    reads = {name: by(-1.0, 30.0) for name in READS}
+    said = trade_words(PAPER, verdict({"waf": by(-9.0), **reads, "peak_rss": by(2.0, 40.0)}))
+    assert said.endswith("; not shown: reads (up to -31%) and peak memory (up to +42%)")
+
+
+def test_a_limit_tells_which_way_is_worse():
+    limited = replace(PAPER, limits=(Limit("cpu_seconds", at_most_baseline=1.1),))
+    rows = {row.metric: row for row in traded(limited, EXAMPLE)}
+    assert rows["cpu_seconds"].worse and rows["cpu_seconds"].lost
+    assert "cpu_seconds" not in {row.metric for row in traded(PAPER, EXAMPLE)}
+
+
+changes = st.dictionaries(
+    st.sampled_from(NAMES),
+    st.builds(by, st.floats(-99, 500), st.floats(0, 200)),
+    min_size=1,
+)
+
+
+@given(changes, st.booleans())
+def test_each_metric_is_told_once_and_on_the_side_that_is_shown(found, confirmed):
+    said = trade_words(PAPER, verdict(found, confirmed=confirmed))
+    won, _, rest = said.partition("paid: ")
+    paid, _, unshown = rest.partition("not shown: ")
+    for row in traded(PAPER, found):
+        if row.change.low == row.change.high == 0:
+            assert row.words not in said
+        elif row.better or row.worse:
+            assert row.words in (won if row.better else paid)
+            assert not (row.better and row.worse)
+        else:
+            assert row.change.low <= 0 <= row.change.high
+            assert row.name in unshown or "reads" in unshown
+    assert said.startswith("Better: " if confirmed else "Nothing proven")
+    assert "\n" not in said and not re.search(r"nan|inf", said)
+
+
+@given(changes)
+def test_a_loss_is_sure_and_over_a_fifth(found):
+    problem = problem_of("random")
+    document = price_document(problem, verdict(found), [])
+    for row in document["losses"]:
+        up = row["metric"] in ("rate", *READS)
+        assert -row["percent"] > LOSS and row["high"] < 0 if up else row["low"] > 0
+        assert abs(row["percent"]) > LOSS
+    assert {*document["measured"]} <= found.keys()
+    assert document["not_measured"].keys() == {*READS} - found.keys()
+
+
+@pytest.mark.parametrize(
+    ("workload", "asked", "why"),
+    [
+        (Workload(name="w", external=True), True, "a runner of your own measures, elsewhere"),
+        (Workload(name="w"), False, "it was not asked for"),
+        (Workload(name="w"), True, "a run of the proof lacks it"),
+    ],
+)
+def test_what_was_not_measured_has_a_reason(workload: Workload, asked: bool, why: str):
+    problem = replace(problem_of("random"), workload=workload, price=asked)
+    document = price_document(problem, verdict({"waf": by(-9.0)}), [])
+    assert document["not_measured"] == dict.fromkeys(READS, why)
+
+
+def test_a_limit_on_a_read_has_every_run_read():
+    problem = problem_of("random")
+    assert problem.reads(proves=True) and not problem.reads(proves=False)
+    quiet = replace(problem, price=False)
+    assert not quiet.reads(proves=True)
+    limited = replace(
+        quiet, objective=replace(PAPER, limits=(Limit("scan_short", at_least_baseline=0.8),))
+    )
+    assert limited.reads(proves=True) and limited.reads(proves=False)
