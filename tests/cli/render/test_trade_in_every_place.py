@@ -1,0 +1,76 @@
+"""The first line of a verdict and what was paid: the same on terminal, report and in the file."""
+
+from dataclasses import replace
+from html import unescape
+
+import pytest
+from rich.console import Console
+
+from cli.render.outcome_screen import print_outcome
+from jobs.report.artifacts import report_html
+from jobs.results.export import describe
+from jobs.results.outcome import JobOutcome
+from jobs.results.price_lines import price_lines
+from sampler.workload.tree_reads import READS
+from tests.support.jobs.pretended_job import finished_job, lsm
+from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
+
+
+def job(*, better: bool = True) -> JobOutcome:
+    """A job whose winner scans slower and takes more memory, by the trigger alone."""
+
+    def measured(configuration: dict) -> dict[str, float]:
+        trigger = configuration["level0_file_num_compaction_trigger"]
+        reads = dict.fromkeys(READS, 5e4) | {"scan_short": 8e3 * 4 / trigger}
+        found = lsm(configuration) if better else flat(configuration)
+        return {**found, **reads, "peak_rss": 2**20 * (20.0 + trigger), "memory": 2.0**27}
+
+    noise = dict.fromkeys(("waf", "sa", "time", "rate", "scan_short", "peak_rss"), 0.02)
+    return finished_job(30, strategy="random", bench=PretendBench(measured, noise=noise))
+
+
+@pytest.fixture(scope="module")
+def finished() -> JobOutcome:
+    return job()
+
+
+def printed(finished: JobOutcome) -> str:
+    console = Console(record=True, width=400)
+    print_outcome(console, finished.result)
+    return console.export_text()
+
+
+def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
+    verdict = finished.result["verdict"]
+    assert finished.result["best"] and verdict["trade"].startswith("Better: ")
+    assert "short scans -" in verdict["trade"].partition("paid: ")[2]
+    lines = price_lines(finished.result)
+    assert lines[0].startswith("More than a fifth was paid: ") and "short scans" in lines[0]
+    assert lines[1].startswith(
+        "Memory, configured at full scale: 128 MiB -> 128 MiB (+0.0%); real"
+    )
+    screen, page = printed(finished), unescape(report_html(finished))
+    file = describe(replace(problem_of(), space=problem_of().space), finished.result, tried=True)
+    assert file[0] == verdict["trade"]
+    for line in (verdict["trade"], *lines):
+        assert f"{line}." in screen and f"{line}." in page and line in file
+    for name in READS:
+        assert name in screen and name in page
+    assert "measured, not tuned" in screen and "measured, not tuned" in page
+    # The statistic is still there, after the trade.
+    assert screen.index(verdict["trade"]) < screen.index(verdict["why"])
+
+
+def test_nothing_proven_tells_the_trade_too():
+    finished = job(better=False)
+    verdict = finished.result["verdict"]
+    assert finished.result["best"] is None and verdict["trade"].startswith("Nothing proven; ")
+    assert f"{verdict['trade']}." in printed(finished)
+    assert f"{verdict['trade']}." in unescape(report_html(finished))
+
+
+def test_a_result_of_an_earlier_version_is_shown_without(finished: JobOutcome):
+    old = {k: v for k, v in finished.result["verdict"].items() if k not in ("trade", "price")}
+    earlier = replace(finished, result={**finished.result, "verdict": old})
+    assert "Better: " not in printed(earlier) and "better" in printed(earlier)
+    assert old["why"] in unescape(report_html(earlier))
