@@ -34,5 +34,5 @@ def test_any_setting_that_changes_ends_the_series_of_the_best(name: str):
     changes = dict.fromkeys(BASE, -5.0)
     nights = nights_of([result(BASE, changes=changes, job=job) for job in (ASKED, other, other)])
     fitness = [each for each in series_of(nights) if each.metric == "fitness"]
-    goes_on = name in ("seed", "shipped_space")
+    goes_on = name in ("seed", "shipped_space", "no_price")
     assert len(fitness) == (1 if goes_on else 2)
