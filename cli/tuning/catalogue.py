@@ -100,7 +100,9 @@ def starts_command(name: _Name = None, load: _For = None) -> None:
         raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
     point = points[name]
     typer.echo(f"{point.help}. Source: {point.source}.")
-    for parameter, value in {**point.values, **point.rules}.items():
+    values = {**point.values, **point.rules}
+    for parameter in point.sources or values:  # in the order of the catalogue
+        value = values[parameter]
         typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
         if source := point.sources.get(parameter):
             typer.echo(f"    {source}")
