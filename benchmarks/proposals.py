@@ -1,6 +1,6 @@
 """How long a proposal takes, by how many trials are known: the bench host waits for nothing else.
 
-Run with ``make prove-proposals ARGS="--strategies forest,smac --trials 100,300,1000"``, alone on
+Run with ``make prove-proposals ARGS="--strategies guided,smac --trials 100,300,1000"``, alone on
 the machine. The trials are draws on the test function ``load``; then the strategy proposes and
 each proposal is measured by the function, as in a job. The first proposal is shown apart: it is
 what a job waits for once, after it was resumed.
@@ -107,7 +107,7 @@ def _row(name: str, trials: int, seconds: Seconds) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Times the proposals of strategies.")
-    parser.add_argument("--strategies", type=names, default=("forest",))
+    parser.add_argument("--strategies", type=names, default=("guided",))
     parser.add_argument("--trials", type=counts, default=(50, 100, 200, 300, 500, 1000))
     parser.add_argument("--proposals", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+FORMER_NAME = "`forest` is what the strategy `guided` was called when this was measured."
 _PAGE = "--page"  # measures nothing, so it made none of the figures
 
 

@@ -15,6 +15,7 @@ from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
+from cli.options.exits import complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.batch.batch_file import batch_request, read_batch
@@ -72,7 +73,7 @@ def _add(
 
 def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
-    plan = read_batch(file)
+    plan = read_batch(file, complain)
     require_sound(plan)
     with open_database(db if db is not None else os.environ.get("ROCKTUNE_DB")) as engine:
         try:
@@ -86,7 +87,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
 
 def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Asks a service to keep it; returns its name."""
-    batch = batch_request(file)
+    batch = batch_request(file, complain)
     require_json("FILE", batch)
     kept = name or str(batch["name"])
     remote.post("schedules", {"name": kept, **about, "batch": batch})

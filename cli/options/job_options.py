@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
+from cli.options.exits import complain
 from jobs.specification.request import JobRequest, kind_of, option_of, typed
+from optimizer.trials.problem import renamed
 from sampler.common.errors import InputError, noting, refuse_noted
 
 # What may be a file at a terminal, where a request holds what is in it.
@@ -19,7 +21,7 @@ _FILES = {
     "limits": "'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again.",
     "baseline": "library, db_bench or an OPTIONS file; else the space's.",
     "start_from": "Measure this first: a starting point's name (`rocktune starts`), an OPTIONS "
-    "file, or none; may be given again. Else the usual points with forest, none with the others.",
+    "file, or none; may be given again. Else the usual points with guided, none with the others.",
     "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
 }
 Workload = Annotated[str, typer.Option(help=_FILES["workload"])]
@@ -89,6 +91,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
             elif isinstance(value, str):
                 asked[name] = typed(name, value)
     refuse_noted(found)
+    if line := renamed(asked.get("strategy")):
+        complain(line)
     return asked
 
 

@@ -72,7 +72,7 @@ def batch_command(
     still ran), or the batch is being run already; 2 bad input, before
     anything was run; 130 interrupted (go on with --resume).
     """
-    plan = read_batch(file)
+    plan = read_batch(file, complain)
     settings = load_settings()
     require_folder(out)
     with open_database(db, migrate=migrate, make=True) as engine:

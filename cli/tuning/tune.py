@@ -33,7 +33,7 @@ Examples:
   rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
   rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
-  rocktune tune --strategy forest --warm-start auto    with what earlier jobs learned
+  rocktune tune --strategy guided --warm-start auto    with what earlier jobs learned
   rocktune tune --start-from /etc/my/OPTIONS      measures these settings first
   rocktune tune --confirm-scale 8                 searches small, proves on eight times as much
   rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one

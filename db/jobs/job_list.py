@@ -6,11 +6,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Label, and_, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Label,
+    and_,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+)
 
 from db.connection.transactions import reading
 from db.schema.job_row import JobState
 from db.schema.tables import job
+from optimizer.trials.problem import FORMER_NAMES
 from optimizer.trials.trial import Phase
 
 
@@ -38,7 +50,10 @@ class ListedJob:
 _ASKED: dict[str, Label[Any]] = {
     **{part: job.c.specification[(part, "name")].as_string().label(part)
        for part in ("workload", "space", "objective")},
-    "strategy": job.c.specification["strategy"].as_string().label("strategy"),
+    "strategy": case(
+        FORMER_NAMES, value=(_strategy := job.c.specification["strategy"].as_string()),
+        else_=_strategy,
+    ).label("strategy"),
 }  # fmt: skip
 _TRIALS = job.c.specification["trials"].as_integer().label("trials")
 _OWN = [job.c[name] for name in ListedJob.__dataclass_fields__ if name in job.c]

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, RowMapping
 
 from db.schema.tables import job
 from db.schema.types import storable
+from optimizer.trials.problem import FORMER_NAMES
 from optimizer.trials.trial import Phase
 
 
@@ -83,4 +84,7 @@ JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
 def job_from_row(row: RowMapping) -> JobRow:
     """From a row that has ``JOB_COLUMNS``."""
     values = {name: row[name] for name in JobRow.__dataclass_fields__}
-    return JobRow(**values | {"state": JobState(row["state"])})
+    asked = row["specification"]
+    if asked.get("strategy") in FORMER_NAMES:
+        asked = {**asked, "strategy": FORMER_NAMES[asked["strategy"]]}
+    return JobRow(**values | {"state": JobState(row["state"]), "specification": asked})

@@ -9,6 +9,7 @@ from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, r
 from jobs.specification.named_files import BASELINES, Find, inlined, specified
 from jobs.specification.request import NONE, JobRequest
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.trials.problem import renamed
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES
@@ -16,6 +17,9 @@ from sampler.space.starting_points import point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
 T = TypeVar("T")
+Tell = Callable[[str], None]
+"""Shows a line to whoever has named the file."""
+
 SETTINGS = JobRequest.model_fields.keys() - {"baseline_options", "priority"}
 _BY_NAME = {
     "workload": WORKLOADS,
@@ -26,7 +30,11 @@ _BY_NAME = {
 }
 
 
-def read_batch(path: Path) -> BatchPlan:
+def _to_nobody(_: str) -> None:
+    pass
+
+
+def read_batch(path: Path, tell: Tell = _to_nobody) -> BatchPlan:
     """Reads a batch and all files that it names, which are looked for beside it.
 
     Raises:
@@ -38,12 +46,12 @@ def read_batch(path: Path) -> BatchPlan:
         require_measured_here(specification)
         return BatchItem(name, specification)
 
-    plan = BatchPlan(*_read(path, item))
+    plan = BatchPlan(*_read(path, item, tell))
     require_small(plan.document()["items"])
     return plan
 
 
-def batch_request(path: Path) -> dict[str, Any]:
+def batch_request(path: Path, tell: Tell = _to_nobody) -> dict[str, Any]:
     """The batch for the body of ``POST /v1/schedules``, each of its jobs as a single one.
 
     The files that it names are looked for beside it.
@@ -55,11 +63,13 @@ def batch_request(path: Path) -> dict[str, Any]:
     def row(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"name": name, **inlined(settings, find=files_beside(path.parent))}
 
-    name, rows = _read(path, row)
+    name, rows = _read(path, row, tell)
     return {"name": name, "job": list(rows)}
 
 
-def _read(path: Path, make: Callable[[str, Mapping[str, Any]], T]) -> tuple[str, tuple[T, ...]]:
+def _read(
+    path: Path, make: Callable[[str, Mapping[str, Any]], T], tell: Tell
+) -> tuple[str, tuple[T, ...]]:
     """The batch's name, and what is made of the name and the settings of each item."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -74,7 +84,11 @@ def _read(path: Path, make: Callable[[str, Mapping[str, Any]], T]) -> tuple[str,
             raise InputError("name", 'give the batch a name, as name = "nightly"')
         name = require_name(document.pop("name"), "name")
     made = []
-    for each in batch_items(document, known=SETTINGS, found=found, field=path.name):
+    items = batch_items(document, known=SETTINGS, found=found, field=path.name)
+    for line in dict.fromkeys(renamed(each.settings.get("strategy")) for each in items):
+        if line:
+            tell(f"{path.name}: {line}")
+    for each in items:
         try:
             made.append(make(each.name, each.settings))
         except InputError as error:

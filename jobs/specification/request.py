@@ -11,6 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,7 +22,7 @@ from pydantic import (
 
 from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit
-from optimizer.trials.problem import SearchSettings
+from optimizer.trials.problem import SearchSettings, strategy_name
 from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.wrong_values import value_problem
@@ -35,6 +36,9 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 """A whole number as JSON has it: 100.0 is one, and neither "100" nor true is."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
+StrategyName = Annotated[str, AfterValidator(strategy_name)]
+"""A strategy; one that had another name once is found by that, too."""
+
 JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
 
 
@@ -73,12 +77,12 @@ class JobDocuments(BaseModel):
 class JobSettings(BaseModel):
     """The settings that a job keeps as they were asked for."""
 
-    strategy: str = Field(
-        default="forest",
+    strategy: StrategyName = Field(
+        default="guided",
         max_length=100,
-        description="forest (guided by models), genetic (the paper's), greedy (Samsung's), "
-        "nsga2, random, lhs or sobol; after `make compare` tpe or smac, and with torch "
-        "optuna-gp.",
+        description="guided (by models; once called forest), genetic (the paper's), greedy "
+        "(Samsung's), nsga2, random, lhs or sobol; after `make compare` tpe or smac, and with "
+        "torch optuna-gp.",
     )
     baseline: Literal["library", "db_bench"] | None = Field(
         default=None, description="Else the space's own."
@@ -100,7 +104,7 @@ class JobSettings(BaseModel):
     warm_start: Literal["auto", "none"] | JobNumber | None = Field(
         default=None,
         title="Learn from earlier jobs",
-        description="Let forest learn from earlier jobs: auto for similar ones of the same hosts, "
+        description="Let guided learn from earlier jobs: auto for similar ones of the same hosts, "
         "or the number of one; none by default.",
     )
     no_price: bool = Field(
@@ -144,7 +148,7 @@ class JobRequest(JobSettings, JobDocuments):
         default=None,
         ge=1,
         le=1_000_000,
-        description="Drawn before the search; by default 20 of forest, of genetic half of all.",
+        description="Drawn before the search; by default 20 of guided, of genetic half of all.",
     )
     top: Whole | None = Field(
         default=None,
@@ -189,7 +193,7 @@ class JobRequest(JobSettings, JobDocuments):
         max_length=20,
         title="Starting points, with commas between",
         description="Measured first: names of starting points, or OPTIONS files as objects of "
-        "name and options; ['none'] for none. By default the usual points with forest.",
+        "name and options; ['none'] for none. By default the usual points with guided.",
     )
     db_bench: str | None = Field(
         default=None,

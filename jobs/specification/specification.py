@@ -9,7 +9,7 @@ from pydantic import ConfigDict, ValidationError
 
 from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.trials.problem import SearchSettings
+from optimizer.trials.problem import FORMER_NAMES, SearchSettings
 from sampler.common.errors import InputError
 from sampler.common.wrong_values import value_problem
 from sampler.space.space_file import space_from_document
@@ -49,12 +49,15 @@ class Specification(JobSettings):
         """The same for the same specification, whoever wrote it down.
 
         What is left at its default does not count, so that a setting that a later version adds
-        does not part a job from those who come back to it. Nor do the host's CPU threads.
+        does not part a job from those who come back to it. Nor do the host's CPU threads. A
+        strategy counts by its former name, so that jobs and nights from before go on.
         """
+        former = {now: before for before, now in FORMER_NAMES.items()}
         usual = SearchSettings().document()
         search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
         said = {k: v for k, v in self.document().items() if v is not None and v is not False}
         said.pop("cores", None)
+        said["strategy"] = former.get(self.strategy, self.strategy)
         asked = {**said, "shipped_space": self.shipped_space, "search": search}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

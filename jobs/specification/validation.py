@@ -144,7 +144,7 @@ def _require_used(
             why = "only draws" if strategy.settings == {"top"} else "does not heed it"
             raise InputError(option_of(setting), f"the strategy {name} {why}; use genetic")
     if warm_start is not None and "warm_start" not in strategy.settings:
-        problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
+        problem = f"the strategy {name} learns nothing from earlier jobs; use guided, or leave it"
         raise InputError("--warm-start", problem)
 
 

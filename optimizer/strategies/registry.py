@@ -15,6 +15,7 @@ from optimizer.strategies.other_optimizers import (
     tpe,
 )
 from optimizer.strategies.strategy import Strategy
+from optimizer.trials.problem import strategy_name
 from sampler.common.errors import InputError
 
 STRATEGIES: dict[str, Strategy] = {
@@ -22,7 +23,7 @@ STRATEGIES: dict[str, Strategy] = {
     "lhs": Drawn("lhs"),
     "sobol": Drawn("sobol"),
     "genetic": Genetic(),
-    "forest": Guided(),
+    "guided": Guided(),
     "greedy": Greedy(),
     "nsga2": DrawThenSearch(
         nsga2, "a child of two of the fittest by rank and crowding", POPULATION, LEAST_PARENTS
@@ -49,11 +50,12 @@ _MENDS = {
 
 
 def find_strategy(name: str) -> Strategy:
-    """A strategy by name.
+    """A strategy by its name, or a former one (``FORMER_NAMES``).
 
     Raises:
         InputError: There is none of that name, or its libraries are not installed.
     """
+    name = strategy_name(name)
     if name not in STRATEGIES:
         raise InputError("--strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
     extra = missing_extra(name)

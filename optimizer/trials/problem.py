@@ -14,6 +14,20 @@ from sampler.space.space import Configuration, Space, memory_bytes
 from sampler.workload.tree_reads import READS
 from sampler.workload.workload import Workload
 
+FORMER_NAMES: Mapping[str, str] = {"forest": "guided"}
+"""Strategies that had another name once: stored jobs and files may still hold it."""
+
+
+def strategy_name(given: str) -> str:
+    """A strategy's name of today, by that or a former one."""
+    return FORMER_NAMES.get(given, given)
+
+
+def renamed(given: object) -> str | None:
+    """One line for whoever writes a former name; None of any other."""
+    now = FORMER_NAMES.get(given) if isinstance(given, str) else None
+    return now and f"the strategy {given} is called {now} now; either name is taken"
+
 
 @dataclass(frozen=True)
 class PriorTrial:
@@ -75,7 +89,7 @@ class SearchSettings:
     generations: int | None = None  # it stops after so many; None: only the budget ends it
     fitness: float | None = None  # it stops when this is reached; None: never
     # It stops after three generations without a new best (``genetic``), or when what it can still
-    # gain drowns in the noise (``forest``).
+    # gain drowns in the noise (``guided``).
     stop_early: bool = False
     # A new configuration is cut off when it takes this many times the baseline's time; 0: never.
     # At 4 and more it cannot win: its TIME term alone is below -3000.

@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=counts, default=SIZES, help="new configurations of a job")
     parser.add_argument("--seeds", type=int, default=0, help="jobs of each size and function")
     parser.add_argument("--truths", type=names, default=FUNCTIONS, help="learned functions")
-    parser.add_argument("--strategy", default="forest")
+    parser.add_argument("--strategy", default="guided")
     parser.add_argument("--label", choices=LABELS, default="after", help="of the code that runs")
     parser.add_argument("--jobs", type=Path, default=Path("build/explanation_jobs"),
                         help="folder that keeps the jobs")  # fmt: skip

@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--multiples", type=counts, default=(1, 2, 4, 8),
                         help="of the default's memory")  # fmt: skip
     parser.add_argument("--workload", default=LOAD, help="a name or a TOML file")
-    parser.add_argument("--strategy", default="forest")
+    parser.add_argument("--strategy", default="guided")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--docs", type=Path, default=DOCS, help="receives the page and the trials")
     parser.add_argument("--page", action="store_true", help="measure nothing")

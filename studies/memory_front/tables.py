@@ -102,7 +102,7 @@ def budget_table(
         mine = max(guided[:count]) if count <= len(guided) else None
         theirs = expected_best(draws, count) if count <= len(draws) else None
         rows.append([f"{count:,}", figure(mine), figure(theirs)])
-    return table(["configurations", "forest", "random draws, mean"], rows)
+    return table(["configurations", "the search", "random draws, mean"], rows)
 
 
 def recorded_table(draws: Sequence[tuple[int, float]], level: int) -> str:

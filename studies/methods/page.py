@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from studies.arguments import FORMER_NAME
 from studies.methods.along import Along, along, along_section, together
 from studies.methods.cases import Case
 from studies.real_search.book import Book
@@ -56,6 +57,7 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     parts = ["# Tuning methods on the real db_bench", _head(command, opened, out)]
     seconds = next(study.seconds for _, study, _ in opened)
     turns = _turns([book for _, _, book in opened])
+    parts.append(FORMER_NAME)
     parts.append(_HOW.format(seconds=seconds, rounds=rounds, least=LEAST_SEEDS, turns=turns))
     found = [_winners(study, book, rounds) for _, study, book in opened]
     ways = [along(study, book, won) for (_, study, book), won in zip(opened, found, strict=True)]

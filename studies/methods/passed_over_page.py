@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampler.common.errors import InputError
+from studies.arguments import FORMER_NAME
 from studies.real_search.book import Book
 from studies.real_search.how_made import how_made
 from studies.real_search.study import Study
@@ -44,6 +45,7 @@ def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> 
         "# What forest recommends, and the best that it had measured",
         _head(out, command, told),
         _HOW.format(rounds=rounds),
+        FORMER_NAME,
         winners_table(groups, compared(told[0][1].problem.objective)),
         ahead_table(groups, PREFERRED),
         _cases(told),

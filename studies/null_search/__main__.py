@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Jobs on a space whose options do nothing.")
     parser.add_argument("--jobs", type=int, default=200, help="of each kind, from seed 0")
     parser.add_argument("--trials", type=int, default=60, help="runs of the benchmark of a job")
-    parser.add_argument("--strategies", type=names, default=("forest",))
+    parser.add_argument("--strategies", type=names, default=("guided",))
     parser.add_argument("--problem", default="load", help="whose space and noise are taken")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser

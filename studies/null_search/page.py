@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from sampler.machine.machine import fingerprint
+from studies.arguments import FORMER_NAME
 from studies.null_search.job import Line
 from studies.null_search.level import Level
 
@@ -47,7 +48,7 @@ def write_page(out: Path, command: str, lines: Sequence[Line], level: Level, opt
             f"configuration, measures the same times the noise of one of {level.runs} recorded "
             f"runs of the default, all metrics of that run together ({noise}). Whatever a job "
             "finds is an error. `null_search.jsonl` has a line for each job; a second call goes "
-            "on with those that are missing.",
+            f"on with those that are missing. {FORMER_NAME}",
             "",
             _HEAD,
             *(_row(group) for group in groups_of(lines)),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from studies.arguments import FORMER_NAME
 from studies.real_search.book import Book
 from studies.real_search.how_made import how_made
 from studies.real_search.study import Study
@@ -69,7 +70,7 @@ def write_page(out: Path, command: str, study: Study, book: Book, rounds: int) -
         if (rows := [r for r in book.rows("trial", strategy=name) if "wall" in r])
     }
     metrics = compared(study.problem.objective)
-    parts = ["# Strategies on the real db_bench", _head(command, study, book, out)]
+    parts = ["# Strategies on the real db_bench", _head(command, study, book, out), FORMER_NAME]
     parts.append(_HOW.format(rounds=rounds))
     if groups:
         failed = sum(winner.failed for winner in found)

@@ -50,8 +50,8 @@ _TREES = 100
 _POINTS = 256  # of Jansen's estimator, each with one neighbour a parameter
 OUT = Path("docs/results/search_effects")
 WAYS = {
-    "models": "models, all trials of `forest`",
-    "draws": "forests, the draws of `forest`",
+    "models": "models, all trials of `guided`",
+    "draws": "forests, the draws of `guided`",
     "genetic": "forests, the draws of `genetic`",
     "recorded": "forests, all recorded draws",
 }
@@ -132,10 +132,10 @@ def agreement(found: Floats, truth: Floats) -> list[float]:
 
 def run_seed(function: TestFunction, seed: int) -> dict[str, Floats]:
     """Shares by each way that a job of 96 trials has of telling what matters."""
-    explore, forest = divide(TRIALS).explore, find_strategy("forest")
-    problem, history = history_of(function, forest, seed, explore)
-    assert forest.has_models
-    effects = forest.effects(Evaluation(problem, history))
+    explore, guided = divide(TRIALS).explore, find_strategy("guided")
+    problem, history = history_of(function, guided, seed, explore)
+    assert guided.has_models
+    effects = guided.effects(Evaluation(problem, history))
     assert effects is not None
     draws = find_strategy("genetic").samples(problem, explore)
     return {

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sampler.machine.machine import fingerprint
+from studies.arguments import FORMER_NAME
 from studies.search.best import Effort
 from studies.search.functions import Known
 from studies.search.results import Result
@@ -63,7 +64,8 @@ def write_page(
         f"`{command}`, {datetime.now(UTC).date()}, {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['system']}, Python {platform.python_version()}. Runs of earlier calls are "
         f"kept and not made again: {kept} runs are in the tables, "
-        f"{len(results) - kept} of functions that have changed since are not. {_WHAT}",
+        f"{len(results) - kept} of functions that have changed since are not. {_WHAT} "
+        f"{FORMER_NAME}",
         _HOW,
         "## The functions",
         "R2 is of logarithms, by five-fold cross-validation over configurations. The best that "

@@ -16,7 +16,7 @@ from optimizer.trials.trial import Trial
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
 _JOBS = [(strategy, 60, seed) for strategy in (*STRATEGY_NAMES, "greedy") for seed in (1, 2)]
-_LONG = [("genetic", 200, 3), ("forest", 96, 3)]
+_LONG = [("genetic", 200, 3), ("guided", 96, 3)]
 
 
 def proposals(strategy: str, trials: int, seed: int) -> list[dict[str, object]]:

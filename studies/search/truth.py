@@ -2,7 +2,7 @@
 
 Learned are logarithms of the metrics over the encoded values in effect, one model a metric. The
 family is `boosting`, which no strategy here uses, or `forest`, which judges a second time and is
-akin to what the strategy `forest` learns; `none` is the truth of the null problem: no option
+akin to what the strategy `guided` learns; `none` is the truth of the null problem: no option
 matters.
 """
 

@@ -1,6 +1,6 @@
-"""What a warm start saves, and starting points: `forest` with and without, on learned functions.
+"""What a warm start saves, and starting points: `guided` with and without, on learned functions.
 
-Run with ``make prove-warm``. An earlier job is a run of `forest` on a test function with another
+Run with ``make prove-warm``. An earlier job is a run of `guided` on a test function with another
 seed; what it measured is prior knowledge of the next. Raw results are kept beside the page, and
 what is there is not run again.
 """
@@ -109,7 +109,7 @@ def read_lines(path: Path) -> list[Line]:
 def one_run(functions: Functions, case: Case, seed: int) -> Line:
     """A job that begins with what the case gives it."""
     function, known = functions.make(*TARGET.split("/"))
-    problem = replace(function.problem, strategy="forest", seed=seed)
+    problem = replace(function.problem, strategy="guided", seed=seed)
     if case.source is not None:
         taken = earlier_job(functions, case.source, seed, problem)
         if case.reversed:
@@ -119,7 +119,7 @@ def one_run(functions: Functions, case: Case, seed: int) -> Line:
         problem = replace(problem, starts=starting_points(problem, None))
     history = History()
     judged = run(
-        replace(function, problem=problem), find_strategy("forest"), seed=seed,
+        replace(function, problem=problem), find_strategy("guided"), seed=seed,
         evaluations=EVALUATIONS, checkpoints=CHECKPOINTS, history=history,
     )  # fmt: skip
     agreed = prior_document(Evaluation(problem, history))
@@ -137,7 +137,7 @@ def earlier_job(functions: Functions, source: str, seed: int, problem: Problem) 
     function, _ = functions.make(*source.split("/"))
     history = History()
     run(
-        function, find_strategy("forest"), seed=_APART + seed, evaluations=EARLIER,
+        function, find_strategy("guided"), seed=_APART + seed, evaluations=EARLIER,
         checkpoints=(), history=history,
     )  # fmt: skip
     return prior_job(problem, function.problem, history, job=1)
@@ -168,8 +168,8 @@ def page(command: str, lines: Sequence[Line]) -> str:
         "",
         f"`{command}`, {datetime.now(UTC).date()}, {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['system']}, Python {platform.python_version()}. No RocksDB is involved: the "
-        f"job is `forest` on `{TARGET}` of [search.md](search.md), where the truth is known; an "
-        f"earlier job is `forest` with {EARLIER} new configurations on the function named in "
+        f"job is `guided` on `{TARGET}` of [search.md](search.md), where the truth is known; an "
+        f"earlier job is `guided` with {EARLIER} new configurations on the function named in "
         "`studies/search/warm.py`, with another seed and so with other noise.",
         "",
         "Mean share of the best that exists, by new configurations of the job (1 is the best, 0 "

@@ -96,7 +96,7 @@ def test_where_a_search_begins_is_a_list_with_files_beside_the_batch(tmp_path: P
     text = '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n'
     (tmp_path / "mine.ini").write_text(text)
     asked = (
-        'name = "n"\nworkloads = ["load-quick"]\ntrials = 12\nstrategy = "forest"\n'
+        'name = "n"\nworkloads = ["load-quick"]\ntrials = 12\nstrategy = "guided"\n'
         'start_from = ["level-style", "mine.ini"]\nwarm_start = "auto"\n'
     )
     (item,) = read_batch(write_nightly(tmp_path, asked)).items

@@ -60,7 +60,7 @@ def test_hardly_a_job_finds_what_is_not_there_and_early_stops_save_runs(tmp_path
     assert {line.runs + line.saved for line in lines} == {48}
     assert all(line.saved > 0 for line in early)
     page = out.with_suffix(".md").read_text(encoding="utf-8")
-    assert "| forest | 48 | yes | 3 |" in page and "Clopper" in page
+    assert "| guided | 48 | yes | 3 |" in page and "Clopper" in page
     assert status == bool(too_often(lines))
 
     kept = out.with_suffix(".jsonl").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def test_the_page_counts_what_the_rows_say():
     text = page([row, none, none | {"sure": [0, 1]}])
     three = 5 - 2  # of the five first and the five last of seven
     assert agreement(np.array(truth), np.array(turned)) == pytest.approx([-1, three / TOP])
-    assert "| load | models, all trials of `forest` | 1 | 1.00 | 5.0 | -1.00 | 3.0 |" in text
+    assert "| load | models, all trials of `guided` | 1 | 1.00 | 5.0 | -1.00 | 3.0 |" in text
     assert "| load | forests, the draws of `genetic` | 1 | -1.00 | 3.0 | 1.00 | 5.0 |" in text
     assert "| load | forests, all recorded draws | 1 | -1.00 | 3.0 |  |  |" in text
     assert "Of 3 parameters that the 1 jobs call sure to matter 1 make less than 1%" in text

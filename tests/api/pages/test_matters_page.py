@@ -18,7 +18,7 @@ from tests.support.api.stored_job import keep, names, proved, remember
 
 pytestmark = pytest.mark.one_database
 
-DRAWS, MODELS = "genetic", "forest"
+DRAWS, MODELS = "genetic", "guided"
 
 
 def ranked(html: str) -> list[str]:

@@ -52,7 +52,7 @@ def test_the_table_goes_on_page_by_page(client: TestClient) -> None:
 
 def test_a_form_submits_what_the_interface_would_take(client: TestClient) -> None:
     page = see(client, "/jobs/new").text
-    for name in ("load-quick", "overwrite", "default", "paper", "waf", "forest"):
+    for name in ("load-quick", "overwrite", "default", "paper", "waf", "guided"):
         assert f'<option value="{name}"' in page
     sent = {"workload": "load-quick", "trials": "30", "space": "", "limits": "waf <= 3\r\n\r\n",
             "memory": "256MiB", "cutoff": "0", "stop_early": "yes", "priority": "-2"}  # fmt: skip

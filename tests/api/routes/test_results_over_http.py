@@ -34,7 +34,7 @@ def test_models_rank_where_they_guide_the_search(
     job = submit(client, asked)
     run(database, job, settings)
     path = f"/v1/jobs/{job}"
-    assert client.get(path).json()["strategy"] == "forest"
+    assert client.get(path).json()["strategy"] == "guided"
     ranking = client.get(f"{path}/parameters", params={"metric": "waf"}).json()
     assert (ranking["ranked_by"], ranking["final"]) == ("models", True)
     assert ranking["models"].keys() == ranking["forest"].keys() == {"waf"}

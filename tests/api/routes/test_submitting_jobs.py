@@ -36,7 +36,7 @@ def test_a_submitted_job_waits_for_its_turn_at_the_place_that_is_named(client: T
     assert (job["state"], job["phase"], job["run"], job["priority"]) == ("queued", None, 1, 7)
     assert "turn" in job["why"]
     assert (job["done"], job["failed"], job["total"], job["best"]) == (0, 0, 20, None)
-    assert (job["workload"], job["space"], job["strategy"]) == ("load-quick", "default", "forest")
+    assert (job["workload"], job["space"], job["strategy"]) == ("load-quick", "default", "guided")
     assert job["specification"]["seed"] == 3
     assert client.get(answer.headers["location"]).json() == job
 

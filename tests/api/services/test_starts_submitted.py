@@ -9,7 +9,7 @@ from tests.support.api.callers import errors_of
 
 pytestmark = pytest.mark.one_database
 
-BODY = {"workload": "load-quick", "trials": 40, "strategy": "forest"}
+BODY = {"workload": "load-quick", "trials": 40, "strategy": "guided"}
 FILE = {"name": "mine.ini", "options": '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n'}
 
 
@@ -48,7 +48,7 @@ def test_they_are_kept_with_the_job_and_its_clone(client: TestClient) -> None:
         ({"warm_start": 4711}, "warm_start", "there is no job 4711"),
         ({"warm_start": "best"}, "warm_start", "write auto, none, or the number of a job"),
         ({"warm_start": 0}, "warm_start", "write auto, none, or the number of a job"),
-        ({"strategy": "genetic", "warm_start": "auto"}, "warm_start", "use forest"),
+        ({"strategy": "genetic", "warm_start": "auto"}, "warm_start", "use guided"),
     ],
 )
 def test_what_is_wrong_is_refused_by_name_with_the_mend(

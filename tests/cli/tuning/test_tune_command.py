@@ -86,7 +86,7 @@ def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFi
 
 @pytest.mark.slow
 def test_every_strategy_uses_the_budget(desk: Desk, here: Here):
-    for strategy in ("random", "lhs", "sobol", "genetic", "forest"):
+    for strategy in ("random", "lhs", "sobol", "genetic", "guided"):
         status = here(*asked(desk, "--strategy", strategy, "--json", "--trials", 16))
         assert status in (0, 3)
         result = json.loads((desk.out / "result.json").read_text())

@@ -18,7 +18,7 @@ SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm
 
 @pytest.fixture(scope="module")
 def guided() -> JobOutcome:
-    return finished_job(44, strategy="forest")
+    return finished_job(44, strategy="guided")
 
 
 def rows(**totals: float) -> list[dict]:

@@ -112,7 +112,7 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
 
     earlier = specified(tmp_path, strategy="random", trials=30)
     ran(database, stored(earlier), earlier)
-    warm = specified(tmp_path, strategy="forest", trials=14, warm_start="auto")
+    warm = specified(tmp_path, strategy="guided", trials=14, warm_start="auto")
     job_id = stored(warm)
     whole = ran(database, job_id, warm)
     assert [row["trials"] > 10 for row in whole.result["warm_start"]] == [True]

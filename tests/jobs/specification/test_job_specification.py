@@ -19,7 +19,7 @@ def test_defaults():
     assert specification.space["name"] == "default"
     assert specification.shipped_space
     assert specification.objective["name"] == "paper"
-    assert (specification.strategy, specification.seed) == ("forest", 1)
+    assert (specification.strategy, specification.seed) == ("guided", 1)
 
 
 def test_minutes_stand_instead_of_trials():

@@ -28,8 +28,8 @@ def begins(**more: object) -> list[str]:
 
 def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() -> None:
     usual = handful(load_workload("load-quick"))
-    assert begins(strategy="forest") == [name for name in usual if name != "library"]
-    assert begins(strategy="forest", baseline="db_bench")[0] == "library"
+    assert begins(strategy="guided") == [name for name in usual if name != "library"]
+    assert begins(strategy="guided", baseline="db_bench")[0] == "library"
     for strategy in ("genetic", "random", "lhs", "sobol", "nsga2"):
         assert begins(strategy=strategy) == []
 
@@ -40,7 +40,7 @@ def test_a_job_about_space_begins_with_little_space() -> None:
 
 
 def test_the_cores_are_those_of_where_the_job_was_made() -> None:
-    made = specify(strategy="forest")
+    made = specify(strategy="guided")
     assert made.cores == cpu_threads()
     there = made.model_copy(update={"cores": 12})
     problem = resolve(there, None).problem
@@ -50,14 +50,14 @@ def test_the_cores_are_those_of_where_the_job_was_made() -> None:
 
 
 def test_a_job_of_an_earlier_version_begins_where_it_began() -> None:
-    earlier = specify(strategy="forest").document()
+    earlier = specify(strategy="guided").document()
     del earlier["cores"]
     starts = resolve(specification_from_document(earlier), None).problem.starts
     assert [start.name for start in starts] == ["benchmark.sh", "basic-tuning", "universal-style"]
 
 
 def test_none_is_none_and_what_is_named_is_taken_by_any_strategy() -> None:
-    assert begins(strategy="forest", start_from=read_starts(["none"])) == []
+    assert begins(strategy="guided", start_from=read_starts(["none"])) == []
     asked = read_starts(["level-style", "benchmark.sh"])
     assert begins(strategy="genetic", start_from=asked) == ["level-style", "benchmark.sh"]
 

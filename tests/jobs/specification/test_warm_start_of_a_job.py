@@ -55,7 +55,7 @@ def bench(database: Engine, tmp_path: Path, settings: Settings) -> Bench:
 @pytest.mark.slow
 def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     first, _ = bench.done()
-    job_id, finished = bench.done(strategy="forest", warm_start="auto", trials=14)
+    job_id, finished = bench.done(strategy="guided", warm_start="auto", trials=14)
     (row,) = finished.result["warm_start"]
     assert (row["job"], row["workload"]) == (first, "instant")
     assert 0 <= row["agreement"]["waf"] <= 1
@@ -64,13 +64,13 @@ def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     (taken,) = kept["jobs"]
     assert len(taken["trials"]) == row["trials"] == taken["of"] + 1
     assert bench.told == [f"warm start: {row['trials']} of {row['of']} trials of job 1 (instant)"]
-    assert "warm_start" not in bench.done(strategy="forest", trials=14)[1].result
+    assert "warm_start" not in bench.done(strategy="guided", trials=14)[1].result
 
 
 @pytest.mark.slow
 def test_what_was_taken_stays_whatever_becomes_of_the_store(bench: Bench) -> None:
     first, _ = bench.done()
-    specification = bench.specified(strategy="forest", warm_start="auto", trials=14)
+    specification = bench.specified(strategy="guided", warm_start="auto", trials=14)
     job_id = bench.stored(specification)
     bench.run(specification, job_id)
     before = bench.store.recall(job_id, DOCUMENT)
@@ -96,7 +96,7 @@ def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> N
         prior_of(bench.store, 99, 1, problem, here)
     with pytest.raises(InputError, match="there is no job 77 in this database"):
         require_job(bench.store, 77)
-    load = specify(trials=30, strategy="forest")
+    load = specify(trials=30, strategy="guided")
     other = resolve(load, None).problem
     assert prior_of(bench.store, 99, "auto", other, here).jobs == ()
     with pytest.raises(InputError, match="moves none of the parameters"):
@@ -118,16 +118,16 @@ def test_what_is_none_is_refused(given: str | int) -> None:
 
 
 def test_only_a_strategy_that_learns_from_it_takes_it() -> None:
-    with pytest.raises(InputError, match="genetic learns nothing from earlier jobs; use forest"):
+    with pytest.raises(InputError, match="genetic learns nothing from earlier jobs; use guided"):
         specify(warm_start="auto", strategy="genetic")
 
 
 def test_what_is_not_asked_for_changes_no_digest() -> None:
-    plain = specify(strategy="forest")
+    plain = specify(strategy="guided")
     older = {k: v for k, v in plain.document().items() if k not in ("start_from", "warm_start")}
     assert Specification(**older).digest() == plain.digest()
     digests = [
-        specify(strategy="forest", **more).digest()
+        specify(strategy="guided", **more).digest()
         for more in ({"warm_start": "auto"}, {"warm_start": 3}, {"start_from": []})
     ]
     assert len({plain.digest(), *digests}) == 4

@@ -21,7 +21,7 @@ TRIALS = 60
 
 @pytest.fixture(scope="module")
 def trials() -> list[Trial]:
-    job = job_of(problem_of("forest"), TRIALS, PretendBench(noise=0.02))
+    job = job_of(problem_of("guided"), TRIALS, PretendBench(noise=0.02))
     job.run()
     return list(job.log.trials())
 
@@ -34,7 +34,7 @@ def effects(evaluation: Evaluation) -> ParameterEffects:
 
 def test_what_matters_is_known_after_a_job(trials: list[Trial]):
     """``bowl`` moves by x most, then y; ``level`` and ``idle`` do nothing."""
-    found = effects(Evaluation(problem_of("forest"), History(trials)))
+    found = effects(Evaluation(problem_of("guided"), History(trials)))
     assert found.order[0] == "x"
     assert set(found.order[-2:]) == {"level", "idle"}
     place = {name: found.names.index(name) for name in found.names}
@@ -47,7 +47,7 @@ def test_what_matters_is_known_after_a_job(trials: list[Trial]):
 
 
 def test_the_way_to_better_is_known(trials: list[Trial]):
-    evaluation = Evaluation(problem_of("forest"), History(trials))
+    evaluation = Evaluation(problem_of("guided"), History(trials))
     found = directions(evaluation, effects(evaluation))
     assert found["x"].better in ("low", "middle")  # best at 0.3, the baseline at 0.9
     assert found["x"].gain > 300
@@ -56,7 +56,7 @@ def test_the_way_to_better_is_known(trials: list[Trial]):
 
 
 def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
-    problem = problem_of("forest")
+    problem = problem_of("guided")
     explored = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
     before, after = (effects(Evaluation(problem, History(known))) for known in (explored, trials))
     assert before.order == after.order
@@ -64,7 +64,7 @@ def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
 
 
 def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
-    evaluation = Evaluation(problem_of("forest"), History(trials[:30]))
+    evaluation = Evaluation(problem_of("guided"), History(trials[:30]))
     first = effects(evaluation)
     assert effects(evaluation) is first
     for trial in trials[30:]:
@@ -73,24 +73,24 @@ def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
 
 
 def test_too_few_trials_tell_nothing(trials: list[Trial]):
-    problem = problem_of("forest")
+    problem = problem_of("guided")
     seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
     assert parameter_effects(Evaluation(problem, History(seven)), problem.searched) is None
-    document = learned_document(Evaluation(problem, History(seven)), find_strategy("forest"))
+    document = learned_document(Evaluation(problem, History(seven)), find_strategy("guided"))
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
 
 def test_only_named_parameters_have_effects(trials: list[Trial]):
-    problem = problem_of("forest", over=("x", "codec"))
+    problem = problem_of("guided", over=("x", "codec"))
     evaluation = Evaluation(problem, History(trials))
-    document = learned_document(evaluation, find_strategy("forest"))
+    document = learned_document(evaluation, find_strategy("guided"))
     row = {r["name"]: r for r in document["parameters"]}
     assert row["x"]["model"] and row["codec"]["model"]
     assert row["y"]["model"] == {} and row["y"]["share"] == 0 and row["y"]["gain"] is None
 
 
 class TestTheDocument:
-    def document(self, trials: list[Trial], strategy: str = "forest") -> dict:
+    def document(self, trials: list[Trial], strategy: str = "guided") -> dict:
         problem, history = problem_of(strategy), History(trials)
         plan = plan_of(problem, Budget(trials=TRIALS), history)
         return result_document(
@@ -106,7 +106,7 @@ class TestTheDocument:
         assert rows[0]["name"] == "x" and rows[0]["matters"] is True
         idle = next(row for row in rows if row["name"] == "idle")
         assert idle["matters"] is False
-        drawn = Evaluation(problem_of("forest"), History(trials)).ranking()
+        drawn = Evaluation(problem_of("guided"), History(trials)).ranking()
         for row in rows:  # the contract's fields are those of the draws, as ever
             assert row["anova"].keys() == document["forest"].keys()
             place = drawn.names.index(row["name"])
@@ -122,7 +122,7 @@ class TestTheDocument:
 
 
 def test_the_ranking_that_is_kept_grows_with_the_search():
-    job = job_of(problem_of("forest"), 30, PretendBench(noise=0.02))
+    job = job_of(problem_of("guided"), 30, PretendBench(noise=0.02))
     kept = []
     remember = job.log.remember
 

@@ -75,7 +75,7 @@ def test_only_what_was_running_is_measured_again_with_a_new_attempt():
     assert {t.attempt for t in again.log.trials() if t.number != 20} == {1}
 
 
-@pytest.mark.parametrize("strategy", ["genetic", "forest"])
+@pytest.mark.parametrize("strategy", ["genetic", "guided"])
 def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(strategy: str):
     job = whole(strategy)
     draws = max(t.number for t in job.log.trials() if t.phase is Phase.SAMPLE)

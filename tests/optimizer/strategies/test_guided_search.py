@@ -1,4 +1,4 @@
-"""The strategy `forest`: what its models make of a history."""
+"""The strategy `guided`: what its models make of a history."""
 
 from dataclasses import replace
 
@@ -55,12 +55,12 @@ def test_it_comes_far_nearer_to_the_best_than_draws():
         best = [max(map(true_fitness, candidates(ran(strategy, seed=s)))) for s in (1, 2, 3)]
         return highest - float(np.median(best))
 
-    assert missed("forest") < 0.4 * missed("random")
+    assert missed("guided") < 0.4 * missed("random")
 
 
 def test_what_it_prefers_is_truly_good_whatever_was_lucky():
-    trials = ran("forest")
-    problem, history = problem_of("forest"), History(trials)
+    trials = ran("guided")
+    problem, history = problem_of("guided"), History(trials)
     drawn = [trial for trial in candidates(trials) if trial.phase is Phase.SAMPLE]
     unlucky = min(drawn, key=true_fitness)
     lucky = {name: value * 0.5 for name, value in max(drawn, key=true_fitness).metrics.items()}
@@ -76,11 +76,11 @@ def test_what_it_prefers_is_truly_good_whatever_was_lucky():
 
 
 def test_trials_in_flight_send_the_next_elsewhere():
-    problem, trials = problem_of("forest"), ran("forest")
+    problem, trials = problem_of("guided"), ran("guided")
     seen = [trial for trial in trials if trial.number < candidates(trials)[-1].number]
     history = History(seen)
     number = history.next_number
-    first = find_strategy("forest").propose(
+    first = find_strategy("guided").propose(
         Evaluation(problem, history), number=number, explore=TRIALS
     )
     assert first is not None
@@ -114,7 +114,7 @@ def test_the_models_keep_to_a_limit():
 
     objective = load_objective("paper")
     limited = replace(objective, limits=(Limit("write_p99", at_most_baseline=1.5),))
-    job = job_of(problem_of("forest", objective=limited), TRIALS, PretendBench(costly, noise=0.01))
+    job = job_of(problem_of("guided", objective=limited), TRIALS, PretendBench(costly, noise=0.01))
     job.run()
     searched = [t for t in job.log.trials() if t.phase is Phase.SEARCH]
     kept = [t for t in searched if t.metrics["write_p99"] <= 1.02 * 90]
@@ -134,7 +134,7 @@ def test_of_many_trials_the_best_and_others_all_over_teach():
 
 
 def test_only_what_is_asked_for_moves():
-    problem = problem_of("forest", over=("x", "codec"))
+    problem = problem_of("guided", over=("x", "codec"))
     assert problem.searched == ("x", "codec")
     proposal = Guided().propose(Evaluation(problem, History()), number=4, explore=30)
     assert proposal is not None
@@ -153,7 +153,7 @@ def test_metrics_without_noise_do_not_end_the_job():
         return {"waf": 3 * np.exp(3 * apart**2), "sa": 1.2, "time": 10.0, "rate": 1e5}
 
     space = space_from_document({"name": "smooth", "parameter": numbers})
-    problem = problem_of("forest", space=space)
+    problem = problem_of("guided", space=space)
     history = history_of(problem, exact, draws=150, noise=0.0)
     evaluation = Evaluation(problem, history)
     proposal = Guided().propose(evaluation, number=history.next_number, explore=400)

@@ -1,4 +1,4 @@
-"""The strategy `forest` measures again what its models doubt, and no more than that."""
+"""The strategy `guided` measures again what its models doubt, and no more than that."""
 
 from dataclasses import replace
 from functools import cache
@@ -27,7 +27,7 @@ from tests.support.optimizer.pretend_bench import (
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48
-PROBLEM = problem_of("forest")
+PROBLEM = problem_of("guided")
 EXPLORE = plan_of(PROBLEM, Budget(trials=TRIALS), History()).explore
 
 

@@ -32,7 +32,7 @@ MIB = 2**20
 def placed(name: str, *, space: str = "default", memory: int | None = None, **search: object):
     found = load_space(space)
     budget = memory_bytes(found.context) if memory is None and found.memory_budget else memory
-    problem = problem_of("forest", space=found, memory=budget, **search)
+    problem = problem_of("guided", space=found, memory=budget, **search)
     room = Room(8, (budget or 136 * MIB) - 8 * MIB)
     return problem, starting_point(problem, name, known_points()[name].values_in(room))
 
@@ -97,7 +97,7 @@ def test_a_choice_that_the_space_lacks_stays_at_the_baseline():
     space = load_space("default")
     names = [replace(p, choices=p.choices[:2]) if p.name == "compression_type" else p
              for p in space.parameters]  # fmt: skip
-    problem = problem_of("forest", space=replace(space, parameters=tuple(names)))
+    problem = problem_of("guided", space=replace(space, parameters=tuple(names)))
     start = starting_point(problem, "a", {"compression_type": "zstd", "bloom_bits": 10})
     assert start is not None
     assert problem.configuration(start.point)["compression_type"] == "snappy"
@@ -105,14 +105,14 @@ def test_a_choice_that_the_space_lacks_stays_at_the_baseline():
 
 def test_the_baseline_is_no_starting_point():
     assert placed("library")[1] is None
-    problem = problem_of("forest")  # whose space has none of these options
+    problem = problem_of("guided")  # whose space has none of these options
     assert starting_point(problem, "a", known_points()["benchmark.sh"].values) is None
     space = load_space("default").at_baseline(default_values("db_bench"))
-    other = problem_of("forest", space=space)
+    other = problem_of("guided", space=space)
     assert starting_point(other, "library", default_values("library")) is not None
 
 
-def started(*xs: float, strategy: str = "forest", trials: int = 24):
+def started(*xs: float, strategy: str = "guided", trials: int = 24):
     names = ("x", "y", "codec", "level", "sync", "idle")
     points = [dict.fromkeys(names, 0.5) | {"x": x} for x in xs]
     starts = tuple(StartingPoint(f"p{i}", point) for i, point in enumerate(points, start=1))
@@ -122,7 +122,7 @@ def started(*xs: float, strategy: str = "forest", trials: int = 24):
     return job
 
 
-@pytest.mark.parametrize("strategy", ["forest", "genetic", "lhs"])
+@pytest.mark.parametrize("strategy", ["guided", "genetic", "lhs"])
 def test_they_are_measured_right_after_the_baseline(strategy: str):
     found = candidates(started(0.1, 0.2, strategy=strategy).log.trials())
     assert [t.why for t in found[:2]] == ["starting point p1", "starting point p2"]
@@ -190,7 +190,7 @@ def test_a_latin_hypercube_stays_one_beside_starting_points(starts: int):
     assert (parts == np.arange(len(found))[:, None]).all()
 
 
-@pytest.mark.parametrize("strategy", ["sobol", "forest"])
+@pytest.mark.parametrize("strategy", ["sobol", "guided"])
 def test_a_sobol_design_begins_with_its_first_point(strategy: str):
     job = started(0.1, 0.2, strategy=strategy, trials=30)
     points = drawn_points(job)

@@ -143,7 +143,7 @@ class TestLimits:
             predict=lambda _points: prediction,
             data=SimpleNamespace(logarithmic=frozenset(prediction)),
         )
-        problem = replace(problem_of("forest"), objective=self.objective)
+        problem = replace(problem_of("guided"), objective=self.objective)
         held = posterior_prediction(problem, surrogate, np.zeros((3, 1)), BASELINE)
         assert held.worth == pytest.approx([-math.inf, -math.inf, 400.0])
         assert held.best_first().tolist() == [2, 1, 0]

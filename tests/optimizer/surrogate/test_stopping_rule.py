@@ -40,7 +40,7 @@ positive = st.floats(0.5, 2.0)
 def ran(*, stop_early: bool, effects: bool = False) -> tuple[Job, Conclusion]:
     function, noise = (bowl, 0.01) if effects else (flat, NOISE)
     job = job_of(
-        problem_of("forest", stop_early=stop_early), TRIALS, PretendBench(function, noise)
+        problem_of("guided", stop_early=stop_early), TRIALS, PretendBench(function, noise)
     )
     return job, job.run()
 
@@ -88,7 +88,7 @@ class TestStopEarly:
         def found(**change: object) -> object:
             history = History(replace(trial, **change) for trial in conclusion.history)
             changed = Evaluation(conclusion.evaluation.problem, history)
-            found = search_document(changed, conclusion.plan, find_strategy("forest"))
+            found = search_document(changed, conclusion.plan, find_strategy("guided"))
             return found and found["since"]
 
         assert since is not None
@@ -154,7 +154,7 @@ class TestNoise:
             trial_of(n, flat({}) | {"waf": 3.0 * (1 + e)}, purpose=Purpose.BASELINE)
             for n, e in enumerate((-0.1, 0.0, 0.1), start=1)
         )
-        assert fitness_noise(Evaluation(problem_of("forest"), history)) == pytest.approx(100)
+        assert fitness_noise(Evaluation(problem_of("guided"), history)) == pytest.approx(100)
 
     def test_a_baseline_of_zero_scatters_by_differences(self):
         runs = [flat({}) | {"waf": value} for value in (0.0, 0.0, 0.3)]

@@ -48,7 +48,7 @@ def fitness(configuration):
 
 @cache
 def earlier(truth=bowl) -> Job:
-    job = job_of(problem_of("forest", seed=91), 50, PretendBench(truth, noise=0.03))
+    job = job_of(problem_of("guided", seed=91), 50, PretendBench(truth, noise=0.03))
     job.run()
     return job
 
@@ -59,7 +59,7 @@ def measured() -> int:
 
 def prior(truth=bowl, *, reverse: bool = False) -> Prior:
     job = earlier(truth)
-    taken = prior_job(problem_of("forest"), job.problem, History(job.log.trials()), job=3)
+    taken = prior_job(problem_of("guided"), job.problem, History(job.log.trials()), job=3)
     if reverse:
         trials = tuple(
             replace(t, ratios={name: -value for name, value in t.ratios.items()})
@@ -78,7 +78,7 @@ def priors(kind: str) -> Prior:
 
 @cache
 def ran(seed: int, kind: str) -> Job:
-    problem = replace(problem_of("forest", seed=seed), prior=priors(kind))
+    problem = replace(problem_of("guided", seed=seed), prior=priors(kind))
     job = job_of(problem, TRIALS, PretendBench(noise=0.03))
     job.run()
     return job
@@ -138,7 +138,7 @@ def require_goes_on(length: int, *, running: bool) -> None:
 
 
 def test_earlier_trials_are_known_but_cannot_win():
-    problem = replace(problem_of("forest"), prior=prior())
+    problem = replace(problem_of("guided"), prior=prior())
     history = History(ran(1, "cold").log.trials()[:12])
     surrogate = surrogate_of(Evaluation(problem, history), problem.searched)
     assert surrogate is not None
@@ -149,7 +149,7 @@ def test_earlier_trials_are_known_but_cannot_win():
 
 def test_of_much_own_knowledge_less_is_taken_along(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("optimizer.surrogate.surrogate._MOST", 30)
-    problem = replace(problem_of("forest"), prior=prior())
+    problem = replace(problem_of("guided"), prior=prior())
     history = History(ran(1, "cold").log.trials())
     own = len(teaching(history))
     surrogate = surrogate_of(Evaluation(problem, history), problem.searched)
@@ -171,7 +171,7 @@ def other_space(problem: Problem) -> Problem:
 
 
 def test_a_job_over_other_parameters_teaches_of_those_in_common():
-    problem, job = other_space(problem_of("forest")), earlier()
+    problem, job = other_space(problem_of("guided")), earlier()
     taken = prior_job(problem, job.problem, History(job.log.trials()), job=1)
     assert all(trial.point.keys() == {"x", "codec", "more"} for trial in taken.trials)
     first = taken.trials[0]  # its baseline, at the end of a range that is shorter here
@@ -180,7 +180,7 @@ def test_a_job_over_other_parameters_teaches_of_those_in_common():
 
 
 def test_what_this_job_could_not_propose_is_left_out():
-    job, problem = earlier(), problem_of("forest")
+    job, problem = earlier(), problem_of("guided")
     history, space = History(job.log.trials()), problem.space
     fewer = tuple(
         replace(p, choices=p.choices[:1]) if p.name == "codec" else p for p in space.parameters
@@ -204,7 +204,7 @@ def test_nor_is_what_needs_more_memory_than_it_has():
 
 def test_the_most_telling_come_first():
     job = earlier()
-    taken = prior_job(problem_of("forest"), job.problem, History(job.log.trials()), job=1, most=5)
+    taken = prior_job(problem_of("guided"), job.problem, History(job.log.trials()), job=1, most=5)
     assert len(taken.trials) == 5
     objective = load_objective("paper")
     worth = [

@@ -27,7 +27,7 @@ from sampler.space.space_file import space_from_document
 from sampler.workload.workload import Workload
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "forest", "nsga2")
+STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "guided", "nsga2")
 Metrics = dict[str, float]
 Configuration = Mapping[str, Any]
 
