@@ -40,6 +40,11 @@ class WrappedBenchmark:
         """As the other's."""
         return self._benchmark.environment()
 
+    @property
+    def held_from(self) -> str | None:
+        """As the other's."""
+        return self._benchmark.held_from
+
     def settled(self, folder: Path) -> bool:
         """As the other's."""
         return self._benchmark.settled(folder)

@@ -73,6 +73,10 @@ class CommandBench:
         """The user's own."""
         return os.environ
 
+    @property
+    def held_from(self) -> None:
+        """Nothing of it is held back: it ends by itself."""
+
     def settled(self, folder: Path) -> bool:
         """Nothing is known of a benchmark before it ends."""
         del folder

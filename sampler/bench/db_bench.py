@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.command_line import command_line, measured_flags
+from sampler.bench.command_line import HELD_FROM, command_line, measured_flags
 from sampler.bench.counting import Counting
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import (
@@ -19,7 +19,7 @@ from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_me
 from sampler.bench.preparing import Preparing
 from sampler.bench.reading import readings
 from sampler.bench.rocksdb_log import LogReader, read_log
-from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
+from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unrest
 from sampler.options.options_file import format_options
 from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
@@ -82,13 +82,19 @@ class DbBench:
         """LOG stamps are in local time: make that UTC."""
         return {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
 
+    @property
+    def held_from(self) -> str | None:
+        """With ``wait`` it prints its figures when the tree is at rest."""
+        return HELD_FROM if self.plan.workload.owes == "wait" else None
+
     def settled(self, folder: Path) -> bool:
-        """Whether the load is over, the tree at rest and its counters written to the LOG."""
-        workload = self.plan.workload
-        if workload.owes != "wait":
-            return False
+        """Whether no flush or compaction is under way, by as much of the LOG as is written.
+
+        RocksDB writes it out whenever a flush or compaction has made its files, and when it
+        begins the first of them (flush_job.cc, compaction_job.cc, db_impl_files.cc, 7.8 to 11.8).
+        """
         reader = self._readers.setdefault(folder, LogReader(folder / "db" / "LOG"))
-        return is_at_rest(folder / "stdout", reader, workload.benchmarks)
+        return reader.read().working == 0
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
@@ -105,8 +111,6 @@ class DbBench:
         warnings = tuple(dict.fromkeys((*output.warnings, *aside.warnings)))
         self._readers.pop(folder, None)
         log = read_log(folder / "db" / "LOG")
-        if ended.ending is Ending.SETTLED:
-            output = at_rest(output, log, folder / "db")
         written = newest_options(folder / "db")
         workload, space = self.plan.workload, self.plan.space
         effective, changed = (
@@ -152,6 +156,8 @@ class DbBench:
             )
         except MissingMeasurement as missing:
             return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))
+        if self.held_from and (problem := unrest(ended, log)):
+            return outcome(problem[0], {}, problem[1])
         return outcome(TrialState.DONE, metrics)
 
     def following(

@@ -81,7 +81,7 @@ def trial_metrics(
         **latencies_of(measured),
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
         **_process_metrics(ended),
-        # Not over the process's life, in which db_bench sleeps before it looks at compactions.
+        # Not over the process's life: starting, resting and closing are no part of the load.
         **(
             {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
             if ended.processors and time > 0
@@ -194,7 +194,7 @@ def _sa(live: int, workload: Workload, threads: int, tickers: Mapping[str, int])
 
 
 def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
-    """Seconds from the end of the load until the tree was settled, db_bench's sleeps left out.
+    """Seconds from the end of the load until the tree was settled.
 
     Raises:
         MissingMeasurement: The LOG does not tell.

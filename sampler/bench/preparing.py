@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_line import command_line, preparing_flags
+from sampler.bench.command_line import HELD_FROM, command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.metrics import stored_bytes
 from sampler.bench.rocksdb_log import LogReader, read_log
-from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
+from sampler.bench.run_ending import ending_problem, read_text, unrest
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
 from sampler.options.options_file import format_options
@@ -85,9 +85,14 @@ class Preparing:
         text = json.dumps(document, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
+    @property
+    def held_from(self) -> str:
+        """See ``DbBench``; it always ends with its tree at rest."""
+        return HELD_FROM
+
     def settled(self) -> bool:
-        """Whether the database is filled and its tree at rest."""
-        return is_at_rest(self.outputs / "stdout", self._reader, self.prepare.benchmarks)
+        """See ``DbBench``."""
+        return self._reader.read().working == 0
 
     @cached_property
     def _reader(self) -> LogReader:
@@ -107,7 +112,7 @@ class Preparing:
         found = ending_problem(ended, said, log)
         if ended.ending is Ending.CUTOFF:
             found = TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
-        tickers = log.tickers if ended.ending is Ending.SETTLED else output.tickers
+        tickers = output.tickers
         needed = ("bytes.written", "flush.write.bytes", "compact.write.bytes")
         printed = {line.name for line in output.lines}
         missing = [each for each in self.prepare.benchmarks if each not in printed]
@@ -115,6 +120,7 @@ class Preparing:
         if found is None and missing:
             words = f"db_bench printed nothing of {missing[0]}; {complaint(said)}"
             found = TrialState.FAILED, words.rstrip("; ")
+        found = found or unrest(ended, log)
         if found is not None:  # it was never measured: nothing bounds its time or its rate
             state, why = found
             values = self.plan.space.complete(self.configuration)

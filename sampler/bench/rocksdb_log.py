@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sampler.bench.db_bench_output import parse_stall_percent, parse_tickers
+from sampler.bench.db_bench_output import parse_tickers
 
 _STAMP = re.compile(r"^(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ", re.MULTILINE)
 _EVENT = re.compile(r"EVENT_LOG_v1 (\{.*\})$", re.MULTILINE)
@@ -42,6 +42,7 @@ class RocksdbLog:
     """What a LOG tells; times in seconds since the epoch, by the database's clock."""
 
     opened: float | None = None  # when the database was last opened
+    closed: float | None = None  # when it was last told to close
     # When the manual flush after the load began; None if there was none.
     load_ended: float | None = None
     flushed: float | None = None  # when that flush, and those that it waited for, had ended
@@ -49,9 +50,8 @@ class RocksdbLog:
     # Numbers of the flushes and compactions that have begun and not ended.
     under_way: frozenset[int] = frozenset()
     ended: frozenset[int] = frozenset()  # numbers of those that have ended
-    dumped: float | None = None  # when the last whole dump of statistics was written
-    tickers: Mapping[str, int] = field(default_factory=dict)  # the counters of that dump
-    stall_percent: float | None = None  # share of the time that writes stalled, as of that dump
+    # The counters of the last whole dump of statistics.
+    tickers: Mapping[str, int] = field(default_factory=dict)
     created_bytes: int = 0  # of all table and blob files that flushes and compactions have made
 
     @property
@@ -62,7 +62,7 @@ class RocksdbLog:
 
 def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
-    work = _work(text)
+    work = work_events(text)
     under_way, ended = _jobs(work)
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
@@ -71,14 +71,13 @@ def parse_log(text: str) -> RocksdbLog:
     dump_end = text.find(_HISTOGRAM, dump)
     return RocksdbLog(
         opened=_last_stamp(text, "DB pointer"),
+        closed=_last_stamp(text, "Shutdown: canceling all background work"),
         load_ended=_last_stamp(text, "Manual flush start"),
         flushed=_last_stamp(text, "Manual flush finished"),
         work_ended=max((moment for moment, begins, _ in work if not begins), default=None),
         under_way=under_way,
         ended=ended,
-        dumped=_stamp_before(text, dump),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
-        stall_percent=parse_stall_percent(text),
         created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
     )
 
@@ -86,18 +85,16 @@ def parse_log(text: str) -> RocksdbLog:
 def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
     """What two pieces of a LOG tell, the first of which ends before any dump that goes on."""
     ends = [moment for moment in (earlier.work_ended, later.work_ended) if moment is not None]
-    newer = later if later.tickers else earlier
     latest = {
         name: getattr(earlier if getattr(later, name) is None else later, name)
-        for name in ("opened", "load_ended", "flushed", "stall_percent")
+        for name in ("opened", "closed", "load_ended", "flushed")
     }
     return RocksdbLog(
         **latest,
         work_ended=max(ends, default=None),
         under_way=(earlier.under_way - later.ended) | later.under_way,
         ended=earlier.ended | later.ended,
-        dumped=newer.dumped,
-        tickers=newer.tickers,
+        tickers=later.tickers or earlier.tickers,
         created_bytes=earlier.created_bytes + later.created_bytes,
     )
 
@@ -125,7 +122,7 @@ def _jobs(work: list[tuple[float, bool, int]]) -> tuple[frozenset[int], frozense
     return frozenset(under_way), frozenset(ended)
 
 
-def _work(text: str) -> list[tuple[float, bool, int]]:
+def work_events(text: str) -> list[tuple[float, bool, int]]:
     """When flushes and compactions began (True) and ended (False), and their numbers."""
     events: list[tuple[float, bool, int]] = []
     for match in _EVENT.finditer(text):

@@ -1,40 +1,19 @@
-"""How a run of db_bench ends: at rest, well, or with a reason."""
+"""How a run of db_bench ends: well, or with a reason."""
 
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
-from sampler.bench.rocksdb_log import LogReader, RocksdbLog
+from sampler.bench.db_bench_output import complaint
+from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import EndedProcess, Ending
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, run_of
+from sampler.workload.db_bench_benchmarks import BenchmarkRun
 
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
-_REST_SECONDS = 1.0
 _CLOCK_SECONDS = 0.1
-
-
-def is_at_rest(printed: Path, reader: LogReader, benchmarks: Iterable[str]) -> bool:
-    """Whether the load is over, the tree at rest and its counters written to the LOG.
-
-    db_bench 7.8 sleeps 5 s before it looks at the compactions and 10 s between looks, and with
-    universal compaction it may never end (RocksDB issue 9275). RocksDB itself begins the next
-    compaction within milliseconds of the last one's end, so a second without any is enough.
-    ``printed`` is db_bench's standard output; the ``benchmarks`` must have ended.
-    """
-    lines = Counter(line.name for line in parse_output(read_text(printed)).lines)
-    if not lines >= expected_lines(map(run_of, benchmarks)):
-        return False  # still loading: leave the LOG alone
-    log = reader.read()
-    if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
-        return False
-    at_rest = max(log.flushed, log.work_ended or 0.0)
-    return log.dumped > at_rest and time.time() - at_rest >= _REST_SECONDS
 
 
 def expected_lines(runs: Iterable[BenchmarkRun]) -> Counter[str]:
@@ -43,17 +22,6 @@ def expected_lines(runs: Iterable[BenchmarkRun]) -> Counter[str]:
     for run in runs:
         expected[run.benchmark.printed] += run.times
     return expected
-
-
-def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOutput:
-    """The output of a run that was ended at rest, completed from what RocksDB left behind.
-
-    With no compaction under way every table and blob file in the folder is a live one, and the
-    LOG's last counters are the last.
-    """
-    files = [path for kind in ("*.sst", "*.blob") for path in database.glob(kind)]
-    live = sum(path.stat().st_size for path in files)
-    return replace(output, tickers=log.tickers, live_bytes=live, stall_percent=log.stall_percent)
 
 
 def clock_problem(ended: EndedProcess) -> str | None:
@@ -65,6 +33,19 @@ def clock_problem(ended: EndedProcess) -> str | None:
     if abs(ended.clock_set_by) <= _CLOCK_SECONDS:
         return None
     return f"the machine's clock was set by {ended.clock_set_by:+,.1f} s while it ran, or it slept"
+
+
+def unrest(ended: EndedProcess, log: RocksdbLog) -> tuple[TrialState, str] | None:
+    """The state and the reason of a run that ended before its tree was at rest; None: it was.
+
+    Whoever lets it end sees what RocksDB has written of its LOG by then; here is all of it. Where
+    a script that starts db_bench keeps its output back, it may have gone on unseen.
+    """
+    if ended.rested_at is None or (log.closed is not None and log.closed < ended.rested_at):
+        return TrialState.FAILED, "db_bench ended by itself before its tree was seen at rest"
+    if log.working or (log.work_ended or 0.0) > ended.rested_at:
+        return TrialState.LOST, "RocksDB went on working when its tree had seemed at rest"
+    return None
 
 
 def ending_problem(
@@ -81,7 +62,7 @@ def ending_problem(
             return TrialState.FAILED, "ended because it printed without end"
         case Ending.CANCELLED:
             return TrialState.LOST, "cancelled"
-    if ended.status == 0 or ended.ending is Ending.SETTLED:
+    if ended.status == 0:
         return None
     words = complaint(said)
     if ended.status < 0:

@@ -26,8 +26,12 @@ class Preparation(SideProcess, Protocol):
     def key(self) -> str | None:
         """The same for all trials that would leave the same behind; None: never shared."""
 
+    @property
+    def held_from(self) -> str | None:
+        """As that of a ``Benchmark``."""
+
     def settled(self) -> bool:
-        """Whether its work is done and it merely waits."""
+        """Whether nothing is left to do; asked while its output is held back."""
 
     def finish(self, ended: EndedProcess) -> Outcome | None:
         """None when what it left can be measured, otherwise what becomes of the trial."""
@@ -63,8 +67,15 @@ class Benchmark(Protocol):
     def environment(self) -> Mapping[str, str]:
         """The environment of all of them."""
 
+    @property
+    def held_from(self) -> str | None:
+        """The words from which on the command's output is held back, until it is at rest.
+
+        None: it ends by itself.
+        """
+
     def settled(self, folder: Path) -> bool:
-        """Whether the work is done and the command merely waits."""
+        """Whether nothing is left to do; asked while the command's output is held back."""
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float

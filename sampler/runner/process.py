@@ -1,6 +1,7 @@
 """A benchmark's process: its own group, limits on time, disk and output, and a certain end."""
 
 import contextlib
+import math
 import os
 import select
 import shutil
@@ -13,9 +14,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from sampler.machine.kernel_files import PROC, field_of
+from sampler.machine.thread_runs import thread_runs
+from sampler.runner.held_output import HeldOutput
 
-# A limit is looked at this often; an exit is noticed at once.
+# A limit is looked at this often, more often when it may be at rest; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
+_NEAR_LOOK_SECONDS = 0.05
+# A process is at rest when it says so and none of its threads has run for so long; or, of a
+# program whose threads never sleep, such as Java, when it has said so for so long.
+REST_SECONDS = 0.25
+RESTLESS_SECONDS = 1.0
 # With less left next to nothing can be written any more, whatever the limit allows.
 _FULL_BYTES = 64 * 2**10
 # The kernel tells only of a death that comes after it was asked to: who was killed before is found
@@ -28,7 +36,6 @@ class Ending(StrEnum):
 
     EXIT = "exit"
     TIMEOUT = "timeout"
-    SETTLED = "settled"
     CUTOFF = "cutoff"
     DISK_FULL = "disk_full"
     FLOOD = "flood"
@@ -42,8 +49,9 @@ class Limits:
     timeout_seconds: float  # it is ended after this
     # The same, but sooner: it is too slow to be worth waiting for.
     cutoff_seconds: float | None = None
-    # Asked now and then; true when its work is done and it merely waits. It is ended then, which
-    # is a good end.
+    # Its output is held back from these words on, until it is at rest: until nothing runs in it
+    # and ``settled``, asked now and then, says that its work is done.
+    held_from: str | None = None
     settled: Callable[[], bool] = lambda: False
     # It is ended when its folder's disk has less than this left, or next to nothing.
     free_bytes: int = 64 * 2**20
@@ -64,6 +72,8 @@ class EndedProcess:
     processors: int | None = None  # how many it could run on; None: nobody knows
     # Seconds by which the machine's clock was set while it ran, or by which the machine slept.
     clock_set_by: float = 0.0
+    # Seconds since the epoch when it was at rest, and its output went on; None: it never was.
+    rested_at: float | None = None
 
 
 class BenchProcess:
@@ -92,7 +102,10 @@ class BenchProcess:
         self._outputs = (folder / "stdout", folder / "stderr")
         self._began, self._began_clock = _clocks()
         tied = ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
-        with self._outputs[0].open("wb") as out, self._outputs[1].open("wb") as err:
+        held_from = limits.held_from
+        self._held = HeldOutput(self._outputs[0], held_from) if held_from else None
+        stdout = self._held.writing if self._held else self._outputs[0].open("wb")
+        with stdout as out, self._outputs[1].open("wb") as err:
             self._process = subprocess.Popen(
                 [*(tied if shutil.which("setpriv") else ()), *argv],
                 cwd=work_in,
@@ -108,16 +121,23 @@ class BenchProcess:
         self._ended: EndedProcess | None = None
         self._reaping = False
         self._peak_rss = 0
+        self._rest = _Rest(self._process.pid)
+        self._rested_at: float | None = None
 
     def wait(self, timeout: float) -> EndedProcess | None:
         """Waits for the end, at most ``timeout`` s; ends the process when it breaks a limit."""
         until = time.monotonic() + timeout
         while self._ended is None:
             left = until - time.monotonic()
-            if self._exits_within(min(max(left, 0.0), _LOOK_SECONDS)):
+            held = self._held and self._held.holds
+            look = _NEAR_LOOK_SECONDS if self._rest.is_near else _LOOK_SECONDS
+            if self._exits_within(min(max(left, 0.0), look)):
                 self._reap()
                 break
             self._peak_rss = max(self._peak_rss, _peak_rss(self._process.pid))
+            if self._held and held and self._rest.is_reached(settled=self._limits.settled()):
+                self._rested_at = time.time()
+                self._held.release()
             if broken := self._broken_limit():
                 self._end(broken)
             elif left <= 0:
@@ -139,8 +159,6 @@ class BenchProcess:
     def _broken_limit(self) -> Ending | None:
         elapsed = time.monotonic() - self._began
         limits = self._limits
-        if limits.settled():
-            return Ending.SETTLED
         if elapsed >= limits.timeout_seconds:
             return Ending.TIMEOUT
         if limits.cutoff_seconds is not None and elapsed >= limits.cutoff_seconds:
@@ -170,6 +188,8 @@ class BenchProcess:
         now, clock = _clocks()
         wall = now - self._began
         status, cpu_seconds, written, read = _resources_used(self._process.pid)
+        if self._held:
+            self._held.close()
         self._process.returncode = status
         self._ended = EndedProcess(
             ending=self._ending_of(status),
@@ -181,6 +201,7 @@ class BenchProcess:
             device_read_bytes=read,
             processors=len(os.sched_getaffinity(0)),
             clock_set_by=clock - self._began_clock - wall,
+            rested_at=self._rested_at,
         )
         os.close(self._pidfd)
 
@@ -191,6 +212,32 @@ class BenchProcess:
                 if shutil.disk_usage(self._folder).free < _FULL_BYTES:
                     return Ending.DISK_FULL
         return self._ending
+
+
+class _Rest:
+    """How long a process has been at rest, as seen by who looks often enough."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._runs: object = None
+        self._settled_since = self._quiet_since = math.inf
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it said at the last look that its work is done."""
+        return self._settled_since < math.inf
+
+    def is_reached(self, *, settled: bool) -> bool:
+        """Whether it is at rest now, ``settled`` or not by its own account."""
+        if not settled:  # whoever works need not be looked at more closely
+            self._runs, self._settled_since = None, math.inf
+            return False
+        now, runs = time.monotonic(), thread_runs(self._pid)
+        self._settled_since = min(self._settled_since, now)
+        if runs is None or runs != self._runs:
+            self._runs, self._quiet_since = runs, now
+        quiet, said = now - self._quiet_since, now - self._settled_since
+        return quiet >= REST_SECONDS or said >= RESTLESS_SECONDS
 
 
 def _clocks() -> tuple[float, float]:

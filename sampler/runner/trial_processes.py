@@ -66,8 +66,9 @@ class TrialProcesses:
         if self._preparation and not self._taken():
             self._preparation.outputs.mkdir()
             self._process = self._spawn(
-                self._preparation.argv(), self._preparation.outputs, self._preparation.settled
-            )
+                self._preparation.argv(), self._preparation.outputs,
+                self._preparation.held_from, self._preparation.settled,
+            )  # fmt: skip
         else:
             self._preparation = None
             self._measure()
@@ -118,7 +119,7 @@ class TrialProcesses:
     def _follow(self, following: Following) -> None:
         following.outputs.mkdir()
         following.begin()
-        self._process = self._spawn(following.argv(), following.outputs, lambda: False)
+        self._process = self._spawn(following.argv(), following.outputs)
 
     def cancel(self) -> None:
         """Ends the process that runs."""
@@ -134,10 +135,17 @@ class TrialProcesses:
 
     def _measure(self) -> None:
         self._process = self._spawn(
-            self._argv, self._folder, lambda: self._benchmark.settled(self._folder)
-        )
+            self._argv, self._folder,
+            self._benchmark.held_from, lambda: self._benchmark.settled(self._folder),
+        )  # fmt: skip
 
-    def _spawn(self, argv: list[str], outputs: Path, settled: Callable[[], bool]) -> BenchProcess:
+    def _spawn(
+        self,
+        argv: list[str],
+        outputs: Path,
+        held_from: str | None = None,
+        settled: Callable[[], bool] = lambda: False,
+    ) -> BenchProcess:
         cutoff = self._limits.cutoff_seconds
         self._began = time.time()
         try:
@@ -150,6 +158,7 @@ class TrialProcesses:
                     self._limits,
                     timeout_seconds=max(0.0, self._limits.timeout_seconds - self._counted),
                     cutoff_seconds=None if cutoff is None else max(0.0, cutoff - self._counted),
+                    held_from=held_from,
                     settled=settled,
                 ),
                 keep_open=(self._lock,),

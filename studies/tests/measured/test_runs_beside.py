@@ -9,10 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jobs.specification.named_files import specify
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
@@ -20,14 +17,10 @@ from studies.methods.beside_check import missing_blocks, page_of
 from studies.methods.cases import Case
 from studies.methods.page import write_page
 from studies.methods.together import run_together
-from studies.real_search.beside import BesideBench, whole_host
 from studies.real_search.book import Book
 from studies.real_search.course import run_seed
 from studies.real_search.idle_end import IdleEnd
-from studies.real_search.measure import measured
 from studies.real_search.place import Closed, Place
-from studies.real_search.study import study_of
-from studies.search.asking import baseline_trial
 from studies.tests.measured.toy_study import ToyBench, toy_study
 
 LOADED = "fillrandom   :       1.0 micros/op 1000000 ops/sec 0.1 seconds 100 operations;\n"
@@ -85,7 +78,7 @@ class Pretended:
 
 
 def ended(seconds):
-    return EndedProcess(ending=Ending.SETTLED, status=0, wall_seconds=seconds, cpu_seconds=1.0,
+    return EndedProcess(ending=Ending.EXIT, status=0, wall_seconds=seconds, cpu_seconds=1.0,
                  peak_rss=0, device_bytes=0)  # fmt: skip
 
 
@@ -281,65 +274,3 @@ def test_a_block_that_was_torn_off_is_measured_anew():
     torn = [*rows(0, 4), *rows(1, 3)]
     assert list(missing_blocks(torn, 3)) == [2, 3]
     assert list(missing_blocks([*torn, *rows(2, 4), *rows(3, 4)], 3)) == []
-
-
-TINY = """
-name = "tiny"
-benchmarks = ["fillrandom"]
-num = 20_000
-key_size = 16
-value_size = 1024
-settle = "wait"
-scale = 64
-timeout_seconds = 60
-"""
-
-
-@pytest.mark.db_bench
-def test_the_next_run_begins_while_this_one_waits(tmp_path, settings, monkeypatch, capsys):
-    """On the real db_bench: each run's process is there to its end, and they work in turn."""
-    (tmp_path / "tiny.toml").write_text(TINY)
-    specification = specify(
-        workload=str(tmp_path / "tiny.toml"), space="paper", strategy="random", seed=0
-    )
-
-    class Watched(Place):
-        working, most, taken = 0, 0, 0
-
-        def take(self):
-            super().take()
-            self.working += 1
-            self.taken += 1
-            self.most = max(self.most, self.working)
-
-        def leave(self):
-            self.working -= 1
-            super().leave()
-
-    place = Watched()
-    study = study_of(specification, settings, evaluations=0, place=place)
-    assert isinstance(study.bench, BesideBench)
-    trial = baseline_trial(study.problem, History())
-    begun = threading.Barrier(2)
-
-    def run(_):
-        begun.wait()
-        return measured(study.bench, study.problem, trial)
-
-    with whole_host(settings), ThreadPoolExecutor(2) as threads:
-        first, second = sorted(threads.map(run, range(2)), key=lambda over: over.started_at)
-        # Each gave its place up and took it back; more often where one was made again.
-        assert place.taken >= 4 and place.most == 1 and place.working == 0
-        proof, before = replace(trial, phase=Phase.CONFIRM), place.taken
-        assert measured(study.bench, study.problem, proof).done
-        assert place.taken == before + 1  # it kept its place
-        monkeypatch.setattr(
-            f"{IDLE_END}.time",
-            SimpleNamespace(monotonic=time.monotonic, sleep=time.sleep, time=lambda: 0.0),
-        )
-        before = place.taken
-        assert measured(study.bench, study.problem, trial).done
-        assert place.taken == before + 3  # all that it did was after its idle end: made again
-    assert "made again" in capsys.readouterr().out
-    assert first.done and second.done
-    assert not list(settings.bench_dir.glob("beside-*"))

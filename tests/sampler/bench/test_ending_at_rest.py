@@ -1,21 +1,23 @@
-"""Ending a run at rest: the same figures as letting db_bench end by itself, and always an end.
+"""A run ends when its work has ended, by whatever it says of that, and counts all of it.
 
-db_bench sleeps 5 s before it looks whether compactions are left, so these runs go side by side.
+db_bench's own wait begins with a sleep of 5 s, so these runs go side by side.
 """
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from sampler.bench.db_bench_output import DbBenchOutput, parse_output
+from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import parse_log
-from sampler.bench.run_ending import at_rest
-from sampler.runner.outcome import TrialState
-from sampler.runner.process import Ending
+from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.run_ending import unrest
+from sampler.runner import process
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
@@ -50,17 +52,36 @@ CONFIGURATIONS: Mapping[str, tuple[str, Configuration]] = {
 
 
 @dataclass(frozen=True)
-class Watching(Keeping):
-    """Notes what would be told at rest, and then lets db_bench end by itself."""
+class WaitingOn(Keeping):
+    """After it was seen at rest db_bench waits in its own way, and prints its figures again."""
 
-    seen: list[DbBenchOutput] = field(default_factory=list)
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        argv = super().prepare(configuration, folder)
+        return [
+            each.replace("stats,sstables", "waitforcompaction,stats,sstables") for each in argv
+        ]
+
+
+@dataclass(frozen=True)
+class WithoutDumps(Keeping):
+    """RocksDB dumps no counters, which used to be waited for."""
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        argv = super().prepare(configuration, folder)
+        options = folder / "OPTIONS.ini"
+        text = options.read_text()
+        assert "stats_dump_period_sec=1\n" in text
+        options.write_text(text.replace("stats_dump_period_sec=1\n", "stats_dump_period_sec=0\n"))
+        return argv
+
+
+@dataclass(frozen=True)
+class Hasty(Keeping):
+    """It never asks whether compactions are under way."""
 
     def settled(self, folder: Path) -> bool:
-        if not self.seen and super().settled(folder):
-            printed = parse_output((folder / "stdout").read_text())
-            log = parse_log((folder / "db" / "LOG").read_text(errors="replace"))
-            self.seen.append(at_rest(printed, log, folder / "db"))
-        return False
+        del folder
+        return True
 
 
 def run_one(benchmark: Keeping, configuration: Configuration, folder: Path) -> Kept:
@@ -71,27 +92,32 @@ def run_one(benchmark: Keeping, configuration: Configuration, folder: Path) -> K
 
 @dataclass(frozen=True)
 class Finished:
-    watched: dict[str, tuple[Kept, list[DbBenchOutput]]]
+    waited: Mapping[str, Kept]
+    ended: Mapping[str, Kept]
     never_ending: Kept
 
 
 @pytest.fixture(scope="module")
 def finished(installed: InstalledDbBench, tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    load = {"num": 10_000, "settle": "wait", "timeout_seconds": 40}
-    with ThreadPoolExecutor(len(CONFIGURATIONS) + 1) as side_by_side:
-        watching = {
-            name: Watching(installed, tiny_plan(installed, space, **load))
-            for name, (space, _) in CONFIGURATIONS.items()
-        }
-        running = {
-            name: side_by_side.submit(
-                run_one,
-                watching[name],
-                configuration,
-                tmp_path_factory.mktemp("rest"),
-            )
-            for name, (_, configuration) in CONFIGURATIONS.items()
-        }
+    load = {"num": 10_000, "settle": "wait", "timeout_seconds": 60}
+    with (
+        pytest.MonkeyPatch.context() as changed,
+        ThreadPoolExecutor(2 * len(CONFIGURATIONS) + 1) as side_by_side,
+    ):
+        # Then only a process of which nothing runs is at rest.
+        changed.setattr(process, "RESTLESS_SECONDS", math.inf)
+        waited, ended = (
+            {
+                name: side_by_side.submit(
+                    run_one,
+                    kind(installed, tiny_plan(installed, space, **load)),
+                    configuration,
+                    tmp_path_factory.mktemp("rest"),
+                )
+                for name, (space, configuration) in CONFIGURATIONS.items()
+            }
+            for kind in (WaitingOn, WithoutDumps)
+        )
         hanging = tiny_plan(installed, "universal", **{**load, "num": 30_000})
         never = side_by_side.submit(
             run_one,
@@ -100,57 +126,78 @@ def finished(installed: InstalledDbBench, tmp_path_factory: pytest.TempPathFacto
             tmp_path_factory.mktemp("never"),
         )
         return Finished(
-            {name: (run.result(), watching[name].seen) for name, run in running.items()},
+            {name: run.result() for name, run in waited.items()},
+            {name: run.result() for name, run in ended.items()},
             never.result(),
         )
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_counters_at_rest_are_those_of_the_natural_end(name: str, finished: Finished):
-    kept, seen = finished.watched[name]
-    final = parse_output(kept.stdout)
-    assert kept.ended.ending is Ending.EXIT and kept.outcome.state is TrialState.DONE
+def test_a_run_ends_by_its_rest_alone_and_waits_for_no_dump(name: str, finished: Finished):
+    kept = finished.ended[name]
+    assert (kept.outcome.state, kept.outcome.failure) == (TrialState.DONE, None)
+    assert (kept.ended.ending, kept.ended.status) == (Ending.EXIT, 0)
+    assert kept.ended.rested_at is not None
+    assert "DUMPING STATS" not in kept.log and "waitforcompaction" not in kept.stdout
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_nothing_happens_after_it_was_seen_at_rest(name: str, finished: Finished):
+    kept = finished.waited[name]
+    assert kept.outcome.state is TrialState.DONE and "waitforcompaction" in kept.stdout
     log = parse_log(kept.log)
-    noted = [output.tickers for output in seen] + [log.tickers]
-    for tickers in noted:
-        assert {n: tickers[n] for n in COUNTERS} == {n: final.tickers[n] for n in COUNTERS}
-    assert final.tickers["bytes.written"] > 10_000 * 1040
+    assert kept.ended.rested_at is not None and log.work_ended is not None
+    assert log.work_ended < kept.ended.rested_at and log.working == 0
+    assert log.closed is not None and log.closed > kept.ended.rested_at + 5
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_live_bytes_at_rest_are_those_of_the_natural_end(name: str, finished: Finished):
-    kept, seen = finished.watched[name]
-    final = parse_output(kept.stdout).live_bytes
-    assert {output.live_bytes for output in seen} | {sum(kept.live_files.values())} == {final}
+def test_counters_and_live_bytes_are_whole(name: str, finished: Finished):
+    for kept in (finished.waited[name], finished.ended[name]):
+        final = parse_output(kept.stdout)
+        assert final.live_bytes == sum(kept.live_files.values())
+        assert final.tickers["bytes.written"] > 10_000 * 1040
+    # What was dumped while db_bench waited is what it printed after it.
+    kept = finished.waited[name]
+    dumped, final = parse_log(kept.log).tickers, parse_output(kept.stdout).tickers
+    assert {n: dumped[n] for n in COUNTERS} == {n: final[n] for n in COUNTERS}
 
 
-def test_some_runs_were_at_rest_before_they_ended(finished: Finished):
-    assert any(seen for _, seen in finished.watched.values())
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_time_has_no_sleep_of_db_bench_in_it(name: str, finished: Finished):
-    kept, _ = finished.watched[name]
-    metrics = kept.outcome.metrics
-    assert metrics["wall_seconds"] > 5
-    assert metrics["load_time"] <= metrics["time"] < metrics["wall_seconds"] - 3
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_no_work_is_left_at_rest(name: str, finished: Finished):
-    kept, _ = finished.watched[name]
-    log = parse_log(kept.log)
-    assert log.working == 0
-    assert log.dumped is not None and log.work_ended is not None
-    assert log.dumped > log.work_ended
-
-
-def test_a_load_for_which_db_bench_never_ends_is_measured_and_ended(finished: Finished):
+def test_a_load_for_which_db_bench_never_ends_is_measured_and_ends(finished: Finished):
     kept = finished.never_ending
-    assert kept.ended.ending is Ending.SETTLED
-    assert kept.outcome.state is TrialState.DONE
+    assert (kept.ended.ending, kept.outcome.state) == (Ending.EXIT, TrialState.DONE)
     metrics = kept.outcome.metrics
     assert metrics["lsm_bytes"] == sum(kept.live_files.values())
     assert kept.outcome.counters["bytes.written"] == 30_000 * 1056
     assert 0.9 < metrics["waf"] < 20
-    assert metrics["time"] < metrics["wall_seconds"] - 1
+
+
+def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(
+    installed: InstalledDbBench, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(process, "RESTLESS_SECONDS", 0.0)
+    plan = tiny_plan(installed, num=40_000, settle="wait")
+    runner = LocalRunner(Hasty(installed, plan), settings)
+    runner.start({"write_buffer_size": SMALL, "compression_type": "zstd"})
+    outcome: Outcome | None = None
+    while outcome is None:
+        outcome = runner.wait(1.0)
+    assert outcome.state is TrialState.LOST and not outcome.metrics
+    assert outcome.failure == "RocksDB went on working when its tree had seemed at rest"
+
+
+def test_rest_is_told_by_the_whole_log():
+    ended = EndedProcess(
+        ending=Ending.EXIT, status=0, wall_seconds=2.0, cpu_seconds=1.0, peak_rss=0,
+        device_bytes=0, rested_at=100.0,
+    )  # fmt: skip
+    assert unrest(ended, RocksdbLog(work_ended=99.0)) is None
+    assert unrest(ended, RocksdbLog()) is None
+    assert unrest(ended, RocksdbLog(work_ended=99.0, closed=100.1)) is None
+    for log in (RocksdbLog(work_ended=100.1), RocksdbLog(under_way=frozenset({3}))):
+        problem = unrest(ended, log)
+        assert problem is not None and problem[0] is TrialState.LOST
+    done = RocksdbLog(work_ended=99.0)
+    never, unseen = unrest(replace(ended, rested_at=None), done), replace(done, closed=99.5)
+    assert never is not None and never[0] is TrialState.FAILED
+    assert unrest(ended, unseen) == never

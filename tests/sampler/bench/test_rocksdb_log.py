@@ -14,7 +14,7 @@ from tests.support.sampler.real_runs import OUTPUTS, Kept
 def nonsense(log: RocksdbLog) -> list[str]:
     numbers = {
         name: getattr(log, name) or 0.0
-        for name in ("opened", "load_ended", "flushed", "work_ended", "dumped", "stall_percent")
+        for name in ("opened", "closed", "load_ended", "flushed", "work_ended")
     }
     numbers |= log.tickers
     return [name for name, number in numbers.items() if not 0 <= number < math.inf]
@@ -47,10 +47,8 @@ def test_events_of_other_kinds_are_no_work():
 
 
 def test_the_last_whole_dump_counts():
-    log = parse_log(dump(100) + dump(200, percent=7.5))
+    log = parse_log(dump(100) + dump(200))
     assert log.tickers == {"bytes.written": 200, "flush.write.bytes": 400}
-    assert log.stall_percent == 7.5
-    assert log.dumped == AT_6 + 4
 
 
 def test_a_dump_that_is_cut_off_is_passed_over_for_the_one_before():
@@ -63,8 +61,7 @@ def test_a_dump_that_is_cut_off_is_passed_over_for_the_one_before():
 
 
 def test_an_only_dump_that_is_cut_off_is_none():
-    log = parse_log(dump(100)[:-120])
-    assert (log.tickers, log.dumped) == ({}, None)
+    assert parse_log(dump(100)[:-120]).tickers == {}
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import math
 import os
 import shutil
 import signal
@@ -8,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from sampler.runner import process as bench_process
+from sampler.runner.held_output import HELD_BYTES
 from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits
 from tests.support.sampler.watching import gone, make_fifo, read_line
 
 Spawn = Callable[..., BenchProcess]
 FOREVER = "exec tail -f /dev/null"
+HELD = f"echo rest; head -c {HELD_BYTES} /dev/zero; touch went_on; echo end"
 _CONTROLLER = """\
 import os, signal, sys
 from pathlib import Path
@@ -72,10 +76,8 @@ def test_output_goes_to_files_and_input_is_empty(spawn: Spawn, bench_folder: Pat
         ({"cutoff_seconds": 0.1}, Ending.CUTOFF),
         ({"cutoff_seconds": 0.1, "timeout_seconds": 0.1}, Ending.TIMEOUT),
         ({"free_bytes": 2**62}, Ending.DISK_FULL),
-        ({"settled": lambda: True}, Ending.SETTLED),
-        ({"settled": lambda: True, "timeout_seconds": 0}, Ending.SETTLED),
     ],
-    ids=["timeout", "cutoff", "both", "disk", "settled", "settled at the last moment"],
+    ids=["timeout", "cutoff", "both", "disk"],
 )
 def test_a_broken_limit_ends_the_process(limits: dict[str, object], ending: Ending, spawn: Spawn):
     ended = end_of(spawn(FOREVER, **limits))
@@ -86,6 +88,64 @@ def test_a_broken_limit_ends_the_process(limits: dict[str, object], ending: Endi
 def test_a_flood_on_either_stream_ends_the_process(stream: str, spawn: Spawn):
     ended = end_of(spawn(f"yes >&{stream}", output_bytes=10_000))
     assert ended.ending is Ending.FLOOD
+
+
+def test_a_process_whose_output_is_held_goes_on_when_it_is_at_rest(
+    spawn: Spawn, bench_folder: Path
+):
+    asked: list[bool] = []
+
+    def settled() -> bool:
+        asked.append((bench_folder / "went_on").exists())
+        return len(asked) > 3
+
+    ended = end_of(spawn(HELD, held_from="rest", settled=settled))
+    assert (ended.ending, ended.status) == (Ending.EXIT, 0) and ended.rested_at is not None
+    assert len(asked) > 3 and not any(asked)
+    printed = (bench_folder / "stdout").read_bytes()
+    assert printed == b"rest\n" + bytes(HELD_BYTES) + b"end\n"
+
+
+def test_what_is_held_and_never_settled_breaks_its_limits(spawn: Spawn, bench_folder: Path):
+    ended = end_of(spawn(HELD, held_from="rest", timeout_seconds=0.5))
+    assert (ended.ending, ended.rested_at) == (Ending.TIMEOUT, None)
+    assert not (bench_folder / "went_on").exists()
+
+
+def test_a_process_that_prints_too_little_to_be_held_was_never_at_rest(spawn: Spawn):
+    ended = end_of(spawn("echo rest", held_from="rest", settled=lambda: True))
+    assert (ended.ending, ended.rested_at) == (Ending.EXIT, None)
+
+
+_BUSY = """\
+import threading, time, pathlib
+def work():
+    end = time.thread_time() + 1.0
+    while time.thread_time() < end: time.sleep({pause})
+    pathlib.Path("worked").touch()
+thread = threading.Thread(target=work)
+thread.start()
+print("rest" + " " * {length}, flush=True)
+print(pathlib.Path("worked").exists())
+"""
+
+
+@pytest.mark.parametrize("pause", [0, 0.0001], ids=["runs", "sleeps and wakes"])
+def test_a_process_is_not_at_rest_while_a_thread_of_it_works(
+    pause: float, spawn: Spawn, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench_process, "RESTLESS_SECONDS", math.inf)
+    (bench_folder / "busy.py").write_text(_BUSY.format(pause=pause, length=HELD_BYTES))
+    end_of(spawn("exec python3 busy.py", held_from="rest", settled=lambda: True))
+    assert (bench_folder / "stdout").read_text().split() == ["rest", "True"]
+
+
+def test_of_a_process_that_never_sleeps_its_own_account_is_enough(
+    spawn: Spawn, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench_process, "REST_SECONDS", math.inf)
+    ended = end_of(spawn(HELD, held_from="rest", settled=lambda: True))
+    assert ended.rested_at is not None and (bench_folder / "went_on").exists()
 
 
 def test_a_process_within_its_limits_goes_on(spawn: Spawn):
@@ -176,8 +236,9 @@ def test_descriptors_to_keep_open_are_inherited_and_no_others(spawn: Spawn):
 
 def test_no_descriptor_is_left_behind(spawn: Spawn):
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
-    for script in ("exit 0", FOREVER):
+    for script in ("exit 0", FOREVER, HELD):
         spawn(script).cancel()
+        spawn(script, held_from="rest").cancel()
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 

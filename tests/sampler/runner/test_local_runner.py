@@ -122,10 +122,12 @@ def test_a_cancelled_trial_leaves_nothing_and_frees_the_host(shell: Shell, setti
 
 def test_an_interrupted_run_ends_its_trial(shell: Shell, settings: Settings):
     class Interrupting(CommandBench):
+        held_from = "begun"
+
         def settled(self, _: Path) -> bool:
             raise KeyboardInterrupt
 
-    runner = shell(FOREVER)
+    runner = shell(f"echo begun; {FOREVER}")
     benchmark = runner._benchmark
     assert isinstance(benchmark, CommandBench)
     runner = LocalRunner(Interrupting(benchmark.command, benchmark.plan), settings, pause=give_up)

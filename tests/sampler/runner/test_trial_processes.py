@@ -8,6 +8,7 @@ import pytest
 
 from sampler.common.errors import InputError
 from sampler.runner import trial_processes
+from sampler.runner.held_output import HELD_BYTES
 from sampler.runner.host_lock import host_lock
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import FOLDER
@@ -43,8 +44,10 @@ def test_what_is_measured_finds_what_was_prepared_and_both_count(settings: Setti
     assert left(settings) == []
 
 
-def test_a_preparation_that_merely_waits_is_ended_and_counts_as_good(settings: Settings):
-    outcome = run(TwoStages(f"{FILL}; touch rested; {FOREVER}", SHOW), settings)
+def test_a_preparation_goes_on_when_it_is_at_rest(settings: Settings):
+    held = f"echo held; head -c {HELD_BYTES} /dev/zero"
+    resting = f"true; {{ {FILL}; touch rested; }} & {held}; test -e rested"
+    outcome = run(TwoStages(resting, SHOW), settings)
     assert (outcome.state, outcome.metrics["x"]) == (TrialState.DONE, 7)
 
 

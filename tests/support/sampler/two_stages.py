@@ -32,6 +32,10 @@ class Filling:
     def key(self) -> str | None:
         return self.shared
 
+    @property
+    def held_from(self) -> str:
+        return "held"
+
     def settled(self) -> bool:
         return (self.folder / "rested").exists()
 
@@ -69,6 +73,10 @@ class TwoStages:
 
     def environment(self) -> Mapping[str, str]:
         return os.environ
+
+    @property
+    def held_from(self) -> None:
+        return None
 
     def settled(self, folder: Path) -> bool:
         del folder

@@ -1,0 +1,234 @@
+"""How long runs wait when their work has ended, and whether waiting more would change a figure.
+
+Run with ``make prove-ending``, alone on the machine. It can be stopped at any time and goes on
+when it is called again; what is kept in docs/results/run_ending.jsonl is not measured again.
+``--page`` writes the page from what is kept, and measures nothing.
+
+Each configuration runs twice in each round, in an order of its own: as the product does it
+(``rest``), and with db_bench's own wait after the tree was seen at rest (``waited``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import random
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jobs.execution.assembly import assemble
+from jobs.specification.named_files import specify
+from optimizer.confirmation.proof import change
+from sampler.bench.rocksdb_log import work_events
+from sampler.bench.run_ending import read_text
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import REST_SECONDS, EndedProcess
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import load_settings
+from sampler.space.space import Configuration
+from studies.arguments import names
+from studies.json_lines import append_line, read_lines
+from studies.wrapped_benchmark import WrappedBenchmark
+
+WORKLOADS = ("load-quick", "mixed-quick", "read-quick")
+WAYS = ("before", "rest", "waited")
+METRICS = ("waf", "sa", "time", "rate")
+_MACHINE = ("cpu", "cores", "memory_bytes", "file_system", "system")
+_HEAD = f"""# When a run ends
+
+Each configuration is measured twice in each round, in turn. `rest` ends when the LOG tells of no
+flush or compaction under way and no thread of `db_bench` has run for {REST_SECONDS} s. `waited` is
+the same, but then `db_bench` waits in its own way (`waitforcompaction`) and prints its figures
+again. Rows of `before` are of Rocktune until 2026-11-26, which waited for RocksDB's LOG to be
+written. Half of the configurations are the default, half are drawn."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: ``idle_seconds`` are of its ends of work before another began, the longest."""
+
+    workload: str
+    round: int
+    way: str
+    state: str
+    metrics: Mapping[str, float]
+    idle_seconds: float | None
+    date: str
+    machine: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What a run is: measured once."""
+        return self.workload, self.round, self.way
+
+
+class Watched(WrappedBenchmark):
+    """Notes the longest idle time between two works, and may let db_bench wait on."""
+
+    idle_seconds: float | None = None
+
+    def __init__(self, benchmark: Benchmark, *, waits: bool) -> None:
+        """Around the product's own."""
+        super().__init__(benchmark)
+        self._waits = waits
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """With db_bench's own wait before the last figures."""
+        argv = super().prepare(configuration, folder)
+        last = "waitforcompaction,stats,sstables" if self._waits else "stats,sstables"
+        return [argument.replace("stats,sstables", last) for argument in argv]
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
+    ) -> Outcome:
+        """The product's own outcome."""
+        self.idle_seconds = idle_seconds(read_text(folder / "db" / "LOG"))
+        return super().harvest(configuration, folder, ended, began)
+
+
+def idle_seconds(log: str) -> float | None:
+    """The longest time after the load in which nothing was under way until something began."""
+    flush = log.rfind("Manual flush start")
+    before = [begins for _, begins, _ in work_events(log[: max(flush, 0)])]
+    working, idle_since, longest = 2 * sum(before) - len(before), None, None
+    for moment, begins, _ in work_events(log[max(flush, 0) :]):
+        if begins and working <= 0 and idle_since is not None:
+            longest = max(longest or 0.0, moment - idle_since)
+        working += 1 if begins else -1
+        idle_since = moment if working <= 0 else None
+    return longest
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures what is missing, and writes the page from all that is there."""
+    given = _parser().parse_args(arguments)
+    kept = given.docs / "results" / "run_ending.jsonl"
+    asked = f"--rounds {given.rounds} --workloads {','.join(given.workloads)}"
+    try:
+        rows = [Row(**row) for row in read_lines(kept)]
+        if not given.page:
+            for workload in given.workloads:
+                rows += _measure(workload, given.rounds, rows, kept)
+        if not rows:
+            raise InputError(str(kept), "holds no run yet: make prove-ending measures them")
+    except InputError as error:
+        sys.exit(str(error))
+    out = given.docs / "results" / "run_ending.md"
+    out.write_text(page(rows, f'make prove-ending ARGS="{asked}"'), encoding="utf-8")
+    print(f"{out} tells of {len(rows)} runs")
+    return 0
+
+
+def _measure(workload: str, rounds: int, known: Sequence[Row], kept: Path) -> list[Row]:
+    """The runs of a workload that are missing, each kept as it ends."""
+    settings = load_settings()
+    assembly = assemble(specify(workload=workload), settings)
+    problem, machine = assembly.problem, fingerprint(settings.bench_dir)
+    facts: dict[str, Any] = {name: machine[name] for name in _MACHINE}
+    facts["rocksdb"] = assembly.installed.version if assembly.installed else None
+    there, made = {row.key for row in known}, []
+    for number in range(1, rounds + 1):
+        rng = random.Random(f"{workload}/{number}")
+        point = {name: rng.random() for name in problem.space.names}
+        drawn = problem.configuration(point)
+        configuration: Configuration = drawn if number % 2 else {}
+        for way in rng.sample(WAYS[1:], 2):
+            if (workload, number, way) in there:
+                continue
+            benchmark = Watched(assembly.benchmark, waits=way == "waited")
+            outcome = LocalRunner(benchmark, settings, waiting=print).run(configuration)
+            row = Row(
+                workload, number, way, outcome.state.value, dict(outcome.metrics),
+                benchmark.idle_seconds, f"{datetime.now(UTC):%Y-%m-%d}", facts,
+            )  # fmt: skip
+            append_line(kept, dataclasses.asdict(row))
+            made.append(row)
+            print(f"{workload} {number} {way}: {row.state}", flush=True)
+    return made
+
+
+def page(rows: Sequence[Row], command: str) -> str:
+    """The page, of one run at least, which ``command`` measured."""
+    machine, failed = rows[-1].machine, sum(row.state != "done" for row in rows)
+    where = (
+        f"`{command}`; {len(rows)} runs, {failed} of them not done; {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['file_system']}, {machine['system']}, "
+        f"RocksDB {machine['rocksdb']}; {rows[-1].date}."
+    )
+    tables = ("\n".join(table(rows)) for table in (_waits, _same, _after))
+    return "\n\n".join([_HEAD, where, *tables]) + "\n"
+
+
+def _waits(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| workload | way | runs | wall, s | work, s | wall - work, s | tenth to ninetieth |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    for workload, way in ((w, way) for w in WORKLOADS for way in WAYS):
+        done = [r.metrics for r in rows if (r.workload, r.way, r.state) == (workload, way, "done")]
+        if len(done) < 2:
+            continue
+        waited = [each["wall_seconds"] - each["time"] for each in done]
+        tenths = statistics.quantiles(waited, n=10, method="inclusive")
+        wall, work = (
+            statistics.median(e[name] for e in done) for name in ("wall_seconds", "time")
+        )
+        yield (
+            f"| {workload} | {way} | {len(done)} | {wall:.2f} | {work:.2f} "
+            f"| {statistics.median(waited):.2f} | {tenths[0]:.2f} to {tenths[-1]:.2f} |"
+        )
+
+
+def _same(rows: Sequence[Row]) -> Iterator[str]:
+    yield "`waited` against `rest`, with 95% intervals of the mean ratio:\n"
+    yield "| workload | pairs | " + " | ".join(METRICS) + " |"
+    yield "|---|--:|" + "--:|" * len(METRICS)
+    done = {row.key: row.metrics for row in rows if row.state == "done"}
+    for workload in WORKLOADS:
+        rounds = [n for w, n, way in done if (w, way) == (workload, "rest")]
+        both = [n for n in rounds if (workload, n, "waited") in done]
+        cells = []
+        for metric in METRICS:
+            pairs = [
+                (done[workload, n, "rest"][metric], done[workload, n, "waited"][metric])
+                for n in both
+                if metric in done[workload, n, "rest"]
+            ]
+            found = change(pairs) if len(pairs) > 1 else None
+            cells.append(
+                f"{found.percent:+.1f}% [{found.low:+.1f}, {found.high:+.1f}]" if found else "-"
+            )
+        if both:
+            yield f"| {workload} | {len(both)} | " + " | ".join(cells) + " |"
+
+
+def _after(rows: Sequence[Row]) -> Iterator[str]:
+    waited = [row for row in rows if row.way == "waited" and row.state in ("done", "lost")]
+    lost = sum(row.state == "lost" for row in waited)
+    idle = [row.idle_seconds for row in rows if row.idle_seconds is not None]
+    yield f"In {lost} of {len(waited)} runs that waited on RocksDB worked after it was at rest."
+    if idle:
+        yield (
+            f"The longest idle time between two works after a load, in {len(idle)} runs that had "
+            f"one: {1000 * statistics.median(idle):.1f} ms in the median, "
+            f"{1000 * max(idle):.1f} ms at most."
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="When runs end, and what waiting would change.")
+    parser.add_argument("--rounds", type=int, default=100, help="runs of each workload and way")
+    parser.add_argument("--workloads", type=names, default=WORKLOADS, help="of the shipped ones")
+    parser.add_argument("--docs", type=Path, default=Path("docs"), help="receives page and runs")
+    parser.add_argument("--page", action="store_true", help="measure nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
