@@ -26,7 +26,7 @@ from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
-from jobs.results.output_folder import MINIMAL, OPTIONS
+from jobs.results.output_folder import FULLEST, MINIMAL, OPTIONS, Which
 from jobs.results.pages import policy
 
 router = APIRouter(
@@ -165,19 +165,24 @@ def download_options(
     minimal: Annotated[
         bool, Query(description="The one with the fewest changes, which models speak for.")
     ] = False,
+    which: Annotated[
+        Which, Query(description="What was proven, or the candidate with most changes.")
+    ] = "best",
 ) -> PlainTextResponse:
-    """The OPTIONS file of what was proven better, or that with the fewest changes."""
+    """The OPTIONS file of what was proven better, or one with fewer or more changes."""
     from jobs.results.outcome import options_of
 
     require_done(job)
-    text = options_of(service.engine, job.id, minimal=minimal)
-    if text is None and minimal and options_of(service.engine, job.id) is not None:
-        raise ProblemError(404, f"job {job.id} has no file with fewer changes than the best one")
+    asked: Which = "minimal" if minimal else which
+    text = options_of(service.engine, job.id, asked)
+    if text is None and asked != "best" and options_of(service.engine, job.id) is not None:
+        what = "fewer" if asked == "minimal" else "more"
+        raise ProblemError(404, f"job {job.id} has no file with {what} changes than the best one")
     if text is None:
         refused = (result_of(service, job).get("export") or {}).get("refused")
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
-    name = MINIMAL if minimal else OPTIONS
+    name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})
 

@@ -17,6 +17,7 @@ from jobs.report.rows import (
     limit_lines,
     warm_start_lines,
 )
+from jobs.results.best_words import beside_lines, reasons
 from jobs.results.explanation_words import (
     basis_words,
     estimate_words,
@@ -68,8 +69,10 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     say(console, Text.assemble((found, "bold"), f"{fitness}: {verdict['why']}."))
     say(console, *(f"{line}." for line in price_lines(result)))
     if best is not None:
-        console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
+        before, after = result["baseline"]["configuration"], best["configuration"]
+        console.print(changed_options(before, after, reasons(result)))
         say(console, *_explanation(result))
+    say(console, *beside_lines(result))
     contributed = result.get("contributions")
     if contributed:
         print_contributions(console, contributed)
@@ -171,15 +174,19 @@ def metric_figure(metric: str, value: float) -> str:
     return metric_amount(value, metric)
 
 
-def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:
-    """The options of a configuration that differ from the baseline's."""
-    known = catalogue()
-    table = bare_table(("option", "default", "best"))
+def changed_options(
+    baseline: Mapping[str, Any], best: Mapping[str, Any], why: Mapping[str, str] | None = None
+) -> Table:
+    """The options of a configuration that differ from the baseline's, and why each is there."""
+    known, why = catalogue(), why or {}
+    table = bare_table(("option", "default", "best", *(["why"] if why else [])))
     for name in dict.fromkeys([*best, *baseline]):
         before, after = baseline.get(name, "inactive"), best.get(name, "inactive")
         if before != after:
             factor = name in known and known[name].section == "workload"
-            table.add_row(f"{name} (workload factor)" if factor else name, str(before), str(after))
+            shown = f"{name} (workload factor)" if factor else name
+            reason = [why.get(name, "")] if why else []
+            table.add_row(shown, str(before), str(after), *reason)
     return table
 
 

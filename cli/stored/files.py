@@ -12,12 +12,14 @@ from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError
 
 OPTIONS_EXAMPLES = """
 Examples:
   rocktune options 12                      to standard output
   rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
   rocktune options 12 --minimal            the fewest changes that are as good
+  rocktune options 12 --fullest            the candidate that it was simplified from
 """
 
 
@@ -29,20 +31,28 @@ def options_command(
     minimal: Annotated[
         bool, typer.Option("--minimal", help="The one with the fewest changes, by models.")
     ] = False,
+    fullest: Annotated[
+        bool, typer.Option("--fullest", help="The candidate with most changes, not proven.")
+    ] = False,
     url: Url = None,
     db: Db = None,
 ) -> int:
     """Writes the OPTIONS file of what a job has proven better.
 
-    Exit status: 0 written, 3 the job found nothing better (or, with --minimal, no
-    change can be left out), 2 bad input.
+    Exit status: 0 written, 3 the job found nothing better (or has no file with fewer
+    changes for --minimal, with more for --fullest), 2 bad input.
     """
+    if minimal and fullest:
+        raise InputError("--fullest", "give it or --minimal, not both")
+    which = "minimal" if minimal else "fullest" if fullest else None
     with opened(url, db) as remote:
-        text = _options(remote, job_id, minimal=minimal)
+        text = _options(remote, job_id, which)
     if text is None:
         why = "found nothing better than its baseline"
         if minimal:
             why += ", or no change of it can be left out"
+        if fullest:
+            why += ", or no candidate has more changes"
         complain(f"job {job_id} {why}; there is no file")
         return Exit.ANSWER_IS_NO
     if out is not None:
@@ -56,10 +66,13 @@ def options_command(
     return Exit.DONE
 
 
-def _options(remote: Remote, job_id: int, *, minimal: bool) -> str | None:
+def _options(remote: Remote, job_id: int, which: str | None) -> str | None:
     """The file's text; None where nothing was better."""
     try:
-        return remote.text(f"jobs/{job_id}/options", minimal="true" if minimal else None)
+        # ``minimal`` is what services of earlier versions know.
+        minimal = "true" if which == "minimal" else None
+        more = which if which == "fullest" else None
+        return remote.text(f"jobs/{job_id}/options", minimal=minimal, which=more)
     except NotFoundError:
         # There is no file, or not even a job: then this is not found either.
         if job_of(remote, job_id)[0].state.value != "done":

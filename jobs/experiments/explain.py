@@ -30,7 +30,6 @@ from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.models import explained_job
-from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import (
     BASELINE,
     MINIMAL,
@@ -40,6 +39,7 @@ from optimizer.explanation.compared import (
     judge_minimal,
 )
 from optimizer.explanation.document import fewer_changes
+from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

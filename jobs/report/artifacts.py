@@ -1,7 +1,8 @@
 """What a finished job leaves: OPTIONS.ini, result.json, trials.csv and its report.
 
 The report is one page that needs nothing else, once its plots' library is in it. Beside
-OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
+OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well, and OPTIONS.full.ini where it
+is a simplified version of another candidate.
 """
 
 from pathlib import Path
@@ -13,6 +14,7 @@ from jobs.report.content import content
 from jobs.results.cache import JobCache
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.output_folder import (
+    FULLEST,
     MINIMAL,
     OPTIONS,
     REPORT,
@@ -57,6 +59,7 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     files: dict[str, str | bytes | None] = {
         OPTIONS: finished.options,
         MINIMAL: finished.minimal,
+        FULLEST: finished.fullest,
         REFUSED: (finished.result.get("export") or {}).get("options"),
         RESULT: json_text(finished.result),
         TRIALS: _trials_csv(finished),

@@ -26,6 +26,7 @@ from jobs.charts.parallel import parallel_chart
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report import rows
 from jobs.report.phases import phase_rows
+from jobs.results.best_words import beside_lines
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import option_changes, values_outside_file
 from jobs.results.outcome import JobOutcome
@@ -135,6 +136,8 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "sampling": result.get("sampling") or {},
         "options": finished.options,
         "minimal": finished.minimal,
+        "fullest": finished.fullest,
+        "beside": beside_lines(result),
         "apart": values_outside_file(result),
     }
 

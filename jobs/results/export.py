@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jobs.results.best_words import beside_lines, change_lines
 from jobs.results.price_lines import price_lines
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
@@ -87,6 +88,8 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
         f"Changes with 95% intervals: {changes}",
         *price_lines(result),
     ]  # fmt: skip
+    why = change_lines(result)
+    lines += [*(["Each change, and why:"] if why else []), *why, *beside_lines(result)]
     limits = [f"Limit {kept_words(row)}" for row in verdict.get("limits", [])]
     return lines + _of_configuration(problem, best["configuration"], limits, tried=tried)
 
@@ -104,6 +107,18 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
         f"Left at the baseline: {', '.join(dropped)}",
     ]
     return lines + _of_configuration(problem, minimal["configuration"], [], tried=tried)
+
+
+def describe_fullest(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
+    """What the file with most changes is, and that it was measured and not proven."""
+    best, full = result["best"], result["best"]["fullest"]
+    lines = [
+        f"Tuned by Rocktune for the workload {problem.workload.name}: trial {full['trial']} with "
+        f"all its {full['changes']} changes, explored and not proven",
+        f"In {full['runs']} runs of the choice fitness {full['fitness']:.0f}; the simpler trial "
+        f"{best['trial']}, which was proven, had {full['best_fitness']:.0f} there",
+    ]
+    return lines + _of_configuration(problem, full["configuration"], [], tried=tried)
 
 
 def _of_configuration(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
+from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
 from sampler.options.normal_form import read_user_options
@@ -19,7 +20,7 @@ def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     if result["best"] is None:
         return []
     baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
-    known = catalogue()
+    known, why = catalogue(), reasons(result)
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     rows = [
         {
@@ -28,6 +29,7 @@ def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
             "best": value_words(best.get(name), known.get(name)),
             "rank": rank.get(name),
             "help": known[name].help if name in known else "",
+            "reason": why.get(name, ""),
             "factor": name in known and known[name].section == "workload",
         }
         for name in dict.fromkeys([*best, *baseline])

@@ -1,6 +1,7 @@
 """What came of a job: made once, kept, and read back."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,13 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.results.export import ExportRefusedError, describe, describe_minimal
+from jobs.results.export import (
+    ExportRefusedError,
+    describe,
+    describe_fullest,
+    describe_minimal,
+)
+from jobs.results.output_folder import Which
 from jobs.results.pages import VERSION
 from jobs.specification.specification import Specification
 from optimizer.explanation.document import fewer_changes
@@ -34,6 +41,8 @@ class JobOutcome:
     # The text of the one with the fewest changes; None where that would be the same, or nothing
     # was proven better.
     minimal: str | None = None
+    # That of the best candidate with more changes than the one that was proven; None likewise.
+    fullest: str | None = None
 
 
 def conclude_job(
@@ -52,7 +61,7 @@ def conclude_job(
     intended, the outcome has none, and ``result["export"]`` says why and holds its text.
     """
     result = result_document(conclusion, job=specification.document(), environment=environment)
-    options = minimal = None
+    options = minimal = fullest = None
     if result["best"] is not None:
         comments = describe(problem, result, tried=tried)
         try:
@@ -66,8 +75,13 @@ def conclude_job(
             minimal = export(fewer["configuration"], text)
         except ExportRefusedError as refused:  # it was never measured, and the best file stands
             fewer["refused"] = str(refused)
+    full = result["best"] and result["best"]["fullest"]
+    if full:
+        with suppress(ExportRefusedError):
+            text = describe_fullest(problem, result, tried=tried)
+            fullest = export(full["configuration"], text)
     fitness = fitness_by_trial(conclusion)
-    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal)
+    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal, fullest)
 
 
 def keep_outcome(
@@ -81,7 +95,12 @@ def keep_outcome(
         LeaseLost: Another controller has taken the job over.
     """
     fitness = {str(number): value for number, value in finished.fitness.items()}
-    output = {"options": finished.options, "minimal": finished.minimal, "fitness": fitness}
+    output = {
+        "options": finished.options,
+        "minimal": finished.minimal,
+        "fullest": finished.fullest,
+        "fitness": fitness,
+    }
     log.remember(_OUTPUT, output)
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
     keep_report(log, report)
@@ -102,7 +121,7 @@ def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
     if result is None:
         raise KeyError(f"job {job_id} has no result yet")
     kept, trials = kept_of(engine, job_id), store.trials(job_id)
-    return JobOutcome(result, kept.options, kept.fitness, trials, kept.minimal)
+    return JobOutcome(result, kept.options, kept.fitness, trials, kept.minimal, kept.fullest)
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
@@ -119,16 +138,17 @@ class Kept:
     options: str | None
     minimal: str | None
     fitness: Mapping[int, float]
+    fullest: str | None = None
 
 
 def kept_of(engine: Engine, job_id: int) -> Kept:
     """The files of a finished job and the fitness of its trials, without the trials."""
     kept = JobStore(engine).recall(job_id, _OUTPUT) or {}
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    return Kept(kept.get("options"), kept.get("minimal"), fitness)
+    return Kept(kept.get("options"), kept.get("minimal"), fitness, kept.get("fullest"))
 
 
-def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | None:
-    """The OPTIONS file of a finished job, or that of the fewest changes; None without one."""
+def options_of(engine: Engine, job_id: int, which: Which = "best") -> str | None:
+    """An OPTIONS file of a finished job: what was proven, fewer or more changes; None without."""
     kept = kept_of(engine, job_id)
-    return kept.minimal if minimal else kept.options
+    return {"best": kept.options, "minimal": kept.minimal, "fullest": kept.fullest}[which]

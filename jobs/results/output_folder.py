@@ -5,13 +5,15 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import without_formula
 
-OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
+OPTIONS, MINIMAL, FULLEST = "OPTIONS.ini", "OPTIONS.minimal.ini", "OPTIONS.full.ini"
+# Of these, as users ask for them.
+Which = Literal["best", "minimal", "fullest"]
 RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 
 

@@ -68,9 +68,9 @@ def starting_points(
 ) -> tuple[StartingPoint, ...]:
     """The points of a space where its search begins; what is the baseline there is left out.
 
-    Where none are asked for, a strategy that has models begins at those for its load.
+    Where none are asked for, a job begins at those for its load, whatever the strategy.
     ``cores`` are the CPU threads that they are worked out for; None: the job is of a version that
-    knew no such points.
+    knew no such points, and of which only strategies with models began at any.
     """
     from optimizer.strategies.registry import STRATEGIES
     from optimizer.strategies.strategy import starting_point
@@ -79,7 +79,7 @@ def starting_points(
         strategy = STRATEGIES.get(problem.strategy)
         models = strategy is not None and strategy.has_models
         names = _EARLIER if cores is None else usual_starts(problem)
-        asked = [{"name": name} for name in names] if models else []
+        asked = [{"name": name} for name in names] if models or cores is not None else []
     room = room_of(problem, cores or 1)
     found = (starting_point(problem, each["name"], _values(problem, each, room)) for each in asked)
     return tuple(start for start in found if start is not None)

@@ -12,6 +12,7 @@ from jobs.charts.chart import Chart, drawable
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.report import rows
+from jobs.results.best_words import beside_lines, reasons
 from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff, values_outside_file
@@ -54,6 +55,9 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "apart": values_outside_file(result),
         "options": kept.options,
         "minimal": kept.minimal,
+        "fullest": kept.fullest,
+        "beside": beside_lines(result),
+        "why": reasons(result),
         "scale": result["job"].get("scale") or result["job"]["workload"].get("scale"),
         "rocksdb": result["environment"].get("rocksdb"),
     }

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 LEAST_TRIALS = 12
 # A shared machine changes its speed within minutes: a longer gap would not see it.
 _MOST_BETWEEN_BASELINES = 25
+_SMALL = 24  # runs: below it nothing is chosen among, and nothing simplified
+_CANDIDATES = ((_SMALL, 1), (36, 3), (72, 4), (200, 5), (math.inf, 6))  # below so many runs
+_PER_SIMPLIFIED, _MOST_SIMPLIFIED = 6, 12
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ class Plan:
     candidates: int  # how many of the best are measured again
     rounds: int  # how often each of them, in turn with the baseline
     pairs: int  # runs of the winner, and as many of the baseline, that prove it
+    # Runs of a block of the proof: baseline and winner, and the best starting point where there
+    # is one.
+    sides: int = 2
+    # How many of the new configurations, the last ones, are kept for simplified versions of the
+    # best; what these do not need goes on with the search.
+    simplified: int = 0
     # Exploring runs that strategies lay their draws out for, where that was decided before the
     # number of pairs was final; None: ``exploring``.
     laid_out: int | None = None
@@ -40,7 +49,7 @@ class Plan:
 
     @property
     def explore(self) -> int:
-        """How many new configurations are sampled and searched."""
+        """How many new configurations are measured: sampled, searched and simplified."""
         left = self.exploring if self.laid_out is None else self.laid_out
         # Whole blocks, each followed by the baseline; the last run is never spent on that.
         block = self.repeat_every + 1
@@ -67,14 +76,15 @@ class Plan:
     @property
     def confirm_runs(self) -> int:
         """Runs of the whole confirmation."""
-        return self.select_runs + 2 * self.pairs
+        return self.select_runs + self.sides * self.pairs
 
 
-def divide(trials: int) -> Plan:
+def divide(trials: int, *, starts: bool = False) -> Plan:
     """Divides a budget.
 
-    Every run that proves is one that does not explore: about a quarter of a small budget goes
-    into confirmation, and a vanishing share of a large one.
+    Every run that proves is one that does not explore: about two thirds of a small budget go
+    into confirmation, and a vanishing share of a large one. Where there are starting points
+    (``starts``) the best of them is measured in the proof too, unless the budget is tiny.
 
     Raises:
         ValueError: Fewer than ``LEAST_TRIALS``.
@@ -82,12 +92,15 @@ def divide(trials: int) -> Plan:
     if trials < LEAST_TRIALS:
         raise ValueError(f"a job needs at least {LEAST_TRIALS} trials, not {trials}")
     pairs = min(max(trials // 12, 3), 8)
-    candidates = 1 if trials < 24 else 3 if trials < 200 else 5
-    rounds = 1 if trials < 48 else 2 if trials < 200 else 3
-    first = 2 if trials < 24 else 3
+    candidates = next(n for most, n in _CANDIDATES if trials < most)
+    rounds = 1 if trials < 72 else 2 if trials < 200 else 3
+    first = 2 if trials < _SMALL else 3
     repeat_every = min(max(10, trials // 10), _MOST_BETWEEN_BASELINES)
-    plan = Plan(trials, first, repeat_every, 0, candidates, rounds, pairs)
-    return replace(plan, exploring=trials - first - plan.confirm_runs)
+    sides = 3 if starts and trials >= _SMALL else 2
+    plan = Plan(trials, first, repeat_every, 0, candidates, rounds, pairs, sides)
+    plan = replace(plan, exploring=trials - first - plan.confirm_runs)
+    kept = min(plan.explore // _PER_SIMPLIFIED, _MOST_SIMPLIFIED)
+    return replace(plan, simplified=kept if trials >= _SMALL else 0)
 
 
 def trials_in(minutes: float, seconds_per_trial: float, *, least: int = LEAST_TRIALS) -> int:
@@ -107,6 +120,11 @@ def explored_runs(plan: Plan, history: History) -> int:
 def explore_left(plan: Plan, history: History) -> int:
     """Exploring runs that are left."""
     return plan.exploring - explored_runs(plan, history)
+
+
+def simplified_left(plan: Plan, history: History) -> int:
+    """Runs that are left for simplified versions of the best."""
+    return max(0, plan.simplified - len(history.simplified))
 
 
 _SLACK_SECONDS = 1.0

@@ -110,8 +110,9 @@ def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
     """
     if problem.search.detect is None:
         return plan
-    free = plan.exploring + plan.first + 2 * plan.pairs
-    plan = replace(plan, first=FIRST_BASELINES, exploring=free - FIRST_BASELINES - 2 * plan.pairs)
+    plan = replace(
+        plan, first=FIRST_BASELINES, exploring=plan.exploring + plan.first - FIRST_BASELINES
+    )
     out = {trial.number for trial in history.unfinished()}
     ended = [n for n in history.own(Purpose.BASELINE, Phase.BASELINE) if n not in out]
     if len(ended) < FIRST_BASELINES:
@@ -124,9 +125,9 @@ def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
         return plan
     # Draws are laid out once, by the first plan; a noisier baseline only ends them sooner.
     laid_out = _with_pairs(plan, at_first.pairs) if at_first else plan
-    room = plan.exploring + 2 * plan.pairs - explored_runs(plan, history)
+    room = plan.exploring + plan.sides * plan.pairs - explored_runs(plan, history)
     least = at_first.pairs if at_first else plan.pairs
-    pairs = min(max(least, newest.pairs), room // 2)
+    pairs = min(max(least, newest.pairs), room // plan.sides)
     return replace(
         _with_pairs(plan, pairs),
         laid_out=laid_out.exploring,
@@ -134,18 +135,18 @@ def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
     )
 
 
-def most_pairs(trials: int) -> int:
-    """How many pairs a budget holds when half of it confirms."""
-    usual = divide(trials)
-    return max(usual.pairs, (trials // 2 - usual.select_runs) // 2)
+def most_pairs(trials: int, *, starts: bool = False) -> int:
+    """How many pairs a budget holds when half of it confirms; ``starts`` as for ``divide``."""
+    usual = divide(trials, starts=starts)
+    return max(usual.pairs, (trials // 2 - usual.select_runs) // usual.sides)
 
 
 @lru_cache(maxsize=64)  # a plan is made before every trial
-def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT) -> int:
+def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT, *, starts: bool = False) -> int:
     """The smallest budget, of at least ``beyond`` trials, that holds so many pairs."""
     # More than divide() gives to any job take at least four trials each.
     least = beyond if pairs <= divide(MOST_PAIRS).pairs else max(beyond, 4 * pairs)
-    return next(n for n in count(least) if most_pairs(n) >= pairs)
+    return next(n for n in count(least) if most_pairs(n, starts=starts) >= pairs)
 
 
 def spread_of(*series: Sequence[float]) -> float | None:
@@ -189,6 +190,7 @@ def _detection(
             spreads[name] = spread
     if not spreads:
         return None
+    starts = plan.sides > 2
     noisiest = max(spreads, key=spreads.__getitem__)
     needed = pairs_for(change, spreads[noisiest])
     return SampleSizePlan(
@@ -197,8 +199,8 @@ def _detection(
         spread=spreads[noisiest],
         runs=len(runs),
         needed=needed,
-        pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
-        trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
+        pairs=min(max(needed, plan.pairs), most_pairs(plan.trials, starts=starts)),
+        trials=trials_for(needed, plan.trials, starts=starts) if needed < MOST_PAIRS else None,
     )
 
 
@@ -208,4 +210,4 @@ def _ended_at(history: History, number: int) -> tuple[float, int]:
 
 
 def _with_pairs(plan: Plan, pairs: int) -> Plan:
-    return replace(plan, pairs=pairs, exploring=plan.exploring + 2 * (plan.pairs - pairs))
+    return replace(plan, pairs=pairs, exploring=plan.exploring + plan.sides * (plan.pairs - pairs))

@@ -1,33 +1,144 @@
 """Which of the explored configurations are measured again, and which of those wins."""
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
+import numpy as np
+
+from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.evaluation.configurations import configurations_of
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import MOST_GAIN, SCALE
+from optimizer.simplification.changes import Changes
+from optimizer.simplification.simplified import NOTICED
 from optimizer.strategies.registry import STRATEGIES
+from optimizer.surrogate.comparison import Comparison, comparison_of
+from optimizer.surrogate.stopping_rule import scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
+
+TOLERATED = 0.05  # of the best's fitness, by the estimate of what a simpler one loses
 
 
 def candidates_of(evaluation: Evaluation, plan: Plan) -> list[int]:
-    """The numbers of the best few explored configurations, the fittest first.
+    """The numbers of the explored configurations that are measured again, the fittest first.
 
     One that was measured several times is one candidate, with the mean of its runs; one that ever
     failed is none.
 
     Where the strategy has models, every other one is theirs: the best single measurement is often
-    just the luckiest, and models err where they know little.
+    just the luckiest, and models err where they know little. Among the candidates are also, where
+    there are any and the plan has room: simplified versions of the best, the best starting point,
+    and the best that is worse than the baseline in no term of the objective.
 
     Judged by the baseline as it was known when exploration ended, so that the choice does not
     change while it is confirmed.
     """
-    return evaluation.once("ranked", _explored(evaluation), lambda: _ranked(evaluation))[
-        : plan.candidates
-    ]
+    state = (plan, *_explored(evaluation))
+    return evaluation.once("candidates", state, lambda: _candidates(evaluation, plan))
+
+
+def best_explored(evaluation: Evaluation) -> list[int]:
+    """All that may win, none of them simplified: the best first, by turns of models and runs."""
+    ranked = evaluation.once("ranked", _explored(evaluation), lambda: _ranked(evaluation))
+    return [n for n in ranked if not evaluation.history[n].is_simplified]
+
+
+def best_start(evaluation: Evaluation) -> int | None:
+    """The starting point that the models or its runs hold for the best; None without one."""
+    history = evaluation.history
+    return next((n for n in best_explored(evaluation) if history[n].is_start), None)
+
+
+def proof_subjects(evaluation: Evaluation, plan: Plan) -> list[int]:
+    """What a block of the proof measures: the baseline, the winner, the best starting point.
+
+    The last is left out where it is the winner or the plan has no room; without a winner it is
+    the baseline alone.
+    """
+    winner = winner_of(evaluation, plan)
+    if winner is None:
+        return [BASELINE_TRIAL]
+    start = best_start(evaluation) if plan.sides > 2 else None
+    also = [start] if start is not None and start != winner else []
+    return [BASELINE_TRIAL, winner, *also]
+
+
+def best_without_trade(evaluation: Evaluation) -> int | None:
+    """The fittest explored configuration that is worse than the baseline in no term.
+
+    By the means of its runs, clocks corrected; None without one.
+    """
+    objective, before = evaluation.problem.objective, as_explored(evaluation)
+    level = before.baseline.metrics
+    found = configurations_of(before, before.history.of(Purpose.CANDIDATE))
+    able = [
+        each
+        for each in found
+        if may_win(evaluation.problem, each.first) and each.fitness > 0
+        and all(gain >= 0 for gain in objective.gains(each.metrics, level).values())
+    ]  # fmt: skip
+    best = max(able, key=lambda each: (each.fitness, -each.first.number), default=None)
+    return best.first.number if best else None
+
+
+def _candidates(evaluation: Evaluation, plan: Plan) -> list[int]:
+    full = best_explored(evaluation)
+    if plan.candidates < 2:
+        return full[: plan.candidates]
+    simple = _simplest(evaluation, full[:1])
+    start, untraded = best_start(evaluation), best_without_trade(evaluation)
+    wanted = [*full[:1], *simple[:1], start, *full[1:2], untraded, *simple[1:2], *full[2:]]
+    chosen = {n: None for n in wanted if n is not None}
+    return [*chosen][: plan.candidates]
+
+
+def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
+    """At most two of the simplified versions: the fewest changes first.
+
+    One that loses no more than a user would notice, and the fittest, as the models expect.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    measured = configurations_of(
+        as_explored(evaluation), [history[n] for n in history.simplified if history[n].done]
+    )
+    tried = [each.first for each in measured if each.fitness > -MOST_GAIN * SCALE]
+    known = _models(evaluation) if tried else None
+    if known is None:
+        return [trial.number for trial in tried][-2:]
+    with one_thread():
+        fitness = known.fitness([history[n].configuration for n in best] + [
+            trial.configuration for trial in tried
+        ])  # fmt: skip
+    counts = [_own(problem, trial) for trial in tried]
+    worth = fitness[len(best) :]
+    fittest = int(np.argmax(worth))
+    enough = float(fitness.max()) - NOTICED * abs(float(fitness.max()))
+    able = [place for place in range(len(tried)) if worth[place] >= enough]
+    fewest = min(able, key=lambda k: (counts[k], -worth[k]), default=fittest)
+    return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
+
+
+def _own(problem: Problem, trial: Trial) -> int:
+    changes = Changes(problem, trial.configuration)
+    return changes.own(frozenset(changes.names))
+
+
+def _models(evaluation: Evaluation) -> Comparison | None:
+    """What the job's models expect by all that was explored; None where there are none."""
+    before = as_explored(evaluation)
+
+    def learn() -> Comparison | None:
+        with one_thread():
+            return comparison_of(before)
+
+    return before.once("comparison", None, learn)
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:
@@ -37,11 +148,14 @@ def may_win(problem: Problem, trial: Trial) -> bool:
 
 def as_explored(evaluation: Evaluation) -> Evaluation:
     """The trials as they were when exploration ended: runs of the baseline, and candidates."""
+    if not any(evaluation.history.numbers(each) for each in (Purpose.SELECT, Purpose.PROVE)):
+        return evaluation
 
     def before() -> Evaluation:
         purposes = (Purpose.BASELINE, Purpose.CANDIDATE)
         known = [t for each in purposes for t in _before_confirmation(evaluation.history, each)]
-        return Evaluation(evaluation.problem, History(known))
+        # Learning anew how much each parameter matters would take seconds.
+        return evaluation.over(History(known), "components")
 
     return evaluation.once("explored", _explored(evaluation), before)
 
@@ -73,44 +187,130 @@ def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
     return [trial for trial in history.of(purpose) if trial.number < until]
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A candidate beside the others."""
+
+    number: int
+    fitness: float  # ``Objective.rank_value`` of the means of its choosing runs
+    by_round: Mapping[int, float]  # the fitness of each of them
+    metrics: Mapping[str, float]  # means
+    own: int  # how many options it changes that follow no other change
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the candidates came out."""
+
+    winner: int | None  # the number of the trial; None if there is none
+    candidates: tuple[Chosen, ...]  # all that were measured whole; empty where none was chosen
+
+    @property
+    def fullest(self) -> Chosen | None:
+        """The best of those with more changes than the winner; None: it is the fullest."""
+        own = next((each.own for each in self.candidates if each.number == self.winner), None)
+        more = [each for each in self.candidates if own is not None and each.own > own]
+        return max(more, key=lambda each: each.fitness, default=None)
+
+
 def winner_of(evaluation: Evaluation, plan: Plan) -> int | None:
-    """The candidate whose means over the choosing runs are the best; None if there is none."""
+    """The candidate that goes into the proof; None if there is none.
+
+    The simplest whose means over the choosing runs are as good as the best ones.
+    """
+    return choice_of(evaluation, plan).winner
+
+
+def choice_of(evaluation: Evaluation, plan: Plan) -> Choice:
+    """The winner and whom it was chosen among."""
     state = (plan, *_explored(evaluation, Purpose.SELECT))
-    return evaluation.once("winner", state, lambda: _winner(evaluation, plan))
+    return evaluation.once("choice", state, lambda: _choice(evaluation, plan))
 
 
-def _winner(evaluation: Evaluation, plan: Plan) -> int | None:
+def _choice(evaluation: Evaluation, plan: Plan) -> Choice:
     problem, history = evaluation.problem, evaluation.history
     candidates = candidates_of(evaluation, plan)
-    rounds = [*blocks_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
+    rounds = blocks_of(history, Purpose.SELECT, 1 + len(candidates))
     # Where the baseline failed, too, a candidate's run says nothing of the candidate.
-    sound = [
-        each
-        for each in rounds
+    sound = {
+        number: each
+        for number, each in rounds.items()
         if not any(run.is_baseline and run.has_outcome and not run.done for run in each)
-    ] or rounds
-    select = [trial for each in sound for trial in each if trial.done]
+    } or rounds
     if not candidates or not history.of(Purpose.SELECT):
-        return candidates[0] if candidates else None
+        return Choice(candidates[0] if candidates else None, ())
+    select = [trial for each in sound.values() for trial in each if trial.done]
     beside = [run for run in select if run.is_baseline]
     if problem.confirm is None:
         beside = [*_before_confirmation(history, Purpose.BASELINE), *beside]
     elif not beside:
-        return None  # of that load nothing is known to compare with
+        return Choice(None, ())  # of that load nothing is known to compare with
     baseline = summarise(beside)
-    best: tuple[float, int] | None = None
+    found: list[Chosen] = []
     for number in candidates:
         # Within a job drift hits all candidates of a round alike; hosts differ, so that counts.
         # The noise of a host's only run does too: it was measured beside all of them.
         runs = [
-            baseline.corrected(trial.metrics, None, trial.host, least=1)
-            for trial in select
-            if trial.subject == number
+            (place, baseline.corrected(trial.metrics, None, trial.host, least=1))
+            for place, each in sound.items()
+            for trial in each
+            if trial.done and trial.subject == number
         ]
         if len(runs) < plan.rounds - (len(rounds) - len(sound)):
             continue  # it failed when measured again
         # Of the means: a limit is broken by them or kept, not by one noisy run of several.
-        mean = problem.objective.rank_value(mean_metrics(runs), baseline.metrics)
-        if best is None or mean > best[0]:
-            best = (mean, number)
-    return best[1] if best else None
+        mean = mean_metrics([run for _, run in runs])
+        rank = problem.objective.rank_value
+        values = {place: rank(run, baseline.metrics) for place, run in runs}
+        own = _own(problem, history[number])
+        found.append(Chosen(number, rank(mean, baseline.metrics), values, mean, own))
+    if not found:
+        return Choice(None, ())
+    best = max(found, key=lambda each: each.fitness)
+    winner = _simplest_as_good(evaluation, best, found, beside, baseline.metrics)
+    return Choice(winner, tuple(found))
+
+
+def _simplest_as_good(
+    evaluation: Evaluation,
+    best: Chosen,
+    found: Sequence[Chosen],
+    beside: Sequence[Trial],
+    level: Mapping[str, float],
+) -> int:
+    """The candidate with the fewest changes that is within one standard error of the best.
+
+    And that loses no more of its fitness than is ``TOLERATED``: where noise is large, one error
+    is much.
+
+    The one-standard-error rule (Breiman, Friedman, Olshen and Stone, Classification and
+    Regression Trees, 1984, section 3.4.3). How much worse one is comes from the choosing runs,
+    and from the models, which have not seen these; each counts by its error. Two runs that happen
+    to agree do not decide: their error is never taken below that of two runs of the baseline.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    if not history.simplified:
+        return best.number
+    runs = [summarise(beside).corrected_trial(run) for run in beside]
+    noise = scatter(problem.objective, runs, level, best.metrics) or 0.0
+    known = _models(evaluation)
+    for each in sorted(found, key=lambda c: (c.own, -c.fitness)):
+        shared = [*(best.by_round.keys() & each.by_round.keys())]
+        if each.own >= best.own or not shared:
+            continue
+        differences = [best.by_round[place] - each.by_round[place] for place in shared]
+        spread = float(np.std(differences, ddof=1)) if len(shared) > 1 else 0.0
+        error = max(spread, noise * math.sqrt(2)) / math.sqrt(len(shared))
+        worse, sure = best.fitness - each.fitness, error
+        if known is not None and error > 0:
+            with one_thread():
+                drawn = known.drawn_fitness(
+                    [history[number].configuration for number in (best.number, each.number)]
+                )
+            less = drawn[:, 0] - drawn[:, 1]
+            weights = error**-2, max(float(less[1:].std()), 1e-9) ** -2
+            worse = (weights[0] * worse + weights[1] * float(less[0])) / sum(weights)
+            sure = 1 / math.sqrt(sum(weights))
+        if worse <= min(sure, TOLERATED * max(best.fitness, 0.0)):
+            return each.number
+    return best.number

@@ -48,6 +48,17 @@ class Evaluation:
             found = self._known[what] = (state, compute())
         return cast(T, found[1])
 
+    def over(self, history: History, *keep: str) -> "Evaluation":
+        """One over other trials that keeps what was computed under names that begin so.
+
+        Each is still looked up by its state: what does not hold of the other trials is computed
+        anew.
+        """
+        found = Evaluation(self.problem, history)
+        known = {n: v for n, v in self._known.items() if isinstance(n, tuple) and n[0] in keep}
+        found._known.update(known)
+        return found
+
     @property
     def baseline(self) -> Baseline:
         """The baseline over all its runs, those of the confirmation included.

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.changes import Changes
 from optimizer.explanation.explanation import Explanation, explain_winner
 from optimizer.explanation.withheld import withheld_of
+from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from optimizer.budget.confirm_load import apart
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.changes import Changes
 from optimizer.explanation.ensemble import Ensemble, ensemble_of
 from optimizer.explanation.withheld import distinct
 from optimizer.objective.objective import MOST_GAIN
+from optimizer.simplification.changes import Changes
 from optimizer.surrogate.coordinates import Floats, cube_layout
 from optimizer.surrogate.learned_components import FIRST
 from optimizer.surrogate.training_data import (

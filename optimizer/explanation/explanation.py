@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.explanation.expectations import Expectations, expectations_of
 from optimizer.explanation.withheld import withheld_of
+from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.surrogate.coordinates import Floats
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration

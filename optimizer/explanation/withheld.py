@@ -8,7 +8,7 @@ from typing import Any
 from models.gaussian_process.evidence import LEAST_JUDGED
 from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.confirm_load import apart
-from optimizer.explanation.changes import Changes
+from optimizer.simplification.changes import Changes
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -57,7 +57,10 @@ def withheld_of(problem: Problem, history: History, changes: Changes) -> Withhel
     needed = max(LEAST_JUDGED, count)
     if known >= needed:
         return None
-    trials = next(n for n in itertools.count(LEAST_TRIALS) if divide(n).explore >= needed)
+    starts = bool(problem.starts)
+    trials = next(
+        n for n in itertools.count(LEAST_TRIALS) if divide(n, starts=starts).explore >= needed
+    )
     return Withheld(known, needed, count, trials)
 
 

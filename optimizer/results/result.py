@@ -15,6 +15,12 @@ from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.results.best_document import (
+    changes_document,
+    fullest_document,
+    no_trade_document,
+    starting_point_document,
+)
 from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
 from optimizer.results.price import price_document, trade_words
@@ -149,8 +155,10 @@ def result_document(
         },
         "best": _best(conclusion),
         "verdict": _verdict(conclusion),
+        "starting_point": starting_point_document(evaluation, plan),
+        "no_trade": no_trade_document(evaluation, conclusion.winner, verdict),
         **_explanation(conclusion),
-        "plan": {"explore": plan.explore, "pairs": plan.pairs},
+        "plan": {"explore": plan.explore, "pairs": plan.pairs, "simplified": plan.simplified},
         "confirmation": confirmation_document(problem),
         "power": power and {**asdict(power), "planned": planned.document() if planned else None},
         **learned_document(evaluation, strategy),
@@ -204,6 +212,10 @@ def _best(conclusion: Conclusion) -> dict[str, Any] | None:
         "confirmed": verdict.confirmed,
         "runs": verdict.pairs,
         "change": {name: asdict(change) for name, change in verdict.changes.items()},
+        "changes": changes_document(
+            conclusion.evaluation, conclusion.history[winner].configuration
+        ),
+        "fullest": fullest_document(conclusion.evaluation, conclusion.plan),
     }
 
 

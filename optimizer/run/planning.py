@@ -4,7 +4,14 @@ import math
 from dataclasses import dataclass
 from operator import itemgetter
 
-from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, full_seconds, trials_in
+from optimizer.budget.budget import (
+    LEAST_TRIALS,
+    Plan,
+    divide,
+    full_seconds,
+    simplified_left,
+    trials_in,
+)
 from optimizer.budget.confirm_load import confirming_seconds, where_words
 from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, sentence, with_planned_pairs
 from optimizer.strategies.strategy import Strategy
@@ -47,7 +54,7 @@ def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
 
 
 def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:
-    """Whether the minutes that are left are just enough to confirm.
+    """Whether the minutes that are left are just enough to simplify and to confirm.
 
     With several hosts, by those that still measure: the plan is made for the hosts at first and
     stays, and exploring ends earlier where some have left.
@@ -56,32 +63,37 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     if budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
         return False
     spent = sum(trial.bench_seconds for trial in history)
+    ahead = plan.confirm_runs + simplified_left(plan, history)
     each = sum(map(full_seconds, history)) / max(history.finished, 1)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
     if len(history.hosts) > 1:
         left = budget.minutes * 60 - _wall_seconds(history)
-        return plan.confirm_runs * each >= left * _measuring(history, 2 * each)
-    return spent + plan.confirm_runs * each >= _bench_minutes(budget.minutes, history) * 60
+        return ahead * each >= left * _measuring(history, 2 * each)
+    return spent + ahead * each >= _bench_minutes(budget.minutes, history) * 60
 
 
 def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
+    starts = bool(problem.starts)
     if budget.trials is not None:
-        return divide(budget.trials)
+        return divide(budget.trials, starts=starts)
     first = [t for t in history.of(Purpose.BASELINE, Phase.BASELINE) if t.done][:2]
     if not first or budget.minutes is None:
-        return divide(1000)  # only its first baselines are looked at before they are there
+        # Only its first baselines are looked at before they are there.
+        return divide(1000, starts=starts)
     seconds = sum(map(full_seconds, first)) / len(first)
     least = LEAST_TRIALS if problem.search.detect is None else LEAST_TRIALS_TO_DETECT
     minutes = _bench_minutes(budget.minutes, history)
     if problem.confirm is None:
-        return divide(trials_in(minutes, seconds, least=least))
+        return divide(trials_in(minutes, seconds, least=least), starts=starts)
     # By the first runs alone, so that the plan stays what it was while it is confirmed.
     larger = confirming_seconds(problem, History(first)) or seconds
-    return _fitting(minutes * 60, seconds, larger, least=least)
+    return _fitting(minutes * 60, seconds, larger, least=least, starts=starts)
 
 
-def _fitting(seconds: float, searching: float, confirming: float, *, least: int) -> Plan:
+def _fitting(
+    seconds: float, searching: float, confirming: float, *, least: int, starts: bool
+) -> Plan:
     """The largest plan that fits into a time, its two kinds of runs taking so many seconds each.
 
     One trial more never takes less, so halving the range finds it.
@@ -89,13 +101,13 @@ def _fitting(seconds: float, searching: float, confirming: float, *, least: int)
     low, high = least, trials_in(seconds / 60, searching, least=least)
     while low < high:
         middle = (low + high + 1) // 2
-        plan = divide(middle)
+        plan = divide(middle, starts=starts)
         larger = plan.confirm_runs
         if (middle - larger) * searching + larger * confirming <= seconds:
             low = middle
         else:
             high = middle - 1
-    return divide(low)
+    return divide(low, starts=starts)
 
 
 def _bench_minutes(minutes: float, history: History) -> float:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from optimizer.baseline.baseline import LEAST_COMPARED
-from optimizer.budget.budget import Plan, explore_left
+from optimizer.budget.budget import Plan, explore_left, simplified_left
 from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import best_explored, candidates_of, proof_subjects
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
+from optimizer.simplification.simplified import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -23,6 +24,7 @@ from sampler.space.space import digest
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
 # Of what a host explores a quarter may go into the first runs of its own baseline.
 _EXPLORED_PER_BASELINE = 4
+_SIMPLIFIED = 2  # of how many of the best there are simplified versions
 
 
 def next_trial(
@@ -71,6 +73,11 @@ def next_trial(
         exploring = _exploring(evaluation, plan, strategy, host)
         if exploring:
             return exploring
+    simplifies = not confirming(history) and simplified_left(plan, history) > 0
+    if simplifies and hurry and not _awaits_baseline(history, host):
+        simplified = _simplified(evaluation, plan)
+        if simplified:
+            return simplified
     if any(history.out(purpose=purpose) for purpose in EXPLORING):
         return None
     return _confirming(evaluation, plan, host)
@@ -177,9 +184,30 @@ def _exploring(
     if plan.baseline_due(since, left) or doubtful:
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(evaluation, f"again: {why}")
+    searches = left > simplified_left(plan, history) and not history.simplified
+    trial = _searched(evaluation, plan, strategy) if searches else None
+    trial = trial or _simplified(evaluation, plan)
+    if trial or history.out(purpose=Purpose.CANDIDATE):
+        return trial
+    # There is nothing more to simplify: what was kept for it goes on with the search.
+    return None if searches else _searched(evaluation, plan, strategy)
+
+
+def _searched(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> Trial | None:
     proposal = next_start(evaluation, plan.explore) or strategy.propose(
-        evaluation, number=history.next_number, explore=plan.explore
+        evaluation, number=evaluation.history.next_number, explore=plan.explore
     )
+    return None if proposal is None else candidate_trial(evaluation, proposal)
+
+
+def _simplified(evaluation: Evaluation, plan: Plan) -> Trial | None:
+    """The next simplified version of the best: the first when all of the search is in."""
+    history = evaluation.history
+    first = not history.simplified
+    if first and any(history.out(purpose=purpose) for purpose in EXPLORING):
+        return None
+    best = best_explored(evaluation)[:_SIMPLIFIED] if simplified_left(plan, history) else []
+    proposal = simplified_version(evaluation, best) if best else None
     return None if proposal is None else candidate_trial(evaluation, proposal)
 
 
@@ -212,16 +240,14 @@ def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial |
             return _again(evaluation, run, Purpose.SELECT, why)
         if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
             return None
-    winner = winner_of(evaluation, plan)
-    if winner is None:
+    _, *compared = subjects = proof_subjects(evaluation, plan)
+    if not compared:
         return None
-    run = next_in_block(
-        history, Purpose.PROVE, [BASELINE_TRIAL, winner], plan.pairs,
-        seed=problem.seed, host=host,
-    )  # fmt: skip
+    run = next_in_block(history, Purpose.PROVE, subjects, plan.pairs, seed=problem.seed, host=host)
     if run is None:
         return None
-    why = f"pair {run.round} of {plan.pairs}: trial {winner} against the baseline"
+    why = f"pair {run.round} of {plan.pairs}: trial {compared[0]} against the baseline"
+    why += f", beside the starting point of trial {compared[1]}" if compared[1:] else ""
     return _again(evaluation, run, Purpose.PROVE, why)
 
 

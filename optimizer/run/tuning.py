@@ -9,7 +9,7 @@ from typing import Any
 from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
 from optimizer.confirmation.blocks import orphaned
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, proof_subjects
 from optimizer.confirmation.proof import declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import (
@@ -200,8 +200,10 @@ class Tuning:
         if not confirming(self._history) or set(self._history.hosts) <= set(there):
             return
         held = [*there, *self._busy]
-        size = 1 + len(candidates_of(self._evaluation, self._plan()))
-        for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
+        plan = self._plan()
+        size = 1 + len(candidates_of(self._evaluation, plan))
+        proof = len(proof_subjects(self._evaluation, plan))
+        for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, proof)):
             left = orphaned(self._history, purpose, whole, held)
             if left:
                 self._withdraw(left, "the rest of its round cannot be measured on the same host")
@@ -247,9 +249,10 @@ class Tuning:
         """Writes down the deciding test before the first of its runs."""
         if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
             return
-        winner = winner_of(self._evaluation, self._plan())
-        assert winner is not None
+        _, winner, *start = proof_subjects(self._evaluation, self._plan())
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
+        if start:  # it decides nothing, and is told beside the winner
+            document["starting_point"] = start[0]
         if self._problem.confirm is not None:
             document["measured"] = where_words(self._problem.confirm)
         self._log.remember(DECLARED_TEST, document)

@@ -30,6 +30,7 @@ class History:
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._drawn: list[int] = []
+        self._simplified: list[int] = []
         self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
@@ -54,6 +55,8 @@ class History:
             candidate = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
             if candidate and not (trial.given or trial.is_start):
                 self._drawn.append(trial.number)
+            if trial.is_simplified and not trial.given:
+                self._simplified.append(trial.number)
             self._given += trial.given
             self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
@@ -116,6 +119,11 @@ class History:
     def drawn(self) -> Sequence[int]:
         """The numbers of the job's own draws: no starting points and no given trials; no copy."""
         return self._drawn
+
+    @property
+    def simplified(self) -> Sequence[int]:
+        """The numbers of the simplified versions of the best; not a copy."""
+        return self._simplified
 
     @property
     def hosts(self) -> Sequence[str]:

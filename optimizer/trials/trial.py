@@ -83,6 +83,7 @@ class Basis(StrEnum):
 
     PLAIN = "plain"
     START = "start"  # a starting point, which someone chose: no draw of the space
+    SIMPLIFIED = "simplified"  # one of the best, with fewer changes: no step of the search
     EXHAUSTED = "exhausted"  # a search that can gain no more than the noise of one run
 
 
@@ -140,6 +141,11 @@ class Trial:
         if self.basis is not None:
             return self.basis is Basis.START
         return self.why.startswith(STARTING_POINT)
+
+    @property
+    def is_simplified(self) -> bool:
+        """Whether it measures one of the best configurations with fewer changes."""
+        return self.basis is Basis.SIMPLIFIED
 
     @property
     def done(self) -> bool:

@@ -45,8 +45,20 @@ class TestDivision:
         assert divide(12).explore == 4
 
     def test_large_jobs_spend_little_on_confirming(self):
-        assert divide(1000).confirm_runs <= 40
+        assert divide(1000).confirm_runs <= 50
         assert divide(3000).explore >= 2800
+
+    def test_a_block_of_the_proof_has_a_third_run_where_there_are_starting_points(self):
+        with_starts, without = divide(90, starts=True), divide(90)
+        assert (with_starts.sides, without.sides) == (3, 2)
+        assert with_starts.exploring == without.exploring - with_starts.pairs
+        assert divide(23, starts=True).sides == 2
+
+    def test_a_part_of_the_new_configurations_is_kept_for_simplified_ones(self):
+        assert [divide(n).simplified for n in (12, 23)] == [0, 0]
+        for trials in range(24, 3001):
+            plan = divide(trials)
+            assert 1 <= plan.simplified <= plan.explore / 6
 
     def test_candidates_are_chosen_among_only_when_there_are_several(self):
         assert divide(23).select_runs == 0

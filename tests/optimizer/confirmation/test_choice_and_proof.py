@@ -33,7 +33,9 @@ class TestChoice:
         plan = divide(48)
         subjects = [t.subject for t in job.log.trials() if t.purpose is Purpose.SELECT]
         best = sorted(candidates(job.log.trials()), key=lambda t: t.metrics["waf"])
-        expected = {1, *(t.number for t in best[: plan.candidates])}
+        chosen = candidates_of(Evaluation(job.problem, History(job.log.trials())), plan)
+        assert len(chosen) == plan.candidates and best[0].number in chosen
+        expected = {1, *chosen}
         size = len(expected)
         for start in range(0, len(subjects), size):
             assert set(subjects[start : start + size]) == expected

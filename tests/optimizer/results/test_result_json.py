@@ -255,8 +255,9 @@ class TestMore:
         document, conclusion = document_of(24, objective=objective, function=trade)
         assert document["pareto"] == [t.number for t in candidates(conclusion.history)]
         document, conclusion = document_of(24, objective="waf", function=trade)
-        best = min(candidates(conclusion.history), key=lambda t: t.metrics["waf"])
-        assert document["pareto"] == [best.number]
+        least = min(t.metrics["waf"] for t in candidates(conclusion.history))
+        best = [t.number for t in candidates(conclusion.history) if t.metrics["waf"] == least]
+        assert document["pareto"] == best  # a simplified version does the same
 
     def test_the_front_leaves_out_what_breaks_a_limit(self):
         terms = (Term("waf", "min"), Term("rate", "max"))
@@ -271,7 +272,10 @@ class TestMore:
         assert 0 < len(kept) < len(candidates(conclusion.history))
         assert document["pareto"] == kept
         grown = [row["trial"] for row in document["hypervolume"]]
-        assert grown == kept  # no two are alike, and none beats another
+        first = {}  # a simplified version adds nothing to what it does the same as
+        for number in kept:
+            first.setdefault(conclusion.history[number].metrics["waf"], number)
+        assert grown == [*first.values()]  # none beats another
 
     def test_the_front_leaves_out_the_bounds_of_what_was_cut_off(self):
         def slow(configuration):

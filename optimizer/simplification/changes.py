@@ -73,6 +73,32 @@ class Changes:
         rest = [other for other in self.names if other in kept and other != name]
         return self._fewest(name, rest, lambda moved: kept - moved)
 
+    def leaders(self, kept: Names) -> dict[str, tuple[str, ...]]:
+        """Those of the changes made that only follow others, and which these are.
+
+        A change follows where it cannot be taken back alone, for a rule or the memory budget would
+        be broken. Of two that can only be taken back together the later one follows. What only
+        makes others possible, such as a style of compaction its options, leads.
+        """
+        back = {name: self.dependents(kept, name) for name in kept}
+        found: dict[str, tuple[str, ...]] = {}
+        for name in (name for name in self.names if len(back.get(name, ())) > 1):
+            values = self.values(kept - {name})
+            broken = self._broken(kept - {name}) - self._tolerated
+            bound = any(not rule.endswith("is inactive") for rule in broken)
+            if bound or not self.problem.affords(values):
+                others = [each for each in self.names if each in back[name] - {name}]
+                led = [each for each in others if name not in back[each]]
+                earlier = self.names[: self.names.index(name)]
+                led = led or [each for each in others if each in earlier]
+                if led:
+                    found[name] = tuple(led)
+        return found
+
+    def own(self, kept: Names) -> int:
+        """How many of the changes made follow no other."""
+        return len(kept) - len(self.leaders(kept))
+
     def _fewest(self, name: str, rest: Sequence[str], made: Callable[[Names], Names]) -> Names:
         connected = self._connected[name]
         if len(connected) == 1:

@@ -1,0 +1,192 @@
+"""What a job's best configuration is, as documents: its changes and whom it is told beside."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from models.gaussian_process.process import one_thread
+from optimizer.budget.budget import Plan
+from optimizer.confirmation.blocks import blocks_of
+from optimizer.confirmation.choice import choice_of, proof_subjects
+from optimizer.confirmation.proof import (
+    Verdict,
+    change,
+    fitness_by_pair,
+    interval_of_mean,
+    with_fitness,
+)
+from optimizer.confirmation.trade_off_selection import select_trade_offs
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import Limit, Metrics
+from optimizer.simplification.changes import Changes
+from optimizer.simplification.simplified import contributions_of
+from optimizer.surrogate.comparison import comparison_of
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
+from sampler.space.space import Configuration, digest
+
+
+def changes_document(evaluation: Evaluation, winner: Configuration) -> list[dict[str, Any]]:
+    """What differs from the baseline, and why: the largest gain first, then what follows.
+
+    ``gain`` is what a change is worth beside the others, by the job's models: null where it only
+    follows another (``rule``), where the space sets it, or where too few trials were made.
+    """
+    problem = evaluation.problem
+    changes = Changes(problem, winner)
+    kept, start = frozenset(changes.names), problem.space.context
+    with one_thread():
+        known = comparison_of(evaluation) if kept else None
+        worth = contributions_of(known, changes, kept) if known else []
+    leaders = changes.leaders(kept)
+    rows = []
+    for name in (*changes.fixed, *changes.names):
+        # Of the moves that take it back, the one that takes the least else with it.
+        mine = min((w for w in worth if name in w.names), key=lambda w: len(w.names), default=None)
+        gain: dict[str, float] | None = None
+        if mine is not None:
+            gain = {"expected": mine.gain, "low": mine.low, "high": mine.high}
+        if name in changes.fixed:
+            gain, reason = None, "the space sets it in every configuration"
+        elif name in leaders:
+            gain, reason = None, f"follows {' and '.join(leaders[name])}"
+        elif gain is None:
+            reason = "too few trials to tell it from the others"
+        else:
+            shown = "" if gain["low"] > 0 else ", not shown by itself"
+            figures = f"{gain['expected']:+z.0f} [{gain['low']:+z.0f}, {gain['high']:+z.0f}]"
+            others = sorted(mine.names - {name}) if mine else []
+            beside = f" together with {' and '.join(others)}" if others else ""
+            reason = f"fitness {figures} by models{beside}{shown}"
+        rows.append(
+            {
+                "name": name,
+                "baseline": start[name],
+                "value": winner[name],
+                "reason": reason,
+                "rule": name in leaders,
+                "gain": gain,
+            }
+        )
+    return sorted(rows, key=lambda row: (row["rule"], -(row["gain"] or {}).get("expected", 0.0)))
+
+
+def fullest_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | None:
+    """The best of the candidates with more changes than the winner; null: there is none.
+
+    It was measured beside the winner in the choice, and is not proven.
+    """
+    choice = choice_of(evaluation, plan)
+    fullest = choice.fullest
+    if fullest is None:
+        return None
+    winner = next(each for each in choice.candidates if each.number == choice.winner)
+    configuration = evaluation.history[fullest.number].configuration
+    return {
+        "trial": fullest.number,
+        "configuration": dict(configuration),
+        "changes": len(Changes(evaluation.problem, configuration).names),
+        "fitness": fullest.fitness,
+        "best_fitness": winner.fitness,
+        "runs": len(fullest.by_round),
+    }
+
+
+def starting_point_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | None:
+    """The best starting point beside the winner, by the proof's own blocks; null without one.
+
+    ``ahead`` is how much fitter the winner is, and ``change`` how its metrics differ from the
+    starting point's; null where fewer than two blocks ended well, or the point is the winner.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    _, *compared = proof_subjects(evaluation, plan)
+    start = next((n for n in reversed(compared) if history[n].is_start), None)
+    if start is None:
+        return None
+    told: dict[str, Any] = {
+        "trial": start,
+        "name": name_of_start(problem, history[start]),
+        "configuration": dict(history[start].configuration),
+        "is_best": start == compared[0],
+        "fitness": None,
+        "low": None,
+        "high": None,
+        "pairs": 0,
+        "ahead": None,
+        "change": None,
+    }
+    blocks = []
+    for _, trials in sorted(blocks_of(history, Purpose.PROVE, 1 + len(compared)).items()):
+        ended = {trial.subject: trial.metrics for trial in trials if trial.done}
+        if ended.keys() >= {BASELINE_TRIAL, *compared}:
+            blocks.append(tuple(ended[n] for n in (BASELINE_TRIAL, compared[0], start)))
+    objective = problem.objective
+    blocks = [b for b in blocks if len(with_fitness(objective, [(b[0], b[1]), (b[0], b[2])])) == 2]
+    if len(blocks) < 2:
+        return told
+    theirs = fitness_by_pair(objective, [(base, point) for base, _, point in blocks])
+    mean, half, _ = interval_of_mean(theirs)
+    told |= {"fitness": mean, "low": mean - half, "high": mean + half, "pairs": len(blocks)}
+    if told["is_best"]:
+        return told
+    ours = fitness_by_pair(objective, [(base, best) for base, best, _ in blocks])
+    ahead, half, p = interval_of_mean(ours - theirs)
+    pairs = [(point, best) for _, best, point in blocks]
+    names = [n for n in pairs[0][0] if all(n in side for pair in pairs for side in pair)]
+    told["ahead"] = {"fitness": ahead, "low": ahead - half, "high": ahead + half, "p": p}
+    told["change"] = {n: asdict(change([(a[n], b[n]) for a, b in pairs])) for n in names}
+    return told
+
+
+def name_of_start(problem: Problem, trial: Trial) -> str:
+    """What a starting point's trial begins at."""
+    for start in problem.starts:
+        if digest(problem.configuration(start.point)) == trial.digest:
+            return start.name
+    return trial.why.removeprefix(f"{STARTING_POINT} ").partition(",")[0]
+
+
+def no_trade_document(
+    evaluation: Evaluation, winner: int | None, verdict: Verdict | None
+) -> dict[str, Any] | None:
+    """The best configuration that is worse than the baseline in no term; null without one.
+
+    The winner itself, where its medians of the proof are (``is_best``); else what was explored
+    and not proven, by the means of all its runs: ``rocktune pick`` with ``limits`` hands out its
+    file.
+    """
+    objective, history = evaluation.problem.objective, evaluation.history
+    if verdict is not None and winner is not None and verdict.confirmed:
+        gains = objective.gains(verdict.winner, verdict.baseline)
+        if all(gain >= 0 for gain in gains.values()):
+            return _untraded(history[winner], verdict.winner, verdict.fitness, gains, best=True)
+    limits = tuple(Limit(term.metric, **{_KEEPS[term.direction]: 1.0}) for term in objective.terms)
+    asked = replace(objective, limits=(*objective.limits, *limits))
+    found = select_trade_offs(evaluation, asked, count=1).best
+    if not found or found[0].fitness <= 0:
+        return None
+    gains = objective.gains(found[0].metrics, evaluation.baseline.metrics)
+    one = found[0]
+    told = _untraded(history[one.trial], one.metrics, one.fitness, gains, best=False)
+    words = [
+        f"{t.metric} {'>=' if t.direction == 'max' else '<='} 1 baseline" for t in objective.terms
+    ]
+    return {**told, "runs": one.runs, "limits": words}
+
+
+_KEEPS = {"min": "at_most_baseline", "max": "at_least_baseline"}
+_SIGNS = {"min": "<=", "max": ">="}
+
+
+def _untraded(
+    trial: Trial, metrics: Metrics, fitness: float, gains: Mapping[str, float], *, best: bool
+) -> dict[str, Any]:
+    return {
+        "trial": trial.number,
+        "configuration": dict(trial.configuration),
+        "is_best": best,
+        "proven": best,
+        "fitness": fitness,
+        "terms": dict(gains),
+        "metrics": dict(metrics),
+    }
