@@ -9,7 +9,7 @@ still gain drowns in noise (``stopping_rule``).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.space.latent import Point
+from sampler.space.space import Configuration
 
 DRAWS = 20
 DRAWS_WITH_PRIOR = 6  # enough to see whether earlier jobs agree
@@ -92,7 +93,10 @@ class Guided(DrawsFirst):
             return dict(zip(names, chosen.tolist(), strict=True))
 
         basis = Basis.EXHAUSTED if acquisition.exhausted else Basis.PLAIN
-        return first_new(evaluation, Phase.SEARCH, acquisition.words(), point, basis=basis)
+        found = first_new(evaluation, Phase.SEARCH, acquisition.words(), point, basis=basis)
+        if found is None or acquisition.surrogate is None:
+            return found
+        return replace(found, why=f"{found.why}; {_moved(evaluation, acquisition, found)}")
 
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What the next run promises; see ``Strategy.stopping_rule``."""
@@ -128,6 +132,7 @@ class Guided(DrawsFirst):
 
 
 _STARTS, _FRESH = 8, 40
+_MOST_SAID = 4  # parameters that a proposal names
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +186,33 @@ def acquisition_of(
         lately = _lately(history, surrogate, worth, window)
         stopping_rule = StoppingRule(gain, lately, window, fitness_noise(evaluation))
     return Acquisition(surrogate, worth, points, gain, stopping_rule)
+
+
+def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal) -> str:
+    """Which parameters a proposal moves against the nearest of what the models hold for good.
+
+    Those first that the models hold for the most important.
+    """
+    problem, history, surrogate = evaluation.problem, evaluation.history, acquisition.surrogate
+    assert surrogate is not None
+    start, numbers = problem.space.start, surrogate.data.numbers
+    near = [("the baseline", start)]
+    for row in np.argsort(-acquisition.worth, kind="stable")[:_STARTS].tolist():
+        if 0 < row <= len(numbers):
+            trial = history[numbers[row - 1]]
+            near.append((f"trial {trial.number}", {**start, **trial.configuration}))
+
+    def changed(at: Configuration) -> list[str]:
+        there = proposal.configuration
+        return [name for name in problem.searched if name in there and there[name] != at[name]]
+
+    in_all = len(changed(start))
+    names, origin = min(((changed(at), name) for name, at in near), key=lambda each: len(each[0]))
+    matters = dict(zip(problem.searched, surrogate.matters().tolist(), strict=True))
+    names = sorted(names, key=lambda name: -matters[name])
+    more = len(names) - _MOST_SAID
+    said = ", ".join(names[:_MOST_SAID]) + (f" and {more} more" if more > 0 else "")
+    return f"moves {said} of {origin}; {in_all} differ from the baseline"
 
 
 def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) -> float | None:

@@ -1,5 +1,6 @@
 """The strategy `guided`: what its models make of a history."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -73,6 +74,27 @@ def test_what_it_prefers_is_truly_good_whatever_was_lucky():
     # Both are measured again before one of them is called the winner.
     again = candidates_of(Evaluation(problem, history), divide(TRIALS))
     assert again[:2] == [preferred[0], unlucky.number]
+
+
+def test_a_proposal_says_what_it_moves_and_from_where():
+    problem, trials = problem_of("guided"), ran("guided")
+    start, known = problem.space.start, {trial.number: trial for trial in trials}
+    told = [trial for trial in trials if trial.phase is Phase.SEARCH and "; moves " in trial.why]
+    assert len(told) > 10
+    origins = set()
+    for trial in told:
+        found = re.search(r"; moves (.+) of (the baseline|trial (\d+)); (\d+) differ", trial.why)
+        assert found is not None
+        said, origin, number, count = found.groups()
+        at = {**start, **known[int(number)].configuration} if number else start
+        moved = {n for n, value in trial.configuration.items() if value != at[n]}
+        *listed, more = re.split(" and (?=\\d+ more)", said + " and 0 more")[:2]
+        names = listed[0].split(", ")
+        assert set(names) <= moved
+        assert len(names) + int(more.split()[0]) == len(moved)
+        assert int(count) == sum(v != start[n] for n, v in trial.configuration.items())
+        origins.add(origin)
+    assert len(origins) > 1
 
 
 def test_trials_in_flight_send_the_next_elsewhere():
