@@ -20,9 +20,11 @@ from sampler.runner.held_output import HeldOutput
 # A limit is looked at this often, more often when it may be at rest; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
 _NEAR_LOOK_SECONDS = 0.05
-# A process is at rest when it says so and none of its threads has run for so long; or, of a
-# program whose threads never sleep, such as Java, when it has said so for so long.
+# A process is at rest when none of its threads has run for so long: less where it says itself that
+# its work is done. Of a program whose threads never sleep, such as Java, its word for so long is
+# enough.
 REST_SECONDS = 0.25
+UNTOLD_REST_SECONDS = 0.5
 RESTLESS_SECONDS = 1.0
 # With less left next to nothing can be written any more, whatever the limit allows.
 _FULL_BYTES = 64 * 2**10
@@ -49,8 +51,8 @@ class Limits:
     timeout_seconds: float  # it is ended after this
     # The same, but sooner: it is too slow to be worth waiting for.
     cutoff_seconds: float | None = None
-    # Its output is held back from these words on, until it is at rest: until nothing runs in it
-    # and ``settled``, asked now and then, says that its work is done.
+    # Its output is held back from these words on, until it is at rest: until nothing runs in it,
+    # sooner where ``settled``, asked now and then, says that its work is done.
     held_from: str | None = None
     settled: Callable[[], bool] = lambda: False
     # It is ended when its folder's disk has less than this left, or next to nothing.
@@ -219,25 +221,22 @@ class _Rest:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._runs: object = None
-        self._settled_since = self._quiet_since = math.inf
+        self._runs: object = None  # as of the last look
+        self._quiet_since = self._settled_since = math.inf
 
     @property
     def is_near(self) -> bool:
-        """Whether it said at the last look that its work is done."""
-        return self._settled_since < math.inf
+        """Whether nothing ran at the last look."""
+        return self._runs is not None
 
     def is_reached(self, *, settled: bool) -> bool:
         """Whether it is at rest now, ``settled`` or not by its own account."""
-        if not settled:  # whoever works need not be looked at more closely
-            self._runs, self._settled_since = None, math.inf
-            return False
         now, runs = time.monotonic(), thread_runs(self._pid)
-        self._settled_since = min(self._settled_since, now)
         if runs is None or runs != self._runs:
             self._runs, self._quiet_since = runs, now
-        quiet, said = now - self._quiet_since, now - self._settled_since
-        return quiet >= REST_SECONDS or said >= RESTLESS_SECONDS
+        self._settled_since = min(self._settled_since, now) if settled else math.inf
+        enough = REST_SECONDS if settled else UNTOLD_REST_SECONDS
+        return now - self._quiet_since >= enough or now - self._settled_since >= RESTLESS_SECONDS
 
 
 def _clocks() -> tuple[float, float]:

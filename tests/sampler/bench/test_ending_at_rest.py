@@ -84,6 +84,15 @@ class Hasty(Keeping):
         return True
 
 
+@dataclass(frozen=True)
+class Unread(Keeping):
+    """The last lines of the LOG are not written before the database is closed."""
+
+    def settled(self, folder: Path) -> bool:
+        del folder
+        return False
+
+
 def run_one(benchmark: Keeping, configuration: Configuration, folder: Path) -> Kept:
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
     outcome = LocalRunner(benchmark, settings).run(configuration)
@@ -170,6 +179,16 @@ def test_a_load_for_which_db_bench_never_ends_is_measured_and_ends(finished: Fin
     assert metrics["lsm_bytes"] == sum(kept.live_files.values())
     assert kept.outcome.counters["bytes.written"] == 30_000 * 1056
     assert 0.9 < metrics["waf"] < 20
+
+
+def test_where_the_log_is_not_written_the_threads_tell(
+    installed: InstalledDbBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(process, "RESTLESS_SECONDS", math.inf)
+    unread = Unread(installed, tiny_plan(installed, num=10_000, settle="wait"))
+    kept = run_one(unread, {"write_buffer_size": SMALL}, tmp_path)
+    assert (kept.outcome.state, kept.ended.ending) == (TrialState.DONE, Ending.EXIT)
+    assert kept.ended.rested_at is not None
 
 
 def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(

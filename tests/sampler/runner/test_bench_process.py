@@ -106,7 +106,10 @@ def test_a_process_whose_output_is_held_goes_on_when_it_is_at_rest(
     assert printed == b"rest\n" + bytes(HELD_BYTES) + b"end\n"
 
 
-def test_what_is_held_and_never_settled_breaks_its_limits(spawn: Spawn, bench_folder: Path):
+def test_what_is_held_breaks_its_limits_until_it_is_at_rest(
+    spawn: Spawn, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench_process, "UNTOLD_REST_SECONDS", math.inf)
     ended = end_of(spawn(HELD, held_from="rest", timeout_seconds=0.5))
     assert (ended.ending, ended.rested_at) == (Ending.TIMEOUT, None)
     assert not (bench_folder / "went_on").exists()
@@ -130,13 +133,14 @@ print(pathlib.Path("worked").exists())
 """
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["done", "not done"])
 @pytest.mark.parametrize("pause", [0, 0.0001], ids=["runs", "sleeps and wakes"])
 def test_a_process_is_not_at_rest_while_a_thread_of_it_works(
-    pause: float, spawn: Spawn, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+    pause: float, told: bool, spawn: Spawn, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(bench_process, "RESTLESS_SECONDS", math.inf)
     (bench_folder / "busy.py").write_text(_BUSY.format(pause=pause, length=HELD_BYTES))
-    end_of(spawn("exec python3 busy.py", held_from="rest", settled=lambda: True))
+    end_of(spawn("exec python3 busy.py", held_from="rest", settled=lambda: told))
     assert (bench_folder / "stdout").read_text().split() == ["rest", "True"]
 
 
