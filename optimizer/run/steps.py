@@ -197,7 +197,11 @@ def _searched(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> Trial |
     proposal = next_start(evaluation, plan.explore) or strategy.propose(
         evaluation, number=evaluation.history.next_number, explore=plan.explore
     )
-    return None if proposal is None else candidate_trial(evaluation, proposal)
+    if proposal is None:
+        return None
+    if evaluation.history.simplified:  # no phase comes twice
+        proposal = replace(proposal, phase=Phase.SEARCH)
+    return candidate_trial(evaluation, proposal)
 
 
 def _simplified(evaluation: Evaluation, plan: Plan) -> Trial | None:

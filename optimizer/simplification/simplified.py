@@ -91,7 +91,23 @@ def simplified_version(evaluation: Evaluation, best: Sequence[int]) -> Proposal 
         changes = Changes(problem, history[number].configuration)
         kept = noticed(known, changes)
         found = _proposal(evaluation, changes, kept, number)
+        if not found and len(history.simplified) % 2:
+            found = _half_restored(evaluation, changes, kept, number)
         return found or _as_drawn(evaluation, known, changes, number)
+
+
+def _half_restored(
+    evaluation: Evaluation, changes: Changes, kept: Names, number: int
+) -> Proposal | None:
+    """With half of what the models hold for worthless: it shows where they are sure and wrong."""
+    back = [name for name in changes.names if name not in kept]
+    rng = np.random.default_rng(evaluation.problem.seed_of(evaluation.history.next_number))
+    for _ in range(_TRIES if len(back) > 1 else 0):
+        some = kept.union(rng.permutation(back)[: len(back) // 2].tolist())
+        found = _proposal(evaluation, changes, some, number) if changes.is_valid(some) else None
+        if found:
+            return found
+    return None
 
 
 def _as_drawn(

@@ -33,7 +33,7 @@ def finished_in(engine: Engine, folder: Path, settings: Settings) -> int:
     workload = write_workload(folder, record=folder / "measured", repeatable=True)
     specification = specify(
         workload=str(workload), space=str(write_space(folder)), objective="waf",
-        strategy="random", trials=24,
+        strategy="random", trials=23,
     )  # fmt: skip
     job = JobStore(engine).create_job(specification.document(), specification.digest())
     assembly = assemble(specification, settings)
