@@ -19,8 +19,10 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from sampler.workload.tree_reads import why_unread
 from sampler.workload.workload import Workload
 
+_READ_SECONDS = 2.0  # of all reads of one tree (docs/measuring.md)
 _WHY = {
     Phase.BASELINE: "measure the baseline, what every trial is compared with",
     Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
@@ -67,10 +69,19 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     each = sum(map(full_seconds, history)) / max(history.finished, 1)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
+    confirming = ahead * each + _price_seconds(problem, plan)
     if len(history.hosts) > 1:
         left = budget.minutes * 60 - _wall_seconds(history)
-        return ahead * each >= left * _measuring(history, 2 * each)
-    return spent + ahead * each >= _bench_minutes(budget.minutes, history) * 60
+        return confirming >= left * _measuring(history, 2 * each)
+    return spent + confirming >= _bench_minutes(budget.minutes, history) * 60
+
+
+def _price_seconds(problem: Problem, plan: Plan) -> float:
+    """What reads of the settled trees take in the proof, beyond what its runs take."""
+    after_proofs_alone = problem.reads(proves=True) and not problem.reads(proves=False)
+    if not after_proofs_alone or why_unread(problem.confirm or problem.workload):
+        return 0.0
+    return plan.sides * plan.pairs * _READ_SECONDS
 
 
 def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
