@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.results.best_words import beside_lines, change_lines
-from jobs.results.price_lines import price_lines
+from jobs.results.price_lines import price_lines, read_lines
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
@@ -86,6 +86,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
         f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
         f"{best['runs']} fresh runs of each",
         f"Changes with 95% intervals: {changes}",
+        *read_lines(result),
         *price_lines(result),
     ]  # fmt: skip
     why = change_lines(result)

@@ -35,6 +35,13 @@ def price_lines(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def read_lines(result: Mapping[str, Any]) -> list[str]:
+    """One line with the change of each kind of read; none where reads were not measured."""
+    changes = (result.get("verdict") or {}).get("change", {})
+    said = ", ".join(f"{name} {_interval(changes[name])}" for name in READS if name in changes)
+    return [f"Reads of both trees, measured, not tuned: {said}"] if said else []
+
+
 def _interval(change: Mapping[str, float]) -> str:
     low, high = change["low"], change["high"]
     interval = "" if low == high else f" [{low:+.1f}, {high:+.1f}]"

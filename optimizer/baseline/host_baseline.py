@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.trials.trial import Trial
+from sampler.workload.tree_reads import READS
 
 LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
@@ -102,7 +103,7 @@ def _parts(logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [*_parts(logs[:at]), *_parts(logs[at:])]
 
 
-CLOCKS = ("time", "rate", "load_time")
+CLOCKS = ("time", "rate", "load_time", *READS)
 _ALPHA = 0.05
 _EVER = datetime.min.replace(tzinfo=UTC)
 

@@ -56,6 +56,7 @@ def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
         assert f"{line}." in screen and f"{line}." in page and line in file
     for name in READS:
         assert name in screen and name in page
+        assert any(line.startswith("Reads of both trees") and name in line for line in file)
     assert "measured, not tuned" in screen and "measured, not tuned" in page
     # The statistic is still there, after the trade.
     assert screen.index(verdict["trade"]) < screen.index(verdict["why"])
