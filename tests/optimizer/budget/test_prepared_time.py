@@ -1,10 +1,15 @@
-"""What preparing a database costs is planned with, whether or not a trial found it prepared."""
+"""What preparing a database costs is planned with, whether or not a trial found it prepared.
+
+And what reads of the trees of the proof cost.
+"""
+
+from dataclasses import replace
 
 import pytest
 
-from optimizer.budget.budget import cutoff_seconds, full_seconds
+from optimizer.budget.budget import cutoff_seconds, divide, full_seconds
 from optimizer.budget.confirm_load import confirming_seconds
-from optimizer.run.planning import Budget, plan_of
+from optimizer.run.planning import Budget, hurried, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
@@ -49,3 +54,16 @@ def test_minutes_become_as_many_trials_as_if_each_were_prepared():
 
 def test_the_confirmation_is_said_to_prepare_anew():
     assert confirming_seconds(problem_of(), History([baseline(1, 3.0)])) == 12.0
+
+
+def test_the_proof_is_left_time_for_reads_of_its_trees():
+    problem, plan = problem_of(), divide(24)
+    runs = [trial_of(n, {"waf": 1.0}, bench_seconds=6.0) for n in range(1, 13)]
+    history = History(runs)
+    until = 6.0 * (len(runs) + plan.confirm_runs + plan.simplified)  # all is spent by then
+    more = 2.0 * plan.sides * plan.pairs
+    for seconds, with_reads in ((until - 1, True), (until + 1, True), (until + more + 1, False)):
+        budget = Budget(minutes=seconds / 60)
+        assert hurried(problem, budget, plan, history) == with_reads
+        unread = replace(problem, price=False)
+        assert hurried(unread, budget, plan, history) == (seconds < until)
