@@ -23,8 +23,6 @@ from optimizer.surrogate.expected_gain import (
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of
 from optimizer.trials.problem import Problem
-from sampler.space.latent import encode
-from sampler.space.space import Configuration
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
 _SURELY_KEPT = 0.8
@@ -59,54 +57,6 @@ def posterior_prediction(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedFitness:
-    """What the models of a job expect of configurations, one an element; shapes ``(n,)``."""
-
-    mean: Floats  # of the fitness of a run without noise, in its units
-    deviation: Floats  # its standard deviation, as far as the models do not know it
-    low: Floats  # low, high: between them it is with 95% probability, if the models are right
-    high: Floats
-    keeps: Floats  # the probability that every limit is kept; 1 without limits
-
-
-def expected_fitness(
-    evaluation: Evaluation, configurations: Sequence[Configuration]
-) -> ExpectedFitness | None:
-    """What the models that guide the search expect of any configurations of the job's space.
-
-    Args:
-        evaluation: Of the job; a run of its baseline has ended well. The objective is its
-            problem's.
-        configurations: Of the space, measured or not. What one does not name is as in the
-            baseline, so an empty one is the baseline.
-
-    Returns:
-        None while too few trials have ended to learn from, or no parameter moves. By the mean and
-        the standard deviation of 64 equally likely draws of the metrics.
-    """
-    problem = evaluation.problem
-    names, space = problem.searched, problem.space
-    if not names or not configurations:
-        return None
-    with one_thread():
-        surrogate = surrogate_of(evaluation, names)
-        if surrogate is None:
-            return None
-        points = [encode(space, each, memory=problem.memory) for each in configurations]
-        rows = np.array([[point[name] for name in names] for point in points])
-        return _expected_at(evaluation, surrogate, rows)
-
-
-def _expected_at(evaluation: Evaluation, surrogate: Surrogate, points: Floats) -> ExpectedFitness:
-    drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
-    objective, baseline = evaluation.problem.objective, evaluation.baseline.metrics
-    fitness = objective.fitness_of_many(drawn, baseline)
-    kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
-    low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
-    return ExpectedFitness(fitness.mean(axis=0), fitness.std(axis=0), low, high, kept)
-
-
 @dataclass(frozen=True)
 class Prediction:
     """What the models expect of a configuration."""
@@ -136,6 +86,10 @@ def predictions_of(
         if surrogate is None:
             return {}
         points = coordinates_of(problem, [history[number] for number in numbers], names)
-        found = _expected_at(asked, surrogate, points)
-    columns = np.array([found.mean, found.low, found.high, found.keeps])
+        drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
+    baseline = asked.baseline.metrics
+    fitness = objective.fitness_of_many(drawn, baseline)
+    kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
+    low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
+    columns = np.array([fitness.mean(axis=0), low, high, kept])
     return {n: Prediction(*column) for n, column in zip(numbers, columns.T.tolist(), strict=True)}
