@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sampler.workload.tree_reads import KINDS
 from studies.json_lines import read_lines
 from studies.price.__main__ import CASES, LIMIT, Case, main, row_of
 from studies.price.page import page
@@ -36,7 +37,8 @@ def test_two_jobs_are_run_once_and_told(
     asked += ["--databases", str(tmp_path / "db")]
     main(asked)
     free, limited = read_lines(raw)
-    assert [row["verdict"]["price"]["not_measured"] for row in (free, limited)] == [{}, {}]
+    for row in (free, limited):  # cold reads are not told where /tmp is in memory
+        assert not {*KINDS} & row["verdict"]["price"]["not_measured"].keys()
     (limit,) = limited["verdict"]["limits"]
     assert limit["metric"] == "scan_short" and limit["value"] > 0
     with (tmp_path / "db" / "out" / "trials.csv").open() as file:  # of the limited job
