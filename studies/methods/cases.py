@@ -17,7 +17,6 @@ from sampler.runner.settings import Settings
 from studies.real_search.book import Book
 from studies.real_search.kept import row_of
 from studies.real_search.measure import measured
-from studies.real_search.place import Place
 from studies.real_search.study import Study, study_of
 from studies.search.asking import baseline_trial
 
@@ -67,9 +66,7 @@ def cases_of(workloads: Sequence[str], multiples: Sequence[int]) -> list[Case]:
     return [Case(workload, multiple) for workload in workloads for multiple in multiples]
 
 
-def open_case(
-    case: Case, seconds: float, settings: Settings, out: Path, place: Place | None = None
-) -> tuple[Study, Book]:
+def open_case(case: Case, seconds: float, settings: Settings, out: Path) -> tuple[Study, Book]:
     """A case on this machine, and its raw results; how many runs fit is measured once, and kept.
 
     Args:
@@ -77,12 +74,11 @@ def open_case(
         seconds: Of the bench for each method.
         settings: Where it is measured.
         out: The folder of the raw results.
-        place: Where runs beside each other work one at a time; None: each is alone.
 
     Raises:
         InputError: It cannot be measured here.
     """
-    study = study_of(case.specification, settings, evaluations=0, seconds=seconds, place=place)
+    study = study_of(case.specification, settings, evaluations=0, seconds=seconds)
     book = Book(out / f"{case.name}.jsonl", study.digest)
     if not any(book.rows("study")):
         book.keep(study.document())

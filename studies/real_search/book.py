@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ class Book:
             InputError: It is no file of JSON lines.
         """
         self._path, self._study = path, study
-        self._keeping = threading.Lock()  # runs beside each other end in threads of their own
         self._rows = [row for row in read_lines(path) if row.get("study") == study]
 
     def rows(self, kind: str, **given: Any) -> Iterator[Mapping[str, Any]]:
@@ -45,9 +43,8 @@ class Book:
     def keep(self, row: Mapping[str, Any]) -> None:
         """Adds a line."""
         line = {"study": self._study, **row}
-        with self._keeping:
-            append_line(self._path, line)
-            self._rows.append(line)
+        append_line(self._path, line)
+        self._rows.append(line)
 
     def keep_trial(
         self,
@@ -57,13 +54,10 @@ class Book:
         *,
         wall: float,
         processor: float,
-        beside: bool = False,
     ) -> None:
-        """Adds a trial of a strategy, what its proposal took, and if others were beside it."""
+        """Adds a trial of a strategy, and what its proposal took."""
         took = {"wall": round(wall, 6), "processor": round(processor, 6)}
         head: dict[str, Any] = {"kind": "trial", "seed": problem.seed, "strategy": strategy}
-        if beside:
-            head["beside"] = True
         self.keep({**head, **row_of(problem, trial), **(took if trial.point else {})})
 
     def history(self, problem: Problem, strategy: str) -> History:

@@ -120,11 +120,10 @@ class Course:
             InputError: The baseline does not end well, or the machine cannot run a trial.
         """
         study, problem = self.study, self.problem
-        with study.undisturbed():
-            asked = next_asked(self.evaluation, self.strategy, study.evaluations, study.seconds)
-            if asked is None:
-                self._choose()
-                return False
+        asked = next_asked(self.evaluation, self.strategy, study.evaluations, study.seconds)
+        if asked is None:
+            self._choose()
+            return False
         over = measured(
             study.bench, problem, asked.trial, _cutoff(study, self.evaluation, asked.trial)
         )
@@ -135,7 +134,6 @@ class Course:
             over,
             wall=asked.wall,
             processor=asked.processor,
-            beside=study.place is not None,
         )
         return True
 
@@ -151,9 +149,8 @@ class Course:
         ]
         same = [t.number for t in history.of_configuration(named) if not t.is_baseline]
         row = {"kind": "choice", "seed": problem.seed, "strategy": self.name, "digest": named}
-        beside = {"beside": True} if self.study.place else {}
         chosen = {"number": same[0] if same else None, "fitness": values[0] if values else None}
-        self.book.keep({**row, **beside, **chosen})
+        self.book.keep({**row, **chosen})
 
 
 def _cutoff(study: Study, evaluation: Evaluation, trial: Trial) -> float | None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +16,7 @@ from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Bench
 from optimizer.trials.problem import Problem
-from sampler.bench.db_bench import DbBench
-from sampler.common.errors import InputError
-from sampler.runner.benchmark import Benchmark
 from sampler.runner.settings import Settings
-from studies.real_search.beside import BesideBench
-from studies.real_search.place import Place
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +31,6 @@ class Study:
         bench: What measures.
         seconds: Of the bench that each strategy may use, runs of the baseline included; None: as
             many as its evaluations take.
-        place: Where runs beside each other work one at a time; None: each is alone.
     """
 
     digest: str
@@ -46,11 +39,6 @@ class Study:
     environment: Mapping[str, Any]
     bench: Bench
     seconds: float | None = None
-    place: Place | None = None
-
-    def undisturbed(self) -> AbstractContextManager[None]:
-        """For what computes between runs: nothing works meanwhile."""
-        return self.place.held() if self.place else nullcontext()
 
     def seeded(self, seed: int) -> Problem:
         """The problem as a job with a seed has it."""
@@ -89,13 +77,10 @@ def study_of(
     *,
     evaluations: int,
     seconds: float | None = None,
-    place: Place | None = None,
 ) -> Study:
     """A study on this machine of what a job would be asked for.
 
-    With a budget of seconds the evaluations are no part of its digest: they follow from it. Nor is
-    the place: a search beside others goes on where one alone was stopped, and winners are measured
-    alone either way. What it does to a run is in docs/results/methods_beside.md.
+    With a budget of seconds the evaluations are no part of its digest: they follow from it.
 
     Raises:
         InputError: It cannot be measured here.
@@ -110,15 +95,6 @@ def study_of(
         problem=replace(assembly.problem, strategy=""),
         evaluations=evaluations,
         environment=environment,
-        bench=_bench(assembly.benchmark, settings, place),
+        bench=LocalHost(assembly.benchmark, settings, waiting=print, pause=time.sleep),
         seconds=seconds,
-        place=place,
     )
-
-
-def _bench(benchmark: Benchmark, settings: Settings, place: Place | None) -> Bench:
-    if place is None:
-        return LocalHost(benchmark, settings, waiting=print, pause=time.sleep)
-    if not isinstance(benchmark, DbBench):
-        raise InputError("--beside", "runs beside each other are those of db_bench")
-    return BesideBench(benchmark, settings, place)
