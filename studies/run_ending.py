@@ -29,7 +29,7 @@ from sampler.bench.run_ending import read_text
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.benchmark import Benchmark
-from sampler.runner.outcome import Outcome
+from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import REST_SECONDS, EndedProcess
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings
@@ -53,7 +53,13 @@ written. Half of the configurations are the default, half are drawn."""
 
 @dataclass(frozen=True)
 class Row:
-    """One run: ``idle_seconds`` are of its ends of work before another began, the longest."""
+    """One run.
+
+    Attributes:
+        idle_seconds: Of the times after the load in which nothing was under way until something
+            began, the longest; None: there was none.
+        lost: How often it was made again, for RocksDB worked after it seemed at rest.
+    """
 
     workload: str
     round: int
@@ -61,6 +67,7 @@ class Row:
     state: str
     metrics: Mapping[str, float]
     idle_seconds: float | None
+    lost: int
     date: str
     machine: Mapping[str, Any]
 
@@ -74,6 +81,7 @@ class Watched(WrappedBenchmark):
     """Notes the longest idle time between two works, and may let db_bench wait on."""
 
     idle_seconds: float | None = None
+    lost = 0
 
     def __init__(self, benchmark: Benchmark, *, waits: bool) -> None:
         """Around the product's own."""
@@ -91,7 +99,9 @@ class Watched(WrappedBenchmark):
     ) -> Outcome:
         """The product's own outcome."""
         self.idle_seconds = idle_seconds(read_text(folder / "db" / "LOG"))
-        return super().harvest(configuration, folder, ended, began)
+        outcome = super().harvest(configuration, folder, ended, began)
+        self.lost += outcome.state is TrialState.LOST
+        return outcome
 
 
 def idle_seconds(log: str) -> float | None:
@@ -147,7 +157,7 @@ def _measure(workload: str, rounds: int, known: Sequence[Row], kept: Path) -> li
             outcome = LocalRunner(benchmark, settings, waiting=print).run(configuration)
             row = Row(
                 workload, number, way, outcome.state.value, dict(outcome.metrics),
-                benchmark.idle_seconds, f"{datetime.now(UTC):%Y-%m-%d}", facts,
+                benchmark.idle_seconds, benchmark.lost, f"{datetime.now(UTC):%Y-%m-%d}", facts,
             )  # fmt: skip
             append_line(kept, dataclasses.asdict(row))
             made.append(row)
@@ -209,10 +219,13 @@ def _same(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _after(rows: Sequence[Row]) -> Iterator[str]:
-    waited = [row for row in rows if row.way == "waited" and row.state in ("done", "lost")]
-    lost = sum(row.state == "lost" for row in waited)
+    waited, rested = ([row for row in rows if row.way == way] for way in ("waited", "rest"))
+    lost, closed = (sum(row.lost > 0 for row in ways) for ways in (waited, rested))
+    yield (
+        f"In {lost} of {len(waited)} runs that waited on RocksDB worked after it seemed at rest, "
+        f"and in {closed} of {len(rested)} while it closed."
+    )
     idle = [row.idle_seconds for row in rows if row.idle_seconds is not None]
-    yield f"In {lost} of {len(waited)} runs that waited on RocksDB worked after it was at rest."
     if idle:
         yield (
             f"The longest idle time between two works after a load, in {len(idle)} runs that had "
