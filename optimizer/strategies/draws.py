@@ -29,6 +29,9 @@ class Drawn(Strategy):
 
     # Nothing is searched; ``top`` says of how many the ranking's stability is told.
     settings: ClassVar[frozenset[str]] = frozenset({"top"})
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SEARCH: "measure the best draws with fewer of their changes"
+    }
     design: Design
 
     def samples(self, problem: Problem, explore: int) -> int:

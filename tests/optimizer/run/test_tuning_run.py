@@ -49,8 +49,12 @@ class TestOrder:
     def test_phases_are_entered_once_whatever_the_size(self, trials: int):
         assert run(trials, "genetic", objective="waf").log.phases == list(Phase)
 
-    def test_a_strategy_that_only_draws_has_neither_ranking_nor_search(self):
-        assert run(48, "lhs").log.phases == [Phase.BASELINE, Phase.SAMPLE, Phase.CONFIRM]
+    def test_a_strategy_that_only_draws_has_no_ranking_and_searches_for_fewer_changes_alone(self):
+        job = run(48, "lhs")
+        usual = [Phase.BASELINE, Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM]
+        assert job.log.phases == usual
+        searched = [t for t in job.log.trials() if t.phase is Phase.SEARCH]
+        assert searched[0].is_simplified
 
     def test_the_watcher_is_told_what_is_kept(self):
         job = run(24)
