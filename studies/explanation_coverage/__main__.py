@@ -33,9 +33,10 @@ from studies.search.functions import Functions
 OUT = Path("docs/results/explanation_coverage")
 FUNCTIONS = ("load/boosting", "default/boosting", "paper/boosting", "mixed/boosting",
              "overwrite/boosting")  # fmt: skip
-SIZES = (4, 8, 12, 20, 40, 90, 200)
+# Of 12, 16, 24, 21, 34, 40, 60, 64, 90, 124, 150, 200 and 245 trials.
+SIZES = (4, 8, 11, 12, 20, 25, 36, 40, 60, 90, 116, 156, 200)
 # Few small jobs prove a winner, and large ones take half a minute each.
-_JOBS: Mapping[int, int] = {4: 9, 8: 9, 12: 9, 200: 4}
+_JOBS: Mapping[int, int] = {4: 9, 8: 9, 11: 9, 12: 9, 116: 4, 156: 4, 200: 4}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optimizer.explanation.explanation import WIDER
 from sampler.machine.machine import fingerprint
 from studies.explanation_coverage.counts import Claims, Count, count, of_step
+from studies.explanation_coverage.job import trials_for
 from studies.explanation_coverage.judged import Claim, Line
 from studies.explanation_coverage.real import real_lines
 
-LABELS = ("before", "after")
+LABELS = ("before", "unwidened", "after")
 LEAST = 0.93  # of the intervals of a row; the exact claim is 95%
 _FEW_JOBS = 5
 _KINDS: Mapping[str, str] = {
@@ -48,10 +51,13 @@ def write_page(
             "[search.md](search.md)), so the truth of every step is known: the function at the "
             "two configurations that the step leads from and to. A run's noise is that of a "
             "recorded run of the default, all metrics together. Only jobs whose proof passed have "
-            "a winner to explain. Rows are by the number of new configurations that a job "
-            "measures. `before` is the code of d6b98e6, `after` is this version's; both explain "
-            f"the same jobs: {_jobs(lines)}. `explanation_coverage.jsonl` has a line for each job "
-            "and version.",
+            "a winner to explain. Rows are by the number of trials (`--trials`), and of new "
+            "configurations that these measure. `before` is the code of d6b98e6, `unwidened` that "
+            "of f8256de, `after` is this version's, whose intervals are a quarter longer on both "
+            "sides and which withholds an explanation of fewer than 20 configurations. Where a "
+            "job was not explained again, `after` is what f8256de told of it with intervals made "
+            f"as much longer. Jobs: {_jobs(lines)}. `explanation_coverage.jsonl` has a line for "
+            "each job and version that explained it.",
             "",
             "In brackets: the 95% interval of the share. Intervals of one job hold or fail "
             "together, so it is the binomial interval of the effective number of independent ones "
@@ -59,12 +65,12 @@ def write_page(
             "",
             "## Every step",
             "",
-            "| configurations | version | jobs explained, of proven ones | "
+            "| trials | configurations | version | jobs explained, of proven ones | "
             + " | ".join(_KINDS.values())
             + " |",
-            "|--:|---|--:|" + "--:|" * len(_KINDS),
+            "|--:|--:|---|--:|" + "--:|" * len(_KINDS),
             *(
-                f"| {n} | {label} | {_told(group)} | "
+                f"| {trials_for(n)} | {n} | {label} | {_told(group)} | "
                 + " | ".join(_share(count(group, of_step(kind)), group) for kind in _KINDS)
                 + " |"
                 for n, label, group in groups_of(lines)
@@ -76,10 +82,10 @@ def write_page(
             "is most easily overestimated. The winner was chosen as the best of all "
             "configurations. The fewest changes are those that seem to lose least.",
             "",
-            "| configurations | version | gain of the first step | gains of the first three | "
-            "fitness of the winner | loss of the fewest changes | jobs with fewer changes | "
-            "left out, mean | of these, truly lose more than 10% |",
-            "|--:|---|--:|--:|--:|--:|--:|--:|--:|",
+            "| trials | configurations | version | gain of the first step | gains of the first "
+            "three | fitness of the winner | loss of the fewest changes | jobs with fewer "
+            "changes | left out, mean | of these, truly lose more than 10% |",
+            "|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|",
             *(_first(n, label, group) for n, label, group in groups_of(lines)),
             "",
             "## Length of the intervals",
@@ -87,10 +93,12 @@ def write_page(
             "Mean and, in brackets, median over all steps: of the gain in points of fitness, of "
             "metrics in percentage points. Seconds are processor time of one explanation.",
             "",
-            "| configurations | version | " + " | ".join(_KINDS.values()) + " | seconds, mean |",
-            "|--:|---|" + "--:|" * (len(_KINDS) + 1),
+            "| trials | configurations | version | "
+            + " | ".join(_KINDS.values())
+            + " | seconds, mean |",
+            "|--:|--:|---|" + "--:|" * (len(_KINDS) + 1),
             *(
-                f"| {n} | {label} | "
+                f"| {trials_for(n)} | {n} | {label} | "
                 + " | ".join(_length(count(group, of_step(kind))) for kind in _KINDS)
                 + f" | {np.mean([line.seconds for line in group if line.told] or [0.0]):.1f} |"
                 for n, label, group in groups_of(lines)
@@ -106,12 +114,34 @@ def write_page(
 
 def groups_of(lines: Sequence[Line]) -> list[tuple[int, str, list[Line]]]:
     """Proven jobs by their number of configurations and the version that explained them."""
+    again = {line.key for line in lines if line.label == "after"}
+    earlier = [x for x in lines if x.label == "unwidened" and x.key not in again]
+    lines = [*lines, *map(widened, earlier)]
     sizes = sorted({line.key.configurations for line in lines})
     return [
         (size, label, [x for x in lines if x.key.configurations == size and x.label == label])
         for size in sizes
         for label in LABELS
+        if label != "unwidened"
+        or any(x.label == label for x in lines if x.key.configurations == size)
     ]
+
+
+def widened(line: Line) -> Line:
+    """What f8256de told, as this version would have: the same but for longer intervals."""
+
+    def longer(claim: Claim) -> Claim:
+        expected, low, high, truth = claim
+        below, above = WIDER * (expected - low), WIDER * (high - expected)
+        return expected, expected - below, expected + above, truth
+
+    return replace(
+        line,
+        label="after",
+        steps=tuple({name: longer(x) for name, x in step.items()} for step in line.steps),
+        predicted=line.predicted and longer(line.predicted),
+        loss=line.loss and longer(line.loss),
+    )
 
 
 def too_rarely(lines: Sequence[Line]) -> list[str]:
@@ -179,7 +209,7 @@ def _first(size: int, label: str, group: Sequence[Line]) -> str:
         f"{np.mean([line.dropped for line in fewer]):.1f}" if fewer else "",
         f"{worse}" if fewer else "",
     ]
-    return f"| {size} | {label} | " + " | ".join(cells) + " |"
+    return f"| {trials_for(size)} | {size} | {label} | " + " | ".join(cells) + " |"
 
 
 def _predicted(line: Line) -> list[Claim]:

@@ -74,8 +74,8 @@ def test_failed_configurations_do_not_count():
 
 
 def test_each_change_of_the_winner_takes_a_configuration():
-    """Of twelve changes eleven configurations cannot tell one from another."""
-    names = [f"x{place}" for place in range(12)]
+    """Of 24 changes 23 configurations cannot tell one from another."""
+    names = [f"x{place}" for place in range(24)]
     rows = [{"name": n, "type": "float", "low": 0.0, "high": 1.0, "default": 0.0} for n in names]
     asked = problem(space_from_document({"name": "many", "parameter": rows}))
 
@@ -84,17 +84,22 @@ def test_each_change_of_the_winner_takes_a_configuration():
 
     winner = dict.fromkeys(names, 0.5)
     few = explanation_document(
-        Evaluation(asked, history_of(asked, truth, draws=11)), winner, low=10.0, high=50.0
+        Evaluation(asked, history_of(asked, truth, draws=23)), winner, low=10.0, high=50.0
     )
     assert few["explanation"] is None
     withheld = few["explanation_withheld"]
-    assert (withheld["configurations"], withheld["needed"]) == (11, 12)
-    assert "(one for each of the 12 options that the winner changes)" in withheld["why"]
+    assert (withheld["configurations"], withheld["needed"]) == (23, 24)
+    assert "(one for each of the 24 options that the winner changes)" in withheld["why"]
     one = {**asked.space.default_configuration(), "x0": 0.5}
     fewer = explanation_document(
-        Evaluation(asked, history_of(asked, truth, draws=11)), one, low=10.0, high=50.0
+        Evaluation(asked, history_of(asked, truth, draws=23)), one, low=10.0, high=50.0
     )
     assert fewer["explanation"] is not None
+    doubtful = explanation_document(
+        Evaluation(asked, history_of(asked, truth, draws=19)), one, low=10.0, high=50.0
+    )
+    assert doubtful["explanation_withheld"]["needed"] == 20
+    assert "with fewer its intervals do not hold" in doubtful["explanation_withheld"]["why"]
 
 
 def test_a_winner_that_is_the_baseline_is_not_withheld():
