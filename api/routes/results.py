@@ -28,6 +28,13 @@ from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
 from jobs.results.output_folder import FULLEST, MINIMAL, OPTIONS, Which
 from jobs.results.pages import policy
+from jobs.results.ranking_words import (
+    anova_words,
+    disagreement_words,
+    first_share,
+    ranks_anova,
+    trust_words,
+)
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
@@ -59,8 +66,8 @@ async def rank_parameters(
 ) -> Response:
     """The parameters, the most important first; for one metric, in its own order.
 
-    That is by its share of the variance where models rank, and by its permutation importance
-    where forests do.
+    That is by its share of the variance, by the model that is shown first; where forests of the
+    draws rank, by its permutation importance.
     """
     return await fits.answer(request, lambda: _ranked(service, job, response, metric, top))
 
@@ -72,15 +79,23 @@ def _ranked(
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
-        by_models = bool(found.get("models"))
-        part, figure = ("model", "total") if by_models else ("importance", "permutation")
-        # What was not learned, or did not move the metric, comes last.
-        rows.sort(key=lambda row: -row[part].get(metric, {}).get(figure, -math.inf))
+
+        def figure(row: Mapping[str, Any]) -> float:
+            """What was not learned, or did not move the metric, comes last."""
+            if found.get("models"):
+                return float(first_share(found, row, metric).get("total", -math.inf))
+            return float(row["importance"].get(metric, {}).get("permutation", -math.inf))
+
+        rows.sort(key=figure, reverse=True)
     page = Ranking.model_construct(
         final=final,
         parameters=rows[:top],
         forest=found["forest"],
         models=found.get("models", {}),
+        shown_first=found.get("shown_first", {}),
+        anova_power=found.get("anova_power"),
+        trust=trust_words(found),
+        disagreement=disagreement_words(found),
         ranked_by=found.get("ranked_by", "forests"),
     )
     return rendered(page, response)
@@ -95,7 +110,11 @@ async def show_anova(
     response: Response,
     metric: Metric = None,
 ) -> Response:
-    """The analysis of variance of every parameter and metric, the smallest p first."""
+    """The analysis of variance of every parameter and metric, of the draws alone.
+
+    The smallest p first; of fewer than 30 draws it ranks nothing, and says in `words` what it
+    could have seen.
+    """
     return await fits.answer(request, lambda: _tested(service, job, response, metric))
 
 
@@ -109,8 +128,11 @@ def _tested(service: Service, job: JobRow, response: Response, metric: str | Non
         for name, test in row["anova"].items()
         if metric in (None, name)
     ]
-    rows.sort(key=lambda row: (row.p is None, row.p or 0.0))
-    return rendered(Anova.model_construct(final=final, rows=rows), response)
+    if ranks_anova(found):
+        rows.sort(key=lambda row: (row.p is None, row.p or 0.0))
+    return rendered(
+        Anova.model_construct(final=final, rows=rows, words=anova_words(found)), response
+    )
 
 
 @router.get("/contributions", responses=_NOT_YET, response_model=Contributions)

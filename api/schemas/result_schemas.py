@@ -13,14 +13,32 @@ class Ranking(BaseModel):
     )
     parameters: list[dict[str, Any]]
     forest: dict[str, dict[str, Any]] = Field(
-        description="How well forests learned each metric from the draws."
+        description="How well random forests learned each metric from all trials, and their "
+        "strongest pairs. Each parameter's shares by functional analysis of variance are in its "
+        "`importance`, those by the Gaussian process are its `model`."
     )
     models: dict[str, dict[str, Any]] = Field(
         default={},
-        description="How well models learned each metric from all trials; empty where the "
-        "strategy is not guided by models.",
+        description="How well Gaussian processes learned each metric from all trials; empty of "
+        "too few.",
     )
-    ranked_by: str = Field(default="forests", description="forests or models.")
+    shown_first: dict[str, str] = Field(
+        default={},
+        description="By metric, forest or process: which predicts unseen trials better. Ranks "
+        "and shares are by that.",
+    )
+    anova_power: dict[str, Any] | None = Field(
+        default=None,
+        description="What the analysis of variance of the draws alone could have seen; of fewer "
+        "than `least` it ranks nothing.",
+    )
+    trust: list[str] = Field(default=[], description="How far to trust the ranking, in words.")
+    disagreement: list[str] = Field(
+        default=[], description="Where forest and process disagree on the top five, in words."
+    )
+    ranked_by: str = Field(
+        default="forests", description="models of all trials, or forests of the draws alone."
+    )
 
 
 class AnovaRow(BaseModel):
@@ -34,14 +52,20 @@ class AnovaRow(BaseModel):
         description="Corrected for all parameters and metrics of the job (Holm)."
     )
     eta_squared: float | None = Field(description="The share of the variance that it explains.")
+    omega_squared: float | None = Field(
+        default=None, description="The same, corrected for what groups without meaning explain."
+    )
     groups: list[dict[str, Any]]
 
 
 class Anova(BaseModel):
-    """The analysis of variance, the smallest p first."""
+    """The analysis of variance, the smallest p first where there are draws enough to rank."""
 
     final: bool
     rows: list[AnovaRow]
+    words: str | None = Field(
+        default=None, description="The smallest effect that so many draws could have shown."
+    )
 
 
 class ParetoPoint(BaseModel):

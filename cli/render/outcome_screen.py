@@ -8,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.render.screen import bare_table, say
-from jobs.charts.importance import by_models, ranked_r2
 from jobs.report.rows import (
     TOP,
     ContributionRow,
@@ -27,6 +26,14 @@ from jobs.results.explanation_words import (
 )
 from jobs.results.figures import metric_amount
 from jobs.results.price_lines import price_lines
+from jobs.results.ranking_words import (
+    LEAST_R2,
+    anova_words,
+    by_models,
+    disagreement_words,
+    ranked_r2,
+    trust_words,
+)
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
@@ -38,7 +45,6 @@ _READS_ARE = (
     f"read_..., scan_...: operations/s on both trees after each run, with {COLD} from the device; "
     "measured, not tuned"
 )
-_RELIABLE_R2 = 0.3
 _STEPS = 3
 
 
@@ -84,7 +90,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     if search:
         say(console, f"When the search ended: {search['why']}.")
     if not contributed:  # it draws nothing to rank parameters by
-        say(console, _ranking(result))
+        say(console, *_ranking(result))
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
@@ -99,18 +105,24 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
     return [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
 
 
-def _ranking(result: Mapping[str, Any]) -> str:
-    """One line: what matters most, and whether that can be relied on."""
+def _ranking(result: Mapping[str, Any]) -> list[str]:
+    """What matters most, how far that can be trusted, and where forest and process disagree."""
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
         few = "trials" if by_models(result) else "draws"
-        return f"What matters most: too few {few} to learn it from (at least 10 must end well)."
+        return [f"What matters most: too few {few} to learn it from (at least 10 must end well)."]
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "give it more trials" if by_models(result) else "draw more"
-    doubt = "" if min(known.values()) >= _RELIABLE_R2 else f"; do not rely on it, {more}"
-    return f"What matters most: {top} (R2 {shown}{doubt})."
+    doubt = "" if min(known.values()) >= LEAST_R2 else f"; do not rely on it, {more}"
+    trust, disagreement = trust_words(result), disagreement_words(result)
+    return [
+        f"What matters most: {top} (R2 {shown}{doubt}).",
+        *([f"How far to trust it: {'; '.join(trust)}."] if trust else []),
+        *([f"Forest and process disagree on {'; '.join(disagreement)}."] if disagreement else []),
+        *(f"{line}." for line in filter(None, [anova_words(result)])),
+    ]
 
 
 def _proof_table(result: Mapping[str, Any]) -> Table:

@@ -10,6 +10,13 @@ from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.render.outcome_screen import print_contributions
 from cli.render.screen import bare_table, print_json, say, screen
+from jobs.results.ranking_words import (
+    anova_words,
+    disagreement_words,
+    first_share,
+    ranks_anova,
+    trust_words,
+)
 from optimizer.budget.power import p_figure
 
 PARAMETERS_EXAMPLES = """
@@ -32,12 +39,12 @@ def parameters_command(
 ) -> None:
     """Ranks the parameters, the most important first.
 
-    For each metric: which share of its variance the parameter makes, by the
-    models that guide the search, and the p-value of no effect. Where no models
-    rank (genetic, random, ...): how much worse a forest predicts the metric
-    once the parameter is shuffled (its permutation importance), and the
-    p-value of the analysis of variance. Both p are corrected for all
-    parameters and metrics (Holm).
+    For each metric: which share of its variance the parameter makes over the
+    whole space, by a random forest (functional analysis of variance) or a
+    Gaussian process of all trials, whichever predicts unseen trials better;
+    and the p-value of no effect by the process. --metric shows both side by
+    side, the forest's other measures, and the analysis of variance of the
+    draws alone. p are corrected for all parameters and metrics (Holm).
     """
     ranking, document = asked_for(
         Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top
@@ -46,33 +53,39 @@ def parameters_command(
         print_json(document)
         return
     with understanding():
-        table, learned = _table(ranking, metric), _learned(ranking)
+        by_both = metric is not None and bool(ranking.models)
+        table = _both(document, metric or "") if by_both else _table(ranking, document, metric)
+        lines = _learned(ranking, document)
     console = screen()
     console.print(table)
-    say(console, learned)
+    say(console, *lines)
     if any(value is None for value in _r2(ranking).values()):
         say(console, _UNKNOWN)
     if not ranking.final:
         say(console, "The job is not done: this is what it has learned so far.")
 
 
-def _table(ranking: Ranking, metric: str | None) -> Table:
+def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table:
     metrics = [metric] if metric else list(ranking.forest)
     figures = [title for name in metrics for title in (name, "p")]
     table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
     for place, row in enumerate(ranking.parameters, start=1):
-        cells = [cell for name in metrics for cell in (_importance(row, name), _p(row, name))]
-        factor = " (workload factor)" if row["workload_factor"] else ""
-        table.add_row(str(place), f"{row['name']}{factor}", *cells)
+        cells = [
+            cell for name in metrics for cell in (_importance(found, row, name), _p(row, name))
+        ]
+        table.add_row(str(place), _named(row), *cells)
     return table
 
 
-def _importance(row: dict[str, Any], metric: str) -> str:
+def _named(row: dict[str, Any]) -> str:
+    return f"{row['name']}{' (workload factor)' if row['workload_factor'] else ''}"
+
+
+def _importance(found: dict[str, Any], row: dict[str, Any], metric: str) -> str:
     if "model" in row:
-        model = row["model"].get(metric)
-        return "-" if model is None else f"{100 * model['total']:.1f}%"
-    found = row["importance"].get(metric)
-    return "-" if found is None else f"{found['permutation']:.3f}"
+        return _percent(first_share(found, row, metric).get("total"))
+    importance = row["importance"].get(metric)
+    return "-" if importance is None else f"{importance['permutation']:.3f}"
 
 
 def _p(row: dict[str, Any], metric: str) -> str:
@@ -82,15 +95,47 @@ def _p(row: dict[str, Any], metric: str) -> str:
     return p_figure(found["p_holm"])
 
 
-def _learned(ranking: Ranking) -> str:
-    """One line: how well each metric was learned."""
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _both(found: dict[str, Any], metric: str) -> Table:
+    """A metric by everything that ranks it, in the order of what is shown first."""
+    figures = ("forest", "95%", "process", "95%", "p", "permutation", "impurity")
+    tested = ("F", "p of F") if ranks_anova(found) else ()
+    table = bare_table((), ("",), ("parameter",), (*figures, *tested), no_wrap=True)
+    for place, row in enumerate(found["parameters"], start=1):
+        forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
+        cells = [cell for share in (forest, process) for cell in _share(share)]
+        lost, impurity = forest.get("permutation"), forest.get("mdi")
+        cells += [_p(row, metric), *("-" if v is None else f"{v:.3f}" for v in (lost, impurity))]
+        if tested:
+            test = row["anova"].get(metric) or {}
+            f, p = test.get("f"), test.get("p_holm")
+            cells += ["-" if f is None else f"{f:.1f}", "-" if p is None else p_figure(p)]
+        table.add_row(str(place), _named(row), *cells)
+    return table
+
+
+def _share(share: dict[str, Any]) -> tuple[str, str]:
+    if not share:
+        return "-", "-"
+    return _percent(share["total"]), f"{100 * share['low']:.0f} to {100 * share['high']:.0f}"
+
+
+def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
+    """How well each metric was learned, and what that is worth."""
+    if ranking.models:
+        lines = ["Share of the variance over the whole space, and p of no effect (Holm)"]
+        lines += trust_words(found)
+        lines += [f"Forest and process disagree on {line}" for line in disagreement_words(found)]
+        lines += filter(None, [anova_words(found)])
+        return [f"{line}." for line in lines]
     shown = ", ".join(
         f"{name} {value:.2f}" if value is not None else f"{name} unknown"
         for name, value in _r2(ranking).items()
     )
-    if ranking.models:
-        return f"Share of the variance by the models, and p of no effect (Holm). R2: {shown}."
-    return f"Permutation importance, and p by analysis of variance (Holm). R2: {shown}."
+    return [f"Permutation importance, and p by analysis of variance (Holm). R2: {shown}."]
 
 
 def _r2(ranking: Ranking) -> dict[str, float | None]:

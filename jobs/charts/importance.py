@@ -1,6 +1,6 @@
-"""What matters for one metric, by forests of the draws or by models of all trials.
+"""What matters for one metric, by the forest and the process of all trials, and by the draws.
 
-Results of earlier versions have no models: their forests rank.
+Results of earlier versions have no models: forests of their draws rank.
 """
 
 import math
@@ -8,18 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
+from jobs.results.ranking_words import LEAST_R2, by_models, held_out, ranked_r2, shown_first
 from optimizer.budget.power import p_words
-from optimizer.results.learned_document import FORESTS, MODELS
 
-LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
 _MOST = 10
-
-
-def held_out(forest: Mapping[str, Any]) -> float | None:
-    """R2 on unseen trials: the mean of the folds, for one split may be lucky."""
-    known = "r2_cross_validated" if "r2_cross_validated" in forest else "r2"
-    value: float | None = forest.get(known)
-    return value
 
 
 def importance_chart(
@@ -55,35 +47,24 @@ def importance_chart(
     )
 
 
-def by_models(found: Mapping[str, Any]) -> bool:
-    """Whether models of all trials rank the parameters, and not forests of the draws."""
-    return bool(found.get("ranked_by", FORESTS) == MODELS)
-
-
-def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
-    """R2 on unseen trials of what ranks the parameters, by metric."""
-    return {
-        metric: held_out(each)
-        for metric, each in found["models" if by_models(found) else "forest"].items()
-    }
-
-
 def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
-    """R2 on unseen draws of the forests, by metric."""
+    """R2 on unseen trials of the forests, by metric."""
     return {metric: held_out(each) for metric, each in found["forest"].items()}
 
 
 def quality(found: Mapping[str, Any]) -> dict[str, Any]:
     """What reports and pages ask of a ranking's quality.
 
-    ``modelled``: ``by_models``; ``learned``: whether forests say anything, of which those of a few
-    draws are shown beside models only if they do; ``unsure``: metrics whose order is hardly more
-    than chance; ``least_r2``.
+    ``modelled``: ``by_models``; ``of_all``: whether forests know all trials, and not, as in an
+    earlier version, the draws alone; ``learned``: whether forests say anything; those of a
+    few draws are shown beside models only if they do; ``unsure``: metrics whose order is hardly
+    more than chance; ``least_r2``.
     """
-    least = LEAST_R2 if by_models(found) else -math.inf
+    least = LEAST_R2 if by_models(found) and "shown_first" not in found else -math.inf
     forests = forests_r2(found).values()
     return {
         "modelled": by_models(found),
+        "of_all": bool(found.get("shown_first")),
         "learned": any(value is not None and value >= least for value in forests),
         "unsure": [m for m, r2 in ranked_r2(found).items() if r2 is not None and r2 < LEAST_R2],
         "least_r2": LEAST_R2,
@@ -123,6 +104,55 @@ def model_effects_chart(
         errors=chart.interval_bars(total, lows, highs, "@second"),
         said=[f"{chart.words(name)}: {p_words(each['p_holm'])}," for name, each in found],
     )
+
+
+def forest_shares_chart(
+    metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
+) -> chart.Chart | None:
+    """The parameters that make most of the variance of a metric's forest of all trials.
+
+    None where none does. ``forest`` is the metric's in ``result.json``.
+    """
+    found = [
+        (row["name"], row["importance"][metric])
+        for row in parameters
+        if row["importance"].get(metric, {}).get("total", 0.0) > 0
+    ]
+    if not found:
+        return None
+    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
+    rows, r2 = [each for _, each in found], forest.get("r2_cross_validated")
+    total = [each["total"] for each in rows]
+    lows = [min(each["low"], each["total"]) for each in rows]
+    highs = [max(each["high"], each["total"]) for each in rows]
+    return _bars_and_diamonds(
+        f"forest-{metric}",
+        metric,
+        [name for name, _ in found],
+        r2,
+        caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
+        f"{forest.get('trials', 0)} trials. Functional analysis of variance of the forest; bars: "
+        "the parameter alone, diamonds: with its pairs, and 95% of what resampled trials give.",
+        axis="share of the variance",
+        bars=("alone", [each["alone"] for each in rows]),
+        diamonds=("with its pairs", total),
+        errors=chart.interval_bars(total, lows, highs, "@second"),
+        said=[f"{chart.words(name)}: impurity {each['mdi']:.2f}," for name, each in found],
+    )
+
+
+def shares_charts(
+    found: Mapping[str, Any], parameters: Sequence[Mapping[str, Any]]
+) -> list[chart.Chart]:
+    """Of each metric the shares by the model that is shown first, then those by the other."""
+    charts = []
+    for metric, model in found.get("models", {}).items():
+        pair = [
+            model_effects_chart(metric, parameters, model),
+            forest_shares_chart(metric, parameters, found["forest"].get(metric, {})),
+        ]
+        charts += pair[::-1] if shown_first(found, metric) == "forest" else pair
+    return chart.drawable(charts)
 
 
 def _bars_and_diamonds(

@@ -126,9 +126,8 @@ class ExternalJobs:
             if trial.phase is Phase.SEARCH:
                 why += "; " + why_sampling_ended(job.evaluation, strategy, explore=explore)
             log.enter(trial.phase, why)
-            learns = trial.phase is Phase.CONFIRM and strategy.has_models
-            if trial.phase is Phase.SEARCH or learns:
-                log.remember("ranking", learned_document(job.evaluation, strategy))
+            if trial.phase in (Phase.SEARCH, Phase.CONFIRM):
+                log.remember("ranking", learned_document(job.evaluation))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
             winner = winner_of(job.evaluation, job.plan)
@@ -165,4 +164,4 @@ def _ranked(engine: Engine, row: JobRow) -> Mapping[str, object]:
 
 
 def _learned(evaluation: Evaluation) -> dict[str, object]:
-    return learned_document(evaluation, find_strategy(evaluation.problem.strategy))
+    return learned_document(evaluation)

@@ -16,9 +16,8 @@ from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
     forests_r2,
     importance_chart,
-    model_effects_chart,
     quality,
-    ranked_r2,
+    shares_charts,
 )
 from jobs.charts.memory import best_within, memory_chart
 from jobs.charts.metric_series import drift_chart
@@ -31,6 +30,14 @@ from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import option_changes, values_outside_file
 from jobs.results.outcome import JobOutcome
 from jobs.results.price_lines import price_lines
+from jobs.results.ranking_words import (
+    anova_words,
+    disagreement_words,
+    ranked_r2,
+    ranks_anova,
+    share_cells,
+    trust_words,
+)
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.evaluation.configurations import each_once, replicated
@@ -102,9 +109,11 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "explained": rows.explanation_rows(result, names),
         "withheld": withheld_words(result),
         "charts": {chart.name: chart for chart in drawable(charts)},
-        "effects": drawable(
-            model_effects_chart(m, parameters, f) for m, f in result.get("models", {}).items()
-        ),
+        "effects": shares_charts(result, parameters),
+        "cells": share_cells(result),
+        "trust": trust_words(result),
+        "disagreement": disagreement_words(result),
+        "anova_words": anova_words(result),
         "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
         "forests": forests_r2(result),
         "importances": drawable(
@@ -113,8 +122,9 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "boxes": drawable(
             groups_chart(question, trials, _SHORT.get(question.metric, ""))
             for question in questions(parameters, space_from_document(job["space"]).by_name)
-            if learned
+            if learned and ranks_anova(result)
         ),
+        "anova_ranks": ranks_anova(result),
         "contributed": rows.contributed(result),
         "two_metrics": [chart.name for chart in pairs],
         "parameters": parameters[:15],

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs.charts.importance import by_models
 from optimizer.evaluation.configurations import replicated
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,19 @@ def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
     searched, _ = _span([trial for trial in own if trial.phase is Phase.SEARCH])
     names = ", ".join(row["name"] for row in result["parameters"][:5])
     why = (
-        f"the models know what the draws teach; at the end of the job the first are: {names}"
-        if by_models(result)
-        else f"the parameters are ranked; the first: {names}"
+        f"models know what the draws teach; at the end of the job the first are: {names}"
+        if _guided(result)
+        else f"the parameters are ranked; at the end of the job the first are: {names}"
     )
     return PhaseRow(Phase.RANK.value, drawn, searched, 0, 0, "the draws were in", why)
+
+
+def _guided(result: Mapping[str, Any]) -> bool:
+    """Whether models guided the search."""
+    try:
+        return find_strategy(result["job"]["strategy"]).has_models
+    except InputError:  # one whose libraries are not installed here
+        return False
 
 
 def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
@@ -69,7 +78,7 @@ def _why_begun(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any]) ->
         first = sum(t.done for t in own if t.phase is Phase.BASELINE)
         return f"the baseline was known from {first} runs; draws from the whole space teach most"
     if phase is Phase.SEARCH:
-        if by_models(result):
+        if _guided(result):
             return "the models say what is worth measuring, and learn from every trial"
         return "the ranking names what is worth searching"
     return "the best few single runs may be luck: they are measured again beside the baseline"

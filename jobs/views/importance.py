@@ -11,8 +11,17 @@ from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
 from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import importance_chart, model_effects_chart, quality
+from jobs.charts.importance import importance_chart, quality, shares_charts
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.results.ranking_words import (
+    anova_words,
+    disagreement_words,
+    first_share,
+    ranks_anova,
+    share_cells,
+    shown_first,
+    trust_words,
+)
 from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
@@ -31,12 +40,17 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
     return {
         "metrics": metrics,
         **ranking,
-        "rows": _sorted(parameters, metric, ranking["modelled"]),
+        "rows": _sorted(found, parameters, metric, ranking["modelled"]),
+        "cells": share_cells(found),
+        "trust": trust_words(found),
+        "disagreement": disagreement_words(found),
+        "anova_words": anova_words(found),
+        "anova_ranks": ranks_anova(found),
         "help": {
             name: known[name].help if name in known else ""
             for name in (row["name"] for row in parameters)
         },
-        "anova": _anova(parameters, metric),
+        "anova": _anova(parameters, metric, in_order=ranks_anova(found)),
         "quality": [_quality(found, name, ranking["modelled"]) for name in metrics],
         # The parameters that are among the five most important in every resample.
         "steady": {
@@ -58,39 +72,45 @@ def _charts(
     metrics: Sequence[str],
     ranking: Mapping[str, Any],
 ) -> dict[str, list[Chart]]:
-    models = found.get("models", {}) if ranking["modelled"] else {}
     forests = found["forest"] if ranking["learned"] else {}
     stable = stability_chart(parameters, metrics) if ranking["learned"] else None
     return {
-        "models": drawable(model_effects_chart(m, parameters, f) for m, f in models.items()),
+        "models": shares_charts(found, parameters) if ranking["modelled"] else [],
         "forests": drawable(importance_chart(m, parameters, f) for m, f in forests.items()),
         "stability": drawable([stable, sampling_chart(found.get("sampling") or {})]),
     }
 
 
 def _sorted(
-    parameters: Sequence[Mapping[str, Any]], metric: str | None, modelled: bool
+    found: Mapping[str, Any],
+    parameters: Sequence[Mapping[str, Any]],
+    metric: str | None,
+    modelled: bool,
 ) -> list[Mapping[str, Any]]:
     if metric is None:
         return list(parameters)
-    kind, figure = ("model", "total") if modelled else ("importance", "permutation")
 
     def less(row: Mapping[str, Any]) -> float:
-        value = (row.get(kind) or {}).get(metric, {}).get(figure)
+        if modelled:
+            value = first_share(found, row, metric).get("total")
+        else:
+            value = row["importance"].get(metric, {}).get("permutation")
         return math.inf if value is None else -value
 
     return sorted(parameters, key=less)
 
 
-def _anova(parameters: Sequence[Mapping[str, Any]], metric: str | None) -> list[dict[str, Any]]:
-    """The tests that could be made, the smallest p first."""
+def _anova(
+    parameters: Sequence[Mapping[str, Any]], metric: str | None, *, in_order: bool
+) -> list[dict[str, Any]]:
+    """The tests that could be made, the smallest p first where there are draws enough to rank."""
     rows = [
         {"parameter": row["name"], "metric": name, **test}
         for row in parameters
         for name, test in row["anova"].items()
         if metric in (None, name) and test.get("p") is not None
     ]
-    return sorted(rows, key=lambda row: row["p"])
+    return sorted(rows, key=lambda row: row["p"]) if in_order else rows
 
 
 def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str, Any]:
@@ -99,6 +119,7 @@ def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str,
     model = found.get("models", {}).get(metric, {}) if modelled else {}
     return {
         "metric": metric,
+        "first": shown_first(found, metric),
         "forest_r2": forest.get("r2_cross_validated"),
         "forest_r2_std": forest.get("r2_cross_validated_std"),
         "forest_trials": forest.get("trials", 0),
@@ -125,7 +146,7 @@ def importance_details(
     ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
     little; ``unexplained`` by metric the share of the variance that is noise to them.
     """
-    boxes = _boxes(engine, job, found) if learned else []
+    boxes = _boxes(engine, job, found) if learned and ranks_anova(found) else []
     known = dependence_of_job(engine, job)
     if known is None:
         return {"boxes": boxes, "trials": None}

@@ -94,8 +94,10 @@ class _Parts:
         self.count, least = len(grids), _NOTHING * components.parameters.sum()
         self.columns = np.flatnonzero(components.parameters > least)
         self.size = components.parameters[self.columns]
-        self.pairs = list(combinations(range(len(self.columns)), 2))
-        self.strength = [components.pairs * self.size[i] * self.size[j] for i, j in self.pairs]
+        pairs = combinations(range(len(self.columns)), 2)
+        strength = {(i, j): components.pairs * self.size[i] * self.size[j] for i, j in pairs}
+        kept = {pair: size for pair, size in strength.items() if size > least}
+        self.pairs, self.strength = list(kept), list(kept.values())
         own = [(int(column), grids[int(column)]) for column in self.columns]
         self.weights = [grid.weight for _, grid in own]
         kernels = [_kernels(grid, known, column) for column, grid in own]

@@ -65,26 +65,34 @@ def left_out_residuals(process: AdditiveProcess) -> Floats:
     return np.asarray(process.solved / np.sqrt(np.diag(inverse)))
 
 
+def setting_folds(settings: NDArray[np.intp], *, seed: int) -> NDArray[np.intp] | None:
+    """In which of five folds each value is held out; None of fewer than 10 settings.
+
+    Args:
+        settings: Shape ``(n,)``: which setting each value was measured at. Values of one setting
+            are in the same fold, or each would be predicted from the others.
+        seed: Decides it.
+    """
+    different, of = np.unique(settings, return_inverse=True)
+    if len(different) < LEAST_JUDGED:
+        return None
+    order = np.random.default_rng(seed).permutation(len(different))
+    return np.asarray((order % _FOLDS)[of], dtype=np.intp)
+
+
 def unseen_r2(
     kernels: Singles, values: Floats, *, seed: int, settings: NDArray[np.intp] | None = None
 ) -> float | None:
     """R2: the share of the variance of unseen trials, in any unit, that the process explains.
 
-    Over five folds, shares learned anew in each; None of fewer than 10 settings, or where all
-    values are the same.
-
-    Args:
-        kernels: Of all parameters.
-        values: In any unit.
-        seed: Of the folds.
-        settings: Shape ``(n,)``: which setting each value was measured at. Values of one setting
-            are in the same fold, or each would be predicted from the others. None: all differ.
+    Over the folds of ``setting_folds``, shares learned anew in each; None of fewer than 10
+    settings, or where all values are the same. ``kernels`` are of all parameters; ``settings``
+    None: all differ.
     """
     n = len(values)
-    different, of = np.unique(np.arange(n) if settings is None else settings, return_inverse=True)
-    if len(different) < LEAST_JUDGED or np.ptp(values) == 0:
+    fold = setting_folds(np.arange(n) if settings is None else settings, seed=seed)
+    if fold is None or np.ptp(values) == 0:
         return None
-    fold = (np.random.default_rng(seed).permutation(len(different)) % _FOLDS)[of]
     predicted = np.empty(n)
     for number in range(_FOLDS):
         seen, unseen = np.flatnonzero(fold != number), np.flatnonzero(fold == number)

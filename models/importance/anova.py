@@ -138,6 +138,29 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(None if p is None else next(corrected) for p in p_values)
 
 
+def smallest_share(
+    trials: int, *, groups: int, alpha: float = 0.05, power: float = 0.8
+) -> float | None:
+    """The smallest share of the variance that one analysis finds with so much power.
+
+    Of groups of equal size (Cohen, "Statistical power analysis", 1988, chapter 8), before any
+    correction for many questions. None of fewer than two trials a group.
+    """
+    from scipy import optimize, stats
+
+    if trials < 2 * groups:
+        return None
+    between, within = groups - 1, trials - groups
+    least = stats.f.isf(alpha, between, within)
+
+    # statsmodels' FTestAnovaPower ends at a half of the variance, which few draws do not reach.
+    def missing(share: float) -> float:
+        found = stats.ncf.sf(least, between, within, trials * share / (1.0 - share))
+        return float(found - power)
+
+    return float(optimize.brentq(missing, 1e-6, 0.99))
+
+
 def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | tuple[None, None]:
     """F (maybe infinite) and p, or None where there is nothing to compare."""
     from scipy.stats import f_oneway

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.random_forest import MIN_TRIALS, FittedForest, grow_forest
+from models.random_forest import MIN_TRIALS, BaggedForest, FittedForest, Fold, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
@@ -59,19 +59,7 @@ def measure_importance(
     """
     if not forest.folds:
         raise ValueError("the forest has no held-out trials: too few, or a constant target")
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats must be at least 1, not {n_repeats}")
-    y = np.asarray(target, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    asked = [rng.permutation(fold.held_out)[:HELD_OUT_ROWS] for fold in forest.folds]
-    orders = [[rng.permutation(rows.size) for _ in range(n_repeats)] for rows in asked]
-
-    increase = sum(
-        _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
-        for fold, rows, shuffles in zip(forest.folds, asked, orders, strict=True)
-    )
-    pooled = y[np.concatenate(asked)]
-    raw = increase / np.square(pooled - pooled.mean()).sum()
+    raw = permutation_importance(features, target, forest.folds, seed=seed, n_repeats=n_repeats)
     return Importance(
         mdi=features.sum_columns(forest.model.feature_importances_),
         permutation_mean=raw.mean(axis=1),
@@ -80,8 +68,35 @@ def measure_importance(
     )
 
 
+def permutation_importance(
+    features: FeatureMatrix,
+    target: ArrayLike,
+    folds: Sequence[Fold],
+    *,
+    seed: int,
+    n_repeats: int = 5,
+) -> NDArray[np.float64]:
+    """The drop in out-of-fold R2 of each shuffle, shape `(n_parameters, n_repeats)`.
+
+    See `measure_importance`. Held-out trials are not all alike.
+    """
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats must be at least 1, not {n_repeats}")
+    y = np.asarray(target, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    asked = [rng.permutation(fold.held_out)[:HELD_OUT_ROWS] for fold in folds]
+    orders = [[rng.permutation(rows.size) for _ in range(n_repeats)] for rows in asked]
+
+    increase = sum(
+        _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
+        for fold, rows, shuffles in zip(folds, asked, orders, strict=True)
+    )
+    pooled = y[np.concatenate(asked)]
+    return np.asarray(increase / np.square(pooled - pooled.mean()).sum())
+
+
 def _error_increase(
-    model: RandomForestRegressor,
+    model: RandomForestRegressor | BaggedForest,
     held_out: FeatureMatrix,
     y: NDArray[np.float64],
     orders: list[NDArray[np.intp]],

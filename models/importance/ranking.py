@@ -14,6 +14,15 @@ from models.random_forest import FittedForest, fit_forest
 
 
 @dataclass(frozen=True, eq=False)
+class Tested:
+    """The analysis of variance of one metric."""
+
+    anova: Mapping[str, AnovaResult]  # of each parameter
+    # Its p-value of each parameter, corrected for all parameters and metrics.
+    p_holm: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, eq=False)
 class MetricRanking:
     """What the trials tell about one metric."""
 
@@ -72,21 +81,10 @@ def rank_parameters(
         ValueError: If the shapes disagree, a target is infinite, or `groups` does not name exactly
             the parameters of the features.
     """
-    if set(groups) != set(features.names):
-        odd = sorted(set(groups) ^ set(features.names))
-        raise ValueError(f"groups must name exactly the features' parameters; check {odd[0]!r}")
-
-    tested = {
-        metric: {name: anova(groups[name], target) for name in features.names}
-        for metric, target in targets.items()
-    }
-    asked = [(metric, name) for metric, tests in tested.items() for name in tests]
-    corrected = holm([tested[metric][name].p for metric, name in asked])
-    all_p = dict(zip(asked, corrected, strict=True))
+    all_tests = tested_parameters(features, targets, groups)
 
     def rank_metric(metric: str, target: ArrayLike) -> MetricRanking:
-        tests = tested[metric]
-        p_holm = {name: all_p[metric, name] for name in tests}
+        tests, p_holm = all_tests[metric].anova, all_tests[metric].p_holm
         if not measured_rows(features, target).any():
             return MetricRanking(None, None, None, tests, p_holm)
         forest = fit_forest(features, target, seed=seed, trees=trees)
@@ -108,3 +106,26 @@ def rank_parameters(
         importance=combined,
         metrics=metrics,
     )
+
+
+def tested_parameters(
+    features: FeatureMatrix,
+    targets: Mapping[str, ArrayLike],
+    groups: Mapping[str, Sequence[str | None]],
+) -> dict[str, Tested]:
+    """The analysis of variance of every parameter and metric; see `rank_parameters`."""
+    if set(groups) != set(features.names):
+        odd = sorted(set(groups) ^ set(features.names))
+        raise ValueError(f"groups must name exactly the features' parameters; check {odd[0]!r}")
+
+    tested = {
+        metric: {name: anova(groups[name], target) for name in features.names}
+        for metric, target in targets.items()
+    }
+    asked = [(metric, name) for metric, tests in tested.items() for name in tests]
+    corrected = holm([tested[metric][name].p for metric, name in asked])
+    all_p = dict(zip(asked, corrected, strict=True))
+    return {
+        metric: Tested(tests, {name: all_p[metric, name] for name in tests})
+        for metric, tests in tested.items()
+    }

@@ -1,7 +1,7 @@
 """What the trials of a job say: made comparable by the baseline, and ranked by their draws."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import ParameterRanking, rank_parameters
+from models.importance.ranking import (
+    ParameterRanking,
+    Tested,
+    rank_parameters,
+    tested_parameters,
+)
 from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -21,6 +26,19 @@ from sampler.space.encoding import encode_columns
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 _WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Names draws, so that what they teach is learned once.
+
+    The baseline is the one that was known when the last draw was made: what is learned must not
+    depend on when it is learned, or a resumed job would search elsewhere.
+    """
+
+    numbers: tuple[int, ...]  # of those that teach something: whole measurements and bounds
+    attempts: tuple[int, ...]  # at which of its attempts each was measured
+    baselines: tuple[int, ...]  # the numbers of the runs of the baseline that were known
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +127,18 @@ class Evaluation:
         Searched trials are left out, and starting points too: they crowd around good places, which
         the analysis of variance would mistake for effects. Given trials count as draws.
         """
+        draws, history = self._draws(before), self.history
+        return self.once("ranking", draws, lambda: _ranking(self.problem, history, draws))
+
+    def draw_tests(self) -> tuple[int, Mapping[str, Tested]]:
+        """How many genuine draws teach something, and their analysis of variance by metric."""
+        draws, history = self._draws(None), self.history
+        tested = self.once(
+            "tests", draws, lambda: tested_parameters(*_learned_from(self.problem, history, draws))
+        )
+        return len(draws.numbers), tested
+
+    def _draws(self, before: int | None) -> Draws:
         history = self.history
         changes = (
             history.changes(Purpose.CANDIDATE, Phase.SAMPLE), history.changes(Purpose.BASELINE),
@@ -118,8 +148,7 @@ class Evaluation:
             trials = [t for t in history.of(Purpose.CANDIDATE, Phase.SAMPLE) if not t.is_start]
             return draws_of(history, [t for t in trials if before is None or t.number < before])
 
-        draws = self.once(("drawn", before), changes, drawn)
-        return self.once("ranking", draws, lambda: _ranking(self.problem, history, draws))
+        return self.once(("drawn", before), changes, drawn)
 
     def _baseline_state(self) -> Hashable:
         return tuple(self.history.changes(purpose) for purpose in self._baseline_purposes())
@@ -137,19 +166,6 @@ class Evaluation:
 def rank_value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
     """What the objective makes of a trial, clocks corrected; see ``Objective.rank_value``."""
     return problem.objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Names draws, so that what they teach is learned once.
-
-    The baseline is the one that was known when the last draw was made: what is learned must not
-    depend on when it is learned, or a resumed job would search elsewhere.
-    """
-
-    numbers: tuple[int, ...]  # of those that teach something: whole measurements and bounds
-    attempts: tuple[int, ...]  # at which of its attempts each was measured
-    baselines: tuple[int, ...]  # the numbers of the runs of the baseline that were known
 
 
 def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
@@ -189,8 +205,15 @@ def draws_table(
 
 
 def _ranking(problem: Problem, history: History, draws: Draws) -> ParameterRanking:
+    table = _learned_from(problem, history, draws)
+    return rank_parameters(*table, seed=problem.seed, top_k=problem.search.top)
+
+
+def _learned_from(
+    problem: Problem, history: History, draws: Draws
+) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
+    """Settings, targets and groups of the draws, as ``rank_parameters`` takes them."""
     configurations = [history[number].features for number in draws.numbers]
-    features, targets = draws_table(problem, history, draws)
     groups = {
         p.name: group_labels(
             [configuration.get(p.name) for configuration in configurations],
@@ -198,4 +221,4 @@ def _ranking(problem: Problem, history: History, draws: Draws) -> ParameterRanki
         )
         for p in problem.space.parameters
     }
-    return rank_parameters(features, targets, groups, seed=problem.seed, top_k=problem.search.top)
+    return *draws_table(problem, history, draws), groups

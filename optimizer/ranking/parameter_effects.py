@@ -1,34 +1,38 @@
 """What the trials of a whole job teach about the parameters: how much each matters, and which way.
 
-Unlike forests and the analysis of variance, which want draws of the whole space, processes learn
-from the trials of a search as well, so that a strategy with few draws has a ranking of its own.
+A process and a forest learn each metric from all trials, the searched ones too: where a trial is
+does not matter to either. Of each metric that one ranks that predicts unseen trials better.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.gaussian_process.effects import drawn_effects, effects_of
-from models.gaussian_process.evidence import matter_p, unseen_r2
+from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
 from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
 from models.gaussian_process.process import one_thread, standardised
 from models.importance.anova import holm
 from models.importance.importance import mean_share
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.ranking.forest_effects import ForestEffects, forest_effects
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
+from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
 from sampler.parameters.parameter import Parameter, Value
 
-_DRAWS = 200
+_DRAWS = 100
+Model = Literal["process", "forest"]
 
 
 @dataclass(frozen=True, eq=False)
 class MetricEffects:
-    """What is known of one metric; arrays follow ``ParameterEffects.names``."""
+    """What the process says of one metric; arrays follow ``ParameterEffects.names``."""
 
     # Share of the variance that the parameter makes, pairs included, over the whole space (Sobol'
     # total index of what the process expects); 0 of one that does not move.
@@ -51,14 +55,29 @@ class ParameterEffects:
 
     names: tuple[str, ...]  # the parameters of the space
     order: tuple[str, ...]  # the most important first
-    # Shape ``(n_names,)``, mean over the metrics of each one's part of all total indices.
+    # Shape ``(n_names,)``, mean over the metrics of each one's part of all total shares, by the
+    # model that is shown first for the metric.
     share: Floats
-    metrics: Mapping[str, MetricEffects]  # the evidence for each metric of the objective
-    model: Surrogate  # what it was learned with
+    metrics: Mapping[str, MetricEffects]  # what the process says of each metric of the objective
+    # And the forest, of the parameters that move; no metric that could not be judged.
+    forests: Mapping[str, ForestEffects]
+    first: Mapping[str, Model]  # which of the two predicts unseen trials better
+    model: Surrogate  # the processes
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The parameters that ``forests`` tell of, in their order."""
+        return self.model.layout.names
 
 
-def parameter_effects(evaluation: Evaluation, names: Sequence[str]) -> ParameterEffects | None:
-    """What all trials so far teach of the moving parameters; None while too few have ended."""
+def parameter_effects(evaluation: Evaluation) -> ParameterEffects | None:
+    """What all trials so far teach of the parameters that move; None while too few have ended.
+
+    Those are what may be searched, and what draws move although no search does.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    drawn = {name for n in teaching(history) for name in history[n].point or ()}
+    names = [name for name in problem.space.names if name in drawn.union(problem.searched)]
     with one_thread():
         model = job_surrogate(evaluation, names)
         if model is None:
@@ -67,11 +86,19 @@ def parameter_effects(evaluation: Evaluation, names: Sequence[str]) -> Parameter
 
 
 def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
-    problem, measured = evaluation.problem, _measured(evaluation.history, model)
+    problem, every = evaluation.problem, evaluation.problem.space.names
+    whole = _all_trials(evaluation, model)
+    measured, of_all = _measured(evaluation.history, model.data.numbers, whole.numbers)
     kernels, grids = kernel_matrices(model.settings, model.settings), model.layout.grids()
-    every = problem.space.names
     places = np.array([every.index(name) for name in model.layout.names])
+
+    def spread(part: Floats, rest: float = 0.0) -> Floats:
+        whole = np.full(len(every), rest)
+        whole[places] = part
+        return whole
+
     found: dict[str, MetricEffects] = {}
+    forests: dict[str, ForestEffects] = {}
     for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
         process, known = model.processes[metric]
         among, own = kernels[:, known.rows][:, :, known.rows], model.data.targets[metric]
@@ -81,12 +108,7 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
         effects = effects_of(process, here, grids)
         drawn = drawn_effects(process, here, grids, own, draws=_DRAWS, seed=problem.seed)
         low, high = np.percentile(drawn.total, [2.5, 97.5], axis=0)
-
-        def spread(part: Floats, rest: float = 0.0) -> Floats:
-            whole = np.full(len(every), rest)
-            whole[places] = part
-            return whole
-
+        settings = measured[known.rows]
         found[metric] = MetricEffects(
             total=spread(effects.total),
             alone=spread(effects.alone),
@@ -94,21 +116,64 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
             high=spread(high),
             p=spread(matter_p(among, scaled, process.components), np.nan),
             p_holm=spread(np.ones(len(places)), np.nan),
-            r2=unseen_r2(among, own, seed=problem.seed, settings=measured[known.rows]),
+            r2=unseen_r2(among, own, seed=problem.seed, settings=settings),
             noise=min(1.0, process.components.noise),
             trials=int(known.rows[1:].sum()),
         )
+        fold = _fold_of_all(settings, of_all, problem.seed)
+        forest = None if fold is None else forest_effects(
+            model.layout, whole.points, whole.targets[metric], fold,
+            seed=problem.seed, top_k=problem.search.top,
+        )  # fmt: skip
+        if forest is not None:
+            forests[metric] = forest
     found = _corrected(found)
-    share = mean_share([each.total for each in found.values()], len(every))
+    first = {metric: _better(each.r2, forests.get(metric)) for metric, each in found.items()}
+    totals = [
+        spread(forests[metric].total) if by == "forest" else found[metric].total
+        for metric, by in first.items()
+    ]
+    share = mean_share(totals, len(every))
     order = tuple(every[place] for place in np.argsort(-share, kind="stable"))
-    return ParameterEffects(every, order, share, found, model)
+    return ParameterEffects(every, order, share, found, forests, first, model)
 
 
-def _measured(history: History, model: Surrogate) -> NDArray[np.intp]:
-    """Which configuration each row of the data measured; the first row is the baseline."""
+def _all_trials(evaluation: Evaluation, model: Surrogate) -> TrainingData:
+    """The rows of all trials: a process has those of some alone where they are many."""
+    problem, history, numbers = (
+        evaluation.problem,
+        evaluation.history,
+        teaching(evaluation.history),
+    )
+    if tuple(numbers) == model.data.numbers:
+        return model.data
+    baseline = evaluation.baseline_at(numbers[-1])
+    return training_data_of(problem, history, baseline, model.layout.names, numbers)
+
+
+def _measured(history: History, *numbers: Sequence[int]) -> list[NDArray[np.intp]]:
+    """Which configuration each row of some data measured; the first row is the baseline."""
     seen: dict[str, int] = {}
-    digests = (history[number].digest for number in model.data.numbers)
-    return np.array([0, *(seen.setdefault(each, len(seen) + 1) for each in digests)])
+    return [
+        np.array([0, *(seen.setdefault(history[n].digest, len(seen) + 1) for n in some)])
+        for some in numbers
+    ]
+
+
+def _fold_of_all(
+    settings: NDArray[np.intp], of_all: NDArray[np.intp], seed: int
+) -> NDArray[np.intp] | None:
+    """The folds that the process is judged by, for all trials; -1 of what is in none of them."""
+    fold = setting_folds(settings, seed=seed)
+    if fold is None:
+        return None
+    known = dict(zip(settings.tolist(), fold.tolist(), strict=True))
+    return np.array([known.get(each, -1) for each in of_all.tolist()])
+
+
+def _better(process: float | None, forest: ForestEffects | None) -> Model:
+    """Which predicts unseen trials better; the process where neither could be judged."""
+    return "forest" if forest and (process is None or forest.r2 > process) else "process"
 
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
@@ -138,7 +203,7 @@ class Direction:
 
 
 def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, Direction]:
-    """The direction of each parameter that has a share in some metric.
+    """The direction of each parameter that has a share in some metric, by the processes.
 
     A run of the baseline has ended well.
     """
@@ -155,7 +220,8 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
         for column, (name, grid) in enumerate(
             zip(model.layout.names, model.layout.grids(), strict=True)
         ):
-            if not effects.share[effects.names.index(name)] > 0:
+            at = effects.names.index(name)
+            if not any(each.total[at] > 0 for each in effects.metrics.values()):
                 continue
             # The settings of the grid and, last, the baseline's, each with all of the others.
             own = start.of(np.array([column]))

@@ -1,69 +1,49 @@
-"""What a job has learned about its parameters, as a document: by its models where it has any."""
+"""What a job has learned about its parameters, as a document: by forests, processes and tests."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.ranking import MetricRanking, ParameterRanking
+from models.importance.anova import smallest_share
+from models.importance.ranking import Tested
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.ranking.forest_effects import ForestEffects
 from optimizer.ranking.parameter_effects import (
     Direction,
     ParameterEffects,
     directions,
+    parameter_effects,
 )
-from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 
 
-def _parameters(problem: Problem, ranking: ParameterRanking) -> list[dict[str, Any]]:
-    index = {name: i for i, name in enumerate(ranking.names)}
-    rows = []
-    for rank, name in enumerate(ranking.order, start=1):
-        place = index[name]
-        parameter = problem.space.by_name[name]
-        rows.append(
-            {
-                "name": name,
-                "rank": rank,
-                "share": float(ranking.importance[place]),
-                "workload_factor": parameter.section == "workload",
-                "searched": name not in problem.space.unsearched,
-                "importance": {
-                    metric: _importance(found, place)
-                    for metric, found in ranking.metrics.items()
-                    if found.importance is not None
-                },
-                "anova": {
-                    metric: _anova(found, name) for metric, found in ranking.metrics.items()
-                },
-            }
-        )
-    return rows
+def _parameters(problem: Problem, tested: Mapping[str, Tested]) -> list[dict[str, Any]]:
+    """A row a parameter, in the order of the space; nothing is ranked yet."""
+    return [
+        {
+            "name": parameter.name,
+            "rank": rank,
+            "share": 0.0,
+            "workload_factor": parameter.section == "workload",
+            "searched": parameter.name not in problem.space.unsearched,
+            "importance": {},
+            "anova": {metric: _anova(found, parameter.name) for metric, found in tested.items()},
+        }
+        for rank, parameter in enumerate(problem.space.parameters, start=1)
+    ]
 
 
-def _importance(metric: MetricRanking, place: int) -> dict[str, Any]:
-    importance, stability = metric.importance, metric.stability
-    assert importance is not None
-    found = {
-        "mdi": importance.mdi,
-        "permutation": importance.permutation_mean,
-        "permutation_std": importance.permutation_std,
-    }
-    if stability is not None:
-        names = ("rank_low", "rank_high", "top_k_frequency")
-        found |= {name: getattr(stability, name) for name in names}
-    return {name: float(values[place]) for name, values in found.items()}
-
-
-def _anova(metric: MetricRanking, name: str) -> dict[str, Any]:
+def _anova(metric: Tested, name: str) -> dict[str, Any]:
     test = metric.anova[name]
     return {
         "f": test.f,
         "p": test.p,
         "p_holm": metric.p_holm[name],
         "eta_squared": test.eta_squared,
+        "omega_squared": test.omega_squared,
         "groups": [
             {"label": label, "mean": float(mean), "size": int(size)}
             for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
@@ -76,38 +56,40 @@ FORESTS, MODELS = "forests", "models"
 # and it surely makes so much of the variance: a likelihood finds ever smaller effects.
 SURE, LEAST_SHARE = 0.05, 0.01
 _BY_PARAMETER = ("total", "low", "high", "alone", "p", "p_holm")  # fields of MetricEffects
+_BY_FOREST = ("mdi", "permutation", "permutation_std", "total", "low", "high", "alone")
+_BY_ORDER = ("rank_low", "rank_high", "top_k_frequency")  # of its stability
+# An analysis of variance of fewer draws ranks nothing; it says the smallest share of the variance
+# that it could have seen between so many groups.
+LEAST_DRAWS, _GROUPS = 30, 4
 
 
-def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, Any]:
-    """A part of result.json.
+def learned_document(evaluation: Evaluation) -> dict[str, Any]:
+    """A part of result.json; a run of the baseline has ended well.
 
-    ``importance``, ``anova`` and ``forest`` are always of the draws alone. Of a strategy that is
-    guided by models ``rank`` and ``share`` are theirs, learned from all trials, and each parameter
-    has its ``model``.
-
-    Args:
-        evaluation: The trials so far; a run of the baseline has ended well.
-        strategy: How.
+    A forest and a process learn each metric from all trials: ``importance`` and ``model`` of each
+    parameter. ``rank`` and ``share`` are, of each metric, by the one of them that predicts unseen
+    trials better. ``anova`` is of the genuine draws alone.
 
     Returns:
-        ``parameters``, the most important first; ``forest`` and ``models`` by metric;
-        ``ranked_by``: ``forests`` or ``models``.
+        ``parameters``, the most important first; ``forest``, ``models`` and ``shown_first``
+        (``forest`` or ``process``) by metric; ``anova_power``; ``ranked_by``: ``models``, or
+        ``forests`` where too few trials have ended for any, so that nothing is ranked.
     """
     problem = evaluation.problem
-    ranking = evaluation.ranking()
-    document: dict[str, Any] = {"parameters": _parameters(problem, ranking), "forest": {}}
-    for name, metric in ranking.metrics.items():
-        forest, stability = metric.forest, metric.stability
-        document["forest"][name] = {
-            "r2": forest.r2_split if forest else None,
-            "r2_cross_validated": forest.r2_cross_validated if forest else None,
-            "r2_cross_validated_std": forest.r2_cross_validated_std if forest else None,
-            "trials": forest.n_trials if forest else 0,
-            "kendall_tau": stability.kendall_tau if stability else None,
-        }
-    effects = strategy.effects(evaluation)
+    draws, tested = evaluation.draw_tests()
+    document: dict[str, Any] = {
+        "parameters": _parameters(problem, tested),
+        "anova_power": {
+            "draws": draws,
+            "least": LEAST_DRAWS,
+            "groups": _GROUPS,
+            "smallest_share": smallest_share(draws, groups=_GROUPS),
+        },
+    }
+    effects = parameter_effects(evaluation)
     if effects is None:
-        return document | {"models": {}, "ranked_by": FORESTS}
+        none = {"forest": {name: _forest(None) for name in tested}, "models": {}}
+        return document | none | {"shown_first": {}, "ranked_by": FORESTS}
     toward = directions(evaluation, effects)
     rows = {row["name"]: row for row in document["parameters"]}
     return document | {
@@ -115,11 +97,26 @@ def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, An
             rows[name] | {"rank": rank} | _row(effects, name, toward.get(name))
             for rank, name in enumerate(effects.order, start=1)
         ],
+        "forest": {name: _forest(effects.forests.get(name)) for name in effects.metrics},
         "models": {
             name: {"r2_cross_validated": each.r2, "noise": each.noise, "trials": each.trials}
             for name, each in effects.metrics.items()
         },
+        "shown_first": dict(effects.first),
         "ranked_by": MODELS,
+    }
+
+
+def _forest(found: ForestEffects | None) -> dict[str, Any]:
+    """How well a forest of all trials has learned a metric, and its strongest pairs."""
+    pairs = found.pairs if found else ()
+    return {
+        "r2": found.r2 if found else None,
+        "r2_cross_validated": found.r2 if found else None,
+        "r2_cross_validated_std": found.r2_std if found else None,
+        "trials": found.trials if found else 0,
+        "kendall_tau": found.stability.kendall_tau if found else None,
+        "pairs": [{"parameters": [a, b], "share": share} for a, b, share in pairs],
     }
 
 
@@ -136,10 +133,24 @@ def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict
         for metric, found in effects.metrics.items()
         if math.isfinite(found.p[place])
     }
+    moves = name in effects.moving
+    importance = {
+        metric: _of_forest(found, effects.moving.index(name))
+        for metric, found in effects.forests.items()
+        if moves
+    }
     return {
         "share": float(effects.share[place]),
         "model": model,
+        "importance": importance,
         "matters": bool(surely_matters(effects)[place]),
         "better": toward.better if toward else None,
         "gain": toward.gain if toward else None,
     }
+
+
+def _of_forest(found: ForestEffects, place: int) -> dict[str, float]:
+    """The shares of one parameter in the forest of a metric, and the other measures."""
+    values = {name: getattr(found, name)[place] for name in _BY_FOREST}
+    values |= {name: getattr(found.stability, name)[place] for name in _BY_ORDER}
+    return {name: float(value) for name, value in values.items()}

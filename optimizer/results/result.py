@@ -161,7 +161,7 @@ def result_document(
         "plan": {"explore": plan.explore, "pairs": plan.pairs, "simplified": plan.simplified},
         "confirmation": confirmation_document(problem),
         "power": power and {**asdict(power), "planned": planned.document() if planned else None},
-        **learned_document(evaluation, strategy),
+        **learned_document(evaluation),
         "sampling": sampling_document(evaluation, strategy, explore=plan.explore),
         "search": search_document(evaluation, plan, strategy),
         "pareto": list(front.numbers),

@@ -243,7 +243,7 @@ class Tuning:
         self._progress.phase(phase, why)
 
     def _keep_learned(self) -> None:
-        self._log.remember("ranking", learned_document(self._evaluation, self._strategy))
+        self._log.remember("ranking", learned_document(self._evaluation))
 
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
@@ -264,8 +264,7 @@ class Tuning:
             raise TrialLostError(f"trial {trial.number} was lost {lost} times: {before.failure}")
         ended = None
         if trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM:
-            if self._strategy.has_models:
-                self._keep_learned()  # the search has taught its models more than the draws
+            self._keep_learned()  # the search has taught models more than the draws
             ended = why_search_ended(self._evaluation, self._plan(), self._strategy)
         self._enter(trial.phase, ended)
         self._declare(trial)

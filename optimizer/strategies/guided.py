@@ -16,7 +16,6 @@ import numpy as np
 
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.draws import DrawsFirst, draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
@@ -125,10 +124,6 @@ class Guided(DrawsFirst):
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
         return list(dict.fromkeys(history.of_configuration(t.digest)[0].number for t in whole))
-
-    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
-        """How much each parameter matters; see ``Strategy.effects``."""
-        return parameter_effects(evaluation, evaluation.problem.searched)
 
 
 _STARTS, _FRESH = 8, 40

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import ParameterEffects
 from optimizer.surrogate.stopping_rule import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import STARTING_POINT, Basis, Phase, Purpose
@@ -88,10 +87,6 @@ class Strategy(ABC):
         Empty where it knows no more of them than they tell, or too little.
         """
         return ()
-
-    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
-        """What its models have learned about the parameters; None without any."""
-        return None
 
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What is expected of one more run; None where that cannot be said."""

@@ -1,10 +1,8 @@
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 
-from models.importance.ranking import rank_parameters
-from optimizer.evaluation import evaluation as knowledge
+from tests.support.models.quick_ranking import small_forests
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +11,5 @@ def quick_ranking() -> Iterator[None]:
 
     One at a time: scikit-learn sets warning filters in its threads, which are global.
     """
-    quick = partial(rank_parameters, trees=10, resamples=2, n_repeats=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knowledge, "rank_parameters", quick)
+    with small_forests():
         yield

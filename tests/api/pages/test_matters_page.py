@@ -39,7 +39,7 @@ def part(html: str, begins: str, ends: str) -> str:
 
 def learned_in(finished: JobOutcome, **more: Any) -> dict[str, Any]:
     """A ranking as a job that goes on keeps it."""
-    kept = ("parameters", "forest", "models", "ranked_by")
+    kept = ("parameters", "forest", "models", "ranked_by", "shown_first", "anova_power")
     return {name: finished.result[name] for name in kept} | more
 
 
@@ -54,19 +54,21 @@ def test_the_parameters_are_ranked_as_over_the_interface(
         assert page.status_code == 200
         answer = client.get(f"/v1/jobs/{job}/parameters{asked}").json()
         assert ranked(page.text) == names(answer["parameters"])
-    assert answer["ranked_by"] == ("models" if strategy == MODELS else "forests")
-    page_of_all = see(client, f"/jobs/{job}/matters").text
-    first = client.get(f"/v1/jobs/{job}/parameters").json()["parameters"][0]
+    assert answer["ranked_by"] == "models"
+    page_of_all = unescape(see(client, f"/jobs/{job}/matters").text)
+    answer = client.get(f"/v1/jobs/{job}/parameters").json()
+    first = answer["parameters"][0]
     row = part(page_of_all, f'<tr id="parameter-{first["name"]}">', "</tr>")
-    if strategy == MODELS:
-        found = first["model"]["waf"]
-        told = [
-            f"{100 * found['total']:.1f}% ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
-        ]
-    else:
-        found = first["importance"]["waf"]
-        spread = f"{found['permutation']:.3f} ± {found['permutation_std']:.3f}"
-        told = [f"{found['mdi']:.3f}", spread]
+    parts = ("model", "importance")
+    found, other = (first[name]["waf"] for name in parts)
+    if answer["shown_first"]["waf"] == "forest":
+        found, other = other, found
+    told = [
+        f"{percent(found['total'])}% ({percent(found['low'])} to {percent(found['high'])})",
+        f"{percent(other['total'])}%; ",
+    ]
+    lines = [*answer["trust"], *answer["disagreement"]]
+    assert lines and all(line in page_of_all for line in lines)
     assert all(each in row for each in told)
     assert figures(page_of_all) >= 4
 
@@ -78,6 +80,7 @@ def test_tests_and_stability_are_told(client: TestClient, database: Engine) -> N
     told = part(page, '<section aria-labelledby="anova-title">', "</section>")
     known = client.get(f"/v1/jobs/{job}/anova?metric=waf").json()["rows"]
     tested = [row["parameter"] for row in known if row["p"] is not None][:30]
+    assert client.get(f"/v1/jobs/{job}/anova").json()["words"] in told
     assert re.findall(r'href="#parameter-([^"]+)"', told) == tested
     sure = part(page, '<section aria-labelledby="stable-title">', "</section>")
     forest = proved().result["forest"]["waf"]
@@ -167,12 +170,25 @@ def test_a_metric_that_is_none_is_refused(client: TestClient, database: Engine) 
     assert see(client, "/jobs/99/matters").status_code == 404
 
 
+def test_few_draws_test_nothing_and_say_what_they_could_have_seen(
+    client: TestClient, database: Engine
+) -> None:
+    finished = proved(MODELS)
+    assert finished.result["anova_power"]["draws"] < 30
+    job = keep(database, finished)
+    page = see(client, f"/jobs/{job}/matters").text
+    told = part(page, '<section aria-labelledby="anova-title">', "</section>")
+    assert "below 30 draws it ranks nothing" in told and "<table>" not in told
+    assert "the smallest effect that it could have seen is" in told
+
+
 def test_where_nothing_was_learned_that_is_said(client: TestClient, database: Engine) -> None:
     finished = proved()
     rows = [{**row, "importance": {}, "anova": {}} for row in finished.result["parameters"]]
     forest = {name: {**each, "r2_cross_validated": None}
               for name, each in finished.result["forest"].items()}  # fmt: skip
-    result = {**finished.result, "parameters": rows, "forest": forest}
+    result = {**finished.result, "parameters": rows, "forest": forest, "ranked_by": "forests"}
+    result |= {"models": {}, "shown_first": {}}
     job = keep(database, replace(finished, result=result))
     page = see(client, f"/jobs/{job}/matters?details=true").text
     assert "Nothing could be learned from the draws" in page

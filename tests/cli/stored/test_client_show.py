@@ -147,19 +147,27 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
     assert client("parameters", done, "--json", url=service.url) == 0
     ranking = json.loads(capsys.readouterr().out)
     assert client("parameters", done, url=service.url) == 0
-    head, *rows, learned = capsys.readouterr().out.splitlines()
+    head, *lines = capsys.readouterr().out.splitlines()
+    rows, words = (
+        lines[: len(ranking["parameters"])],
+        " ".join(lines[len(ranking["parameters"]) :]),
+    )
     assert head.split() == ["parameter", "waf", "p"]
     assert [row.split()[1] for row in rows] == [each["name"] for each in ranking["parameters"]]
+    part = {"forest": "importance", "process": "model"}[ranking["shown_first"]["waf"]]
     for row, each in zip(rows, ranking["parameters"], strict=True):
-        importance, p = each["importance"].get("waf"), each["anova"]["waf"]["p_holm"]
+        share, p = each[part]["waf"]["total"], each["model"]["waf"]["p_holm"]
         shown = row.split()[2:]
-        assert shown[0] == (f"{importance['permutation']:.3f}" if importance else "-")
-        assert shown[1] == ("-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}")
+        assert shown[0] == f"{100 * share:.1f}%"
+        assert shown[1] == ("<0.001" if p < 0.001 else f"{p:.3f}")
     assert rows[0].split()[1] == "codec"
     assert rows[0].split()[3] == "<0.001"
-    assert "R2: waf" in learned
+    assert all(line in words for line in ranking["trust"]) and ranking["trust"]
+    assert "Analysis of variance of the" in words
     assert client("parameters", done, "--metric", "waf", "--top", 1, url=service.url) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    head, row, *_ = capsys.readouterr().out.splitlines()
+    assert "forest" in head and "process" in head and "permutation" in head
+    assert f"{100 * ranking['parameters'][0]['model']['waf']['total']:.1f}%" in row
     assert client("parameters", done, "--metric", "foo", url=service.url) == 2
     assert "no metric 'foo'; known are waf" in capsys.readouterr().err
 

@@ -10,7 +10,6 @@ from optimizer.ranking.parameter_effects import ParameterEffects, directions, pa
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
@@ -27,7 +26,7 @@ def trials() -> list[Trial]:
 
 
 def effects(evaluation: Evaluation) -> ParameterEffects:
-    found = parameter_effects(evaluation, evaluation.problem.searched)
+    found = parameter_effects(evaluation)
     assert found is not None
     return found
 
@@ -75,18 +74,28 @@ def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
 def test_too_few_trials_tell_nothing(trials: list[Trial]):
     problem = problem_of("guided")
     seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
-    assert parameter_effects(Evaluation(problem, History(seven)), problem.searched) is None
-    document = learned_document(Evaluation(problem, History(seven)), find_strategy("guided"))
+    assert parameter_effects(Evaluation(problem, History(seven))) is None
+    document = learned_document(Evaluation(problem, History(seven)))
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
 
-def test_only_named_parameters_have_effects(trials: list[Trial]):
+def test_only_what_moved_has_effects():
     problem = problem_of("guided", over=("x", "codec"))
-    evaluation = Evaluation(problem, History(trials))
-    document = learned_document(evaluation, find_strategy("guided"))
+    job = job_of(problem, 30, PretendBench(noise=0.02))
+    job.run()
+    document = learned_document(Evaluation(problem, History(job.log.trials())))
     row = {r["name"]: r for r in document["parameters"]}
-    assert row["x"]["model"] and row["codec"]["model"]
-    assert row["y"]["model"] == {} and row["y"]["share"] == 0 and row["y"]["gain"] is None
+    for part in ("model", "importance"):
+        assert row["x"][part] and row["codec"][part]
+        assert row["y"][part] == {}
+    assert row["y"]["share"] == 0 and row["y"]["gain"] is None
+
+
+def test_what_draws_move_has_effects_though_no_search_moves_it(trials: list[Trial]):
+    problem = problem_of("genetic", over=("x", "codec"))
+    document = learned_document(Evaluation(problem, History(trials)))
+    row = {r["name"]: r for r in document["parameters"]}
+    assert row["y"]["model"] and row["y"]["importance"]
 
 
 class TestTheDocument:
@@ -97,7 +106,7 @@ class TestTheDocument:
             conclude(Evaluation(problem, history), plan), job={}, environment={}
         )
 
-    def test_models_rank_and_forests_stay_beside_them(self, trials: list[Trial]):
+    def test_forest_and_process_rank_side_by_side(self, trials: list[Trial]):
         document = self.document(trials)
         assert document["ranked_by"] == "models"
         assert document["models"].keys() == document["forest"].keys()
@@ -106,19 +115,39 @@ class TestTheDocument:
         assert rows[0]["name"] == "x" and rows[0]["matters"] is True
         idle = next(row for row in rows if row["name"] == "idle")
         assert idle["matters"] is False
-        drawn = Evaluation(problem_of("guided"), History(trials)).ranking()
-        for row in rows:  # the contract's fields are those of the draws, as ever
-            assert row["anova"].keys() == document["forest"].keys()
-            place = drawn.names.index(row["name"])
-            for metric, found in row["importance"].items():
-                assert found["mdi"] == drawn.metrics[metric].importance.mdi[place]
+        for row in rows:
+            for each in (row["anova"], row["importance"], row["model"]):
+                assert each.keys() == document["forest"].keys()
+            for found in row["importance"].values():
+                assert 0 <= found["low"] <= found["high"] and found["alone"] <= found["total"]
+                assert 0 <= found["mdi"] <= 1
 
-    def test_draws_alone_are_ranked_by_forests(self, trials: list[Trial]):
+    def test_shares_are_by_the_model_that_predicts_better(self, trials: list[Trial]):
+        document = self.document(trials)
+        parts = {"forest": "importance", "process": "model"}
+        rows, wanted = document["parameters"], np.zeros(len(document["parameters"]))
+        for metric, first in document["shown_first"].items():
+            r2 = {
+                "forest": document["forest"][metric]["r2_cross_validated"],
+                "process": document["models"][metric]["r2_cross_validated"],
+            }
+            assert r2[first] == max(r2.values())
+            total = np.array([row[parts[first]][metric]["total"] for row in rows])
+            wanted += total / total.sum() / len(document["shown_first"])
+        assert [row["share"] for row in rows] == pytest.approx(wanted.tolist())
+
+    def test_few_draws_test_nothing_and_say_what_they_could_have_seen(self, trials: list[Trial]):
+        power = self.document(trials)["anova_power"]
+        assert power["draws"] == len(candidates(trials, Phase.SAMPLE)) < power["least"] == 30
+        assert 0.2 < power["smallest_share"] < 1
+
+    def test_draws_alone_are_ranked_in_the_same_way(self, trials: list[Trial]):
         drawn = [replace(t, phase=Phase.SAMPLE) if t.purpose is Purpose.CANDIDATE else t
                  for t in trials]  # fmt: skip
         document = self.document(drawn, "random")
-        assert (document["ranked_by"], document["models"]) == ("forests", {})
-        assert all("model" not in row for row in document["parameters"])
+        assert document["ranked_by"] == "models"
+        assert document["parameters"][0]["name"] == "x"
+        assert document["anova_power"]["draws"] > 30
 
 
 def test_the_ranking_that_is_kept_grows_with_the_search():

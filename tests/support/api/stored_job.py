@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-import pytest
 from sqlalchemy import Engine, insert, update
 
 from db.connection.transactions import writing
@@ -18,19 +17,16 @@ from jobs.results.export import export_options
 from jobs.results.outcome import JobOutcome
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
-from models.importance.ranking import rank_parameters
-from optimizer.evaluation import evaluation as knowledge
 from sampler.common.documents import parse_toml
 from sampler.workload.workload_file import workload_text
 from tests.support.jobs.pretended_job import finished_job
+from tests.support.models.quick_ranking import small_forests
 
 
 @lru_cache(maxsize=4)
 def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     """A job whose proof passed, with the OPTIONS file of its best; made once."""
-    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knowledge, "rank_parameters", quick)
+    with small_forests():
         found = finished_job(trials, strategy=strategy)
     workload = parse_toml(workload_text("load-quick"), field="workload")
     known = {**found.result["job"], "workload": workload, "shipped_space": True}
