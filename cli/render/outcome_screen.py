@@ -116,11 +116,16 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "give it more trials" if by_models(result) else "draw more"
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; do not rely on it, {more}"
-    trust, disagreement = trust_words(result), disagreement_words(result)
+    trust = trust_words(result)
+    disagreement = [line.partition(";")[0] for line in disagreement_words(result)]
     return [
         f"What matters most: {top} (R2 {shown}{doubt}).",
         *([f"How far to trust it: {'; '.join(trust)}."] if trust else []),
-        *([f"Forest and process disagree on {'; '.join(disagreement)}."] if disagreement else []),
+        *(
+            [f"Forest and process disagree: {'; '.join(disagreement)} (rocktune parameters)."]
+            if disagreement
+            else []
+        ),
         *(f"{line}." for line in filter(None, [anova_words(result)])),
     ]
 
