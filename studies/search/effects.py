@@ -255,19 +255,23 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     for problem in PROBLEMS:
         own = [row for row in rows if row["function"] == problem]
-        for way, words in WAYS.items() if own else ():
+        for way, words in WAYS.items():
+            known = [row for row in own if way in row]
             cells = []
-            for against in ("truth", "recorded"):
+            for against in ("truth", "recorded") if known else ():
+                both = [row for row in known if against in row and way != against]
                 found = np.array(
-                    [agreement(np.array(row[way]), np.array(row[against])) for row in own]
+                    [agreement(np.array(row[way]), np.array(row[against])) for row in both]
                 )
-                same = way == against
-                cells += [] if same else [_cell(found[:, 0], 2), _cell(TOP * found[:, 1], 1)]
+                cells += [_cell(found[:, 0], 2), _cell(TOP * found[:, 1], 1)] if both else []
             cells += [""] * (4 - len(cells))
-            text += f"| {problem} | {words} | {len(own)} | {' | '.join(cells)} |\n"
+            if known:
+                text += f"| {problem} | {words} | {len(known)} | {' | '.join(cells)} |\n"
     text += _summary(rows)
     called = [
-        np.array(row["truth"])[np.array(row["sure"], dtype=bool)] for row in rows if "truth" in row
+        np.array(row["truth"])[np.array(row["sure"], dtype=bool)]
+        for row in rows
+        if "truth" in row and "sure" in row
     ]
     if called:
         shares = np.concatenate(called)
@@ -296,9 +300,9 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
         by = {
             name: TOP * np.mean([
                 agreement(np.array(row[way]), np.array(row["truth"]))[1]
-                for row in rows if row["function"] == name
+                for row in rows if row["function"] == name and way in row
             ])
-            for name in PROBLEMS if any(row["function"] == name for row in rows)
+            for name in PROBLEMS if any(row["function"] == name and way in row for row in rows)
         }  # fmt: skip
         aimed = [by[name] for name in AIMED if name in by]
         if aimed:

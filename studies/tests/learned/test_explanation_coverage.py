@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from optimizer.explanation.explanation import WIDER
 from studies.explanation_coverage import __main__ as study
 from studies.explanation_coverage.__main__ import lines_of, main
 from studies.explanation_coverage.counts import count, of_step
 from studies.explanation_coverage.job import Key, kept_job, run_job
 from studies.explanation_coverage.judged import Line, holds, judged
-from studies.explanation_coverage.page import too_rarely, write_page
+from studies.explanation_coverage.page import too_rarely, widened, write_page
 from studies.explanation_coverage.real import agrees, compared, real_lines
 from studies.json_lines import append_line
 from studies.tests.learned.toy_function import toy
@@ -119,15 +120,22 @@ def test_jobs_are_kept_and_not_explained_again(tmp_path: Path, monkeypatch: pyte
     main(call)
     assert raw.read_text(encoding="utf-8") == kept
     page = out.with_suffix(".md").read_text(encoding="utf-8")
-    assert "# How often do the intervals" in page and "| 12 | after |" in page
+    assert "# How often do the intervals" in page and "| 21 | 12 | after |" in page
+
+
+def test_what_an_earlier_version_told_is_counted_with_longer_intervals():
+    expected, low, high, truth = LINE.steps[0]["gain"]
+    longer = widened(replace(LINE, label="unwidened")).steps[0]["gain"]
+    assert longer == (expected, pytest.approx(expected - WIDER * (expected - low)),
+                      pytest.approx(expected + WIDER * (high - expected)), truth)  # fmt: skip
 
 
 def test_the_page_has_both_versions_side_by_side(tmp_path: Path):
     withheld = replace(LINE, told=False, steps=(), predicted=None)
     lines = [replace(LINE, label="before"), withheld]
     page = write_page(tmp_path / "page", "make prove-explanations", lines, [])
-    assert "| 20 | before | 1 of 1 | 100.0% (2 to 100) | 0.0% (0 to 98) | none |" in page
-    assert "| 20 | after | 0 of 1 | withheld |" in page
+    assert "| 34 | 20 | before | 1 of 1 | 100.0% (2 to 100) | 0.0% (0 to 98) | none |" in page
+    assert "| 34 | 20 | after | 0 of 1 | withheld |" in page
     raw = tmp_path / "raw.jsonl"
     for line in lines:
         append_line(raw, asdict(line))

@@ -40,7 +40,7 @@ def test_a_job_tells_by_each_way_what_matters_on_a_function_whose_truth_is_known
     function = toy(noise=0.01)
     truth, found = true_shares(function), run_seed(function, 0)
     first = int(np.argmax(truth))
-    for way in ("models", "genetic"):
+    for way in ("shown", "models", "forest", "random", "both", "genetic"):
         assert np.argmax(found[way]) == first
         assert found[way][-IDLE:].sum() < found[way][:-IDLE].sum() / 2
     sure = found["sure"].astype(bool)
@@ -50,14 +50,15 @@ def test_a_job_tells_by_each_way_what_matters_on_a_function_whose_truth_is_known
 def test_the_page_counts_what_the_rows_say():
     truth = [0.4, 0.3, 0.15, 0.1, 0.04, 0.006, 0.004]
     turned = truth[::-1]
-    row = {"function": "load", "truth": truth, "recorded": turned, "models": truth,
+    row = {"function": "load", "truth": truth, "recorded": turned, "models": truth, "shown": truth,
            "draws": turned, "genetic": turned, "sure": [1, 1, 0, 0, 0, 1, 0]}  # fmt: skip
     none = {"function": "null", "sure": [0, 0]}
     text = page([row, none, none | {"sure": [0, 1]}])
     three = 5 - 2  # of the five first and the five last of seven
     assert agreement(np.array(truth), np.array(turned)) == pytest.approx([-1, three / TOP])
-    assert "| load | models, all trials of `guided` | 1 | 1.00 | 5.0 | -1.00 | 3.0 |" in text
-    assert "| load | forests, the draws of `genetic` | 1 | -1.00 | 3.0 | 1.00 | 5.0 |" in text
-    assert "| load | forests, all recorded draws | 1 | -1.00 | 3.0 |  |  |" in text
+    assert "| load | process, all trials | 1 | 1.00 | 5.0 | -1.00 | 3.0 |" in text
+    assert "| load | impurity, the draws of `genetic` | 1 | -1.00 | 3.0 | 1.00 | 5.0 |" in text
+    assert "| load | impurity, all recorded draws | 1 | -1.00 | 3.0 |  |  |" in text
+    assert "| shown first: of each metric the better one by prediction | 5.00 | 5.00 |" in text
     assert "Of 3 parameters that the 1 jobs call sure to matter 1 make less than 1%" in text
     assert "`null`) 1 of 2 jobs call a parameter" in text
