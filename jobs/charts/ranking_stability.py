@@ -32,8 +32,8 @@ def stability_chart(
         f"{len(rows)} first"
         if steady
         else "No parameter is surely among the five most important for any metric",
-        caption="95% intervals of the rank, by the decrease in impurity, over bootstrap resamples "
-        "of the drawn trials. Short lines at the left are knowledge, long ones are guesses.",
+        caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
+        "Short lines at the left are knowledge, long ones are guesses.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         layout={
             "xaxis": chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),

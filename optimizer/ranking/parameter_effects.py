@@ -73,16 +73,24 @@ class ParameterEffects:
 def parameter_effects(evaluation: Evaluation) -> ParameterEffects | None:
     """What all trials so far teach of the parameters that move; None while too few have ended.
 
-    Those are what may be searched, and what draws move although no search does.
+    Those are what may be searched, and what draws and given trials move although no search does.
     """
-    problem, history = evaluation.problem, evaluation.history
-    drawn = {name for n in teaching(history) for name in history[n].point or ()}
-    names = [name for name in problem.space.names if name in drawn.union(problem.searched)]
+    names = _moving(evaluation)
     with one_thread():
         model = job_surrogate(evaluation, names)
         if model is None:
             return None
         return evaluation.once("effects", model, lambda: _effects(evaluation, model))
+
+
+def _moving(evaluation: Evaluation) -> list[str]:
+    problem, history = evaluation.problem, evaluation.history
+    trials = [history[number] for number in teaching(history)]
+    moving = {name for trial in trials for name in trial.point or ()}.union(problem.searched)
+    given = [trial.configuration for trial in trials if trial.point is None]
+    varied = (n for n in problem.space.names if len({each.get(n) for each in given}) > 1)
+    moving.update(varied)
+    return [name for name in problem.space.names if name in moving]
 
 
 def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
