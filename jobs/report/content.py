@@ -122,7 +122,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "boxes": drawable(
             groups_chart(question, trials, _SHORT.get(question.metric, ""))
             for question in questions(parameters, space_from_document(job["space"]).by_name)
-            if learned and ranks_anova(result)
+            if learned
         ),
         "anova_ranks": ranks_anova(result),
         "contributed": rows.contributed(result),

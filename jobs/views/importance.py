@@ -146,7 +146,7 @@ def importance_details(
     ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
     little; ``unexplained`` by metric the share of the variance that is noise to them.
     """
-    boxes = _boxes(engine, job, found) if learned and ranks_anova(found) else []
+    boxes = _boxes(engine, job, found) if learned else []
     known = dependence_of_job(engine, job)
     if known is None:
         return {"boxes": boxes, "trials": None}

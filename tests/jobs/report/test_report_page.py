@@ -13,6 +13,7 @@ import pytest
 
 from jobs.charts.chart import Chart
 from jobs.report.artifacts import report_html
+from jobs.report.content import content
 from jobs.results.figures import figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
@@ -79,7 +80,9 @@ class TestAWholeJob:
             "Environment", "How to use the file",
         ):  # fmt: skip
             assert title in page.text, title
-        assert page.tags.count("figure") == len(plots(page)) == 19
+        shares = len(content(finished)["effects"])  # by forest and process, of each metric
+        assert page.tags.count("figure") == len(plots(page)) == 19 + shares
+        assert 4 <= shares <= 8
         best = finished.result["best"]
         assert best is not None
         assert f"Trial {best['trial']} beats the baseline" in page.text
