@@ -28,6 +28,8 @@ from sampler.parameters.parameter import Parameter, Value
 
 _DRAWS = 100
 Model = Literal["process", "forest"]
+# Of R2: a smaller lead of the forest is the luck of the folds; see docs/results/search_effects.md.
+CLEARLY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +182,9 @@ def _fold_of_all(
 
 
 def _better(process: float | None, forest: ForestEffects | None) -> Model:
-    """Which predicts unseen trials better; the process where neither could be judged."""
-    return "forest" if forest and (process is None or forest.r2 > process) else "process"
+    """Which predicts unseen trials better; the process, unless the forest clearly does."""
+    better = forest and (process is None or forest.r2 > process + CLEARLY)
+    return "forest" if better else "process"
 
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
