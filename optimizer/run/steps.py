@@ -185,17 +185,22 @@ def _exploring(
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(evaluation, f"again: {why}")
     searches = left > simplified_left(plan, history) and not history.simplified
-    trial = _searched(evaluation, plan, strategy) if searches else None
+    # A design of draws alone is laid out for as many as it is asked for.
+    drawn = strategy.samples(evaluation.problem, plan.explore) >= plan.explore
+    explore = plan.explore - plan.simplified if drawn else plan.explore
+    trial = _searched(evaluation, plan, strategy, explore) if searches else None
     trial = trial or _simplified(evaluation, plan)
     if trial or history.out(purpose=Purpose.CANDIDATE):
         return trial
     # There is nothing more to simplify: what was kept for it goes on with the search.
-    return None if searches else _searched(evaluation, plan, strategy)
+    return None if searches else _searched(evaluation, plan, strategy, plan.explore)
 
 
-def _searched(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> Trial | None:
+def _searched(
+    evaluation: Evaluation, plan: Plan, strategy: Strategy, explore: int
+) -> Trial | None:
     proposal = next_start(evaluation, plan.explore) or strategy.propose(
-        evaluation, number=evaluation.history.next_number, explore=plan.explore
+        evaluation, number=evaluation.history.next_number, explore=explore
     )
     if proposal is None:
         return None
