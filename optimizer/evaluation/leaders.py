@@ -29,7 +29,8 @@ class _OnHost:
 def leaders(evaluation: Evaluation, phase: Phase, count: int) -> list[tuple[float, Trial]]:
     """The fittest ended candidates of a phase that hosts have measured, the fittest first.
 
-    At most ``count``; of equal ones those with the lower number.
+    Simplified versions of others are left out: no strategy proposed them. At most ``count``; of
+    equal ones those with the lower number.
     """
     history = evaluation.history
     found = [pair for host in history.hosts for pair in _best(evaluation, host, phase, count)]
@@ -51,7 +52,8 @@ def _best(evaluation: Evaluation, host: str, phase: Phase, count: int) -> list[t
     for number in history.on_host(host, Purpose.CANDIDATE):
         trial = history[number]
         key = (number, trial.attempt)
-        if trial.phase is phase and trial.state in COMPARABLE and key not in known.values:
+        proposed = trial.phase is phase and not trial.is_simplified
+        if proposed and trial.state in COMPARABLE and key not in known.values:
             known.values[key] = rank_value(problem, baseline, trial)
     live = (  # those that were not withdrawn since
         (value, number)

@@ -20,7 +20,7 @@ from optimizer.strategies.draws import draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import Individual, drawing_from
 from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.latent import Point
 
 POPULATION = 8
@@ -71,12 +71,14 @@ class Genetic(Strategy):
             return propose_draw(evaluation, "random", number=number, n=n)
         searched = len(history.numbers(Purpose.CANDIDATE, Phase.SEARCH))
         drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-        if drawn + searched >= explore or _reached(evaluation, searched):
+        # Simplified versions are of no generation.
+        chromosomes = searched - len(history.simplified)
+        if drawn + searched >= explore or _reached(evaluation, chromosomes):
             return None
         genes = searched_parameters(evaluation)
         if not genes:
             return None
-        return _chromosome(evaluation, searched, genes, number)
+        return _chromosome(evaluation, chromosomes, genes, number)
 
 
 def searched_parameters(evaluation: Evaluation) -> tuple[str, ...]:
@@ -102,14 +104,13 @@ def generation_of(index: int) -> int:
 
 def _reached(evaluation: Evaluation, searched: int) -> bool:
     """Whether the search may end before its budget: generations, fitness, or no more progress."""
-    problem, history = evaluation.problem, evaluation.history
-    settings = problem.search
+    settings = evaluation.problem.search
     if settings.generations is not None and generation_of(searched) > settings.generations:
         return True
     if settings.fitness is None and not settings.stop_early:
         return False
     # Whole measurements only: the bounds of a trial that was cut off reach nothing.
-    whole = [t for t in history.of(Purpose.CANDIDATE, Phase.SEARCH) if t.done]
+    whole = [t for t in _chromosomes(evaluation) if t.done]
     values = [value for value, _ in evaluation.comparable(whole)]
     if settings.fitness is not None and max(values, default=-math.inf) >= settings.fitness:
         return True
@@ -119,6 +120,11 @@ def _reached(evaluation: Evaluation, searched: int) -> bool:
         and len(values) > lately
         and values.index(max(values)) < (len(values) - lately)
     )
+
+
+def _chromosomes(evaluation: Evaluation) -> list[Trial]:
+    searched = evaluation.history.of(Purpose.CANDIDATE, Phase.SEARCH)
+    return [trial for trial in searched if not trial.is_simplified]
 
 
 def _chromosome(
@@ -147,7 +153,7 @@ def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[Individua
     """The best four so far: survivors stay in the population, so none better is ever lost."""
     history = evaluation.history
     if history.nowhere(Purpose.CANDIDATE, Phase.SEARCH):  # told by a runner of the user's own
-        ranked = evaluation.best_first(history.of(Purpose.CANDIDATE, Phase.SEARCH))
+        ranked = evaluation.best_first(_chromosomes(evaluation))
     else:
         ranked = leaders(evaluation, Phase.SEARCH, SURVIVORS)
     population = []

@@ -77,7 +77,8 @@ def test_a_list_of_all(here: Here, capsys: Capture, command: str, names: tuple[s
 @pytest.mark.parametrize("command", ["space", "workloads", "starts", "objectives"])
 def test_a_list_has_its_descriptions_in_one_column(here: Here, capsys: Capture, command: str):
     assert here(command) == 0
-    lines = capsys.readouterr().out.splitlines()
+    # Above the list of starting points stands which of them a job of each class begins with.
+    lines = capsys.readouterr().out.rpartition("\n\n")[2].splitlines()
     column = 2 + max(len(line.split()[0]) for line in lines)
     assert len(lines) > 2
     for line in lines:

@@ -1,5 +1,7 @@
 """Runs that fail, are cut off or take longer than there are minutes."""
 
+from dataclasses import replace
+
 import pytest
 
 from optimizer.budget.budget import divide
@@ -53,24 +55,24 @@ class TestFailingCandidates:
         assert len(job.log.trials()) == trials
 
     def test_one_that_fails_in_the_last_round_alone_does_not_win(self):
-        favourite = conclude_of(run(48)).winner
+        favourite = conclude_of(run(72)).winner
         rounds = [
             t.number
-            for t in run(48).log.trials()
+            for t in run(72).log.trials()
             if t.purpose is Purpose.SELECT and t.subject == favourite
         ]
-        job = run(48, fails=lambda t: "crash" if t.number == rounds[-1] else None)
+        job = run(72, fails=lambda t: "crash" if t.number == rounds[-1] else None)
         assert len(rounds) == 2
         assert conclude_of(job).winner not in (None, favourite)
 
     def test_one_that_fails_beside_the_baseline_may_win(self):
-        favourite = conclude_of(run(48)).winner
+        favourite = conclude_of(run(72)).winner
         spoiled = [
             t.number
-            for t in run(48).log.trials()
+            for t in run(72).log.trials()
             if t.purpose is Purpose.SELECT and t.round == 2 and t.subject in (1, favourite)
         ]
-        job = run(48, fails=lambda t: "disk" if t.number in spoiled else None)
+        job = run(72, fails=lambda t: "disk" if t.number in spoiled else None)
         assert len(spoiled) == 2
         assert conclude_of(job).winner == favourite
 
@@ -159,13 +161,15 @@ class TestMinutes:
         return bowl(configuration) | {"time": 28.0}  # and 2 s beside: half a minute
 
     def job(self, minutes: float, **bench) -> Job:
-        job = Job(problem_of(), Budget(minutes=minutes), PretendBench(**bench))
+        problem = replace(problem_of(), price=False)  # reads of the proof take time of their own
+        job = Job(problem, Budget(minutes=minutes), PretendBench(**bench))
         job.run()
         return job
 
     def test_become_trials_by_the_baselines_time(self):
         job = self.job(24, function=self.even)
-        assert len(job.log.trials()) == 48
+        # What is kept for simplified versions, and not needed, may be left over.
+        assert 48 - divide(48).simplified <= len(job.log.trials()) <= 48
         assert purposes(job).count(Purpose.PROVE) == 2 * divide(48).pairs
 
     def test_of_a_moment_still_hold_the_smallest_job(self):

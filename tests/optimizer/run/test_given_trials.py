@@ -22,6 +22,7 @@ from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     PretendBench,
     bowl,
+    candidates,
     problem_of,
     trial_of,
 )
@@ -101,7 +102,7 @@ class TestTheyTeach:
                 for _ in range(60):  # from somewhere else, where only `idle` matters
                     configuration = drawn(runner.problem, random)
                     runner.give(configuration, metrics={"waf": 1.0 + configuration["idle"]})
-        searched = runner.history.of(Purpose.CANDIDATE, Phase.SEARCH)
+        searched = candidates(runner.history, Phase.SEARCH)
         assert len({tuple(trial.point) for trial in searched}) == 1
         assert Evaluation(runner.problem, runner.history).ranking().order[0] == "idle"
 
@@ -121,8 +122,11 @@ class TestTheyTeach:
         points = []
         for runner in (taught, alone):
             runner.finish(6)
-            points.append([t.point for t in runner.own() if t.purpose is Purpose.CANDIDATE])
-        assert points[0] == points[1]
+            points.append([trial.point for trial in candidates(runner.own())])
+        # The runs that no simplified version needs are draws, too, in no design.
+        design = taught.plan.explore - taught.plan.simplified
+        assert points[0][:design] == points[1][:design]
+        assert len(points[0]) >= design
 
     def test_the_baseline_is_measured_as_often_all_the_same(self):
         runner = runner_of("random")
@@ -150,9 +154,12 @@ class TestTheyMayWin:
         best = runner.give(BEST, metrics=bowl(BEST))
         runner.finish(5)
         runner.check()
-        assert winner_of(Evaluation(runner.problem, runner.history), runner.plan) == best.number
+        winner = winner_of(Evaluation(runner.problem, runner.history), runner.plan)
+        # A simplified version of it is as good: the search has found nothing better.
+        simplified = runner.history[winner].why.startswith(f"simplified: trial {best.number} ")
+        assert winner == best.number or simplified
         proof = runner.history.of(Purpose.PROVE)
-        assert {trial.subject for trial in proof} == {1, best.number}
+        assert {trial.subject for trial in proof} == {1, winner}
         assert len(proof) == 2 * runner.plan.pairs
         fresh = [trial for trial in proof if trial.subject == best.number]
         assert all(t.configuration == BEST and not t.given and t.done for t in fresh)

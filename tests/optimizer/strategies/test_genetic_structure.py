@@ -1,7 +1,10 @@
 """The genetic algorithm is the paper's: eight chromosomes, then generations of four."""
 
+from itertools import combinations, product
+
 import pytest
 
+from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.genetic import (
     POPULATION,
@@ -11,6 +14,7 @@ from optimizer.strategies.genetic import (
 )
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.space.space import digest
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (
     Job,
@@ -50,6 +54,16 @@ def survivors(job: Job, number: int) -> list[Trial]:
     return before[:SURVIVORS]
 
 
+def is_exhausted(job: Job, number: int) -> bool:
+    """Whether every child of two of the best four was measured before: then genes are new."""
+    seen = {trial.digest for trial in job.log.trials() if trial.number < number}
+    return all(
+        digest(job.problem.configuration(dict(zip(a.point, genes, strict=True)))) in seen
+        for a, b in combinations(survivors(job, number), 2)
+        for genes in product(*((a.point[name], b.point[name]) for name in a.point))
+    )
+
+
 def place_of(index: int) -> int:
     return (index - POPULATION) % (POPULATION - SURVIVORS)
 
@@ -78,7 +92,7 @@ class TestGenerations:
 
     def test_half_of_the_budget_is_drawn_before(self, job: Job, searched: list[Trial]):
         sampled = candidates(job.log.trials(), Phase.SAMPLE)
-        assert abs(len(sampled) - len(searched)) <= 1
+        assert abs(len(sampled) - divide(96).explore / 2) <= 1
         assert max(t.number for t in sampled) < min(t.number for t in searched)
 
 
@@ -99,8 +113,9 @@ class TestChromosomes:
                 assert name in genes or value == default.get(name, 6)
 
     def test_children_take_every_gene_from_the_best_four(self, job: Job, searched: list[Trial]):
-        assert len(children(searched)) >= 10
-        for child in children(searched):
+        bred = [t for t in children(searched) if not is_exhausted(job, t.number)]
+        assert len(bred) >= 6
+        for child in bred:
             best = survivors(job, child.number)
             for name, gene in child.point.items():
                 assert gene in {parent.point[name] for parent in best}
@@ -108,7 +123,7 @@ class TestChromosomes:
     def test_children_have_two_parents(self, job: Job, searched: list[Trial]):
         for child in children(searched):
             best = survivors(job, child.number)
-            assert any(
+            assert is_exhausted(job, child.number) or any(
                 all(gene in (a.point[n], b.point[n]) for n, gene in child.point.items())
                 for i, a in enumerate(best)
                 for b in best[i + 1 :]
@@ -139,7 +154,7 @@ class TestChromosomes:
         searched = candidates(job.log.trials(), Phase.SEARCH)
         failed = [trial for trial in searched if not trial.done]
         assert failed and len(children(searched)) >= 4
-        for child in children(searched):
+        for child in children(searched)[:4]:  # later ones may all have been measured before
             alive = [t for t in searched if t.done and t.number < child.number]
             for name, gene in child.point.items():
                 assert gene in {t.point[name] for t in alive}

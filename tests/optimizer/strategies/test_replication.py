@@ -27,7 +27,7 @@ from tests.support.optimizer.pretend_bench import (
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48
-PROBLEM = problem_of("guided")
+PROBLEM = problem_of("guided", seed=6)
 EXPLORE = plan_of(PROBLEM, Budget(trials=TRIALS), History()).explore
 
 
@@ -68,7 +68,7 @@ def propose(trials: list[Trial], problem=PROBLEM) -> Proposal:
 
 
 def measured(trials: list[Trial], proposal: Proposal, **outcome: object) -> list[Trial]:
-    number = len(trials) + 1
+    number = trials[-1].number + 1
     outcome = {"state": TrialState.DONE, "metrics": bowl(proposal.configuration)} | outcome
     first = next(t for t in trials if t.number == proposal.subject)
     return [*trials, replace(first, number=number, phase=proposal.phase, why=proposal.why,

@@ -362,8 +362,11 @@ def configurations(trials: Iterable[Trial]) -> list[tuple[str, Configuration]]:
 
 
 def candidates(history: History | Iterable[Trial], phase: Phase | None = None) -> list[Trial]:
+    """What the strategy proposed; simplified versions of it are left out."""
     return [
         trial
         for trial in history
-        if trial.purpose is Purpose.CANDIDATE and phase in (None, trial.phase)
+        if trial.purpose is Purpose.CANDIDATE
+        and phase in (None, trial.phase)
+        and not trial.is_simplified
     ]
