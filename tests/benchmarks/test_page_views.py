@@ -21,14 +21,17 @@ def test_a_job_is_made_longer_between_its_search_and_its_proof(
     job_id = long_job.job_of(database, 100)
     store = JobStore(database)
     trials = store.trials(job_id)
-    assert [trial.number for trial in trials] == list(range(1, 101))
+    # The third run of the three pairs is left over where the winner is the best starting point.
+    count = len(trials)
+    assert count in (97, 100)
+    assert [trial.number for trial in trials] == list(range(1, count + 1))
     phases = [trial.phase for trial in trials]
     assert phases == sorted(phases, key=list(Phase).index)
     new = [trial.digest for trial in trials if trial.purpose is Purpose.CANDIDATE]
     assert len(set(new)) == len(new) > 76
     row = store.job(job_id)
     assert row.standing is not None
-    assert row.standing["done"] + row.standing["failed"] == row.standing["total"] == 100
+    assert row.standing["done"] + row.standing["failed"] == row.standing["total"] == count
     course = job_series_of(database, row)
     assert course is not None and course.best is not None
 

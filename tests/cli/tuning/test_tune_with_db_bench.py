@@ -52,7 +52,9 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     assert best["change"]["sa"]["high"] < 0
     assert best["metrics"]["memory"] == result["baseline"]["metrics"]["memory"] == 142606336
     text = (out / "OPTIONS.ini").read_text()
-    assert text.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")
+    trade, tuned, *_ = text.splitlines()
+    assert trade == f"# {result['verdict']['trade']}" and trade.startswith("# Better: SA -")
+    assert tuned.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")
     folder = desk.folder / "tried"
     folder.mkdir()
     tried = try_options(installed.program, text, folder)

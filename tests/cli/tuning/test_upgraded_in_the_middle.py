@@ -46,7 +46,7 @@ def test_a_job_never_mixes_two_builds(desk: Desk, monkeypatch: pytest.MonkeyPatc
     (desk.folder / "blocks.toml").write_text(SPACE)
     tune = (
         "tune", "--workload", "tiny.toml", "--space", "blocks.toml", "--objective", "sa",
-        "--strategy", "lhs", "--trials", 12, "--db", desk.database,
+        "--strategy", "lhs", "--trials", 12, "--db", desk.database, "--no-price",
     )  # fmt: skip
     stopped = desk.run(*tune)
     assert stopped.returncode == 2, stopped.stderr

@@ -48,7 +48,7 @@ def test_the_run_is_made_again(
     (tmp_path / "blocks.toml").write_text(SPACE)
     specification = specify(
         workload=str(tmp_path / "tiny.toml"), space=str(tmp_path / "blocks.toml"),
-        objective="sa", strategy="lhs", trials=TRIALS,
+        objective="sa", strategy="lhs", trials=TRIALS, no_price=True,
     )  # fmt: skip
     job = JobStore(database).create_job(specification.document(), specification.digest())
     real, asked = process._clocks, [0]
