@@ -80,8 +80,10 @@ class TestRecordedTrials:
         assert {t.phase for t in drawn} == {Phase.SAMPLE}
         assert len(kept) - len(drawn) == 27
         order = [p["name"] for p in live_ranking(database, store.job(job_id))["parameters"]]
-        assert order[0] == "write_buffer_size"
-        assert "compression_type" in order[:6]
+        # Where draws have it vary, which levels are compressed makes more of SA and TIME.
+        first = {"default": "write_buffer_size", "paper": "min_level_to_compress"}
+        assert order[0] == first[space], order[:6]
+        assert {"write_buffer_size", "compression_type"} <= set(order[:6])
 
     @pytest.mark.slow
     def test_told_again_are_the_same(self, jobs: ExternalJobs, store: JobStore, database: Engine):
