@@ -55,7 +55,7 @@ class Asked:
         """What `rocktune tune` makes of it."""
         return specify(
             workload=self.case.workload, space=self.case.space, objective=OBJECTIVE,
-            strategy=STRATEGY, trials=self.trials, seed=self.seed,
+            strategy=STRATEGY, trials=self.trials, seed=self.seed, start_from=[],
         )  # fmt: skip
 
     def arguments(self) -> list[str]:
@@ -63,7 +63,7 @@ class Asked:
         return [
             *("--space", self.case.space, "--workload", self.case.workload),
             *("--objective", OBJECTIVE, "--strategy", STRATEGY),
-            *("--trials", str(self.trials), "--seed", str(self.seed)),
+            *("--trials", str(self.trials), "--seed", str(self.seed), "--start-from", "none"),
         ]
 
 

@@ -29,6 +29,7 @@ from typing import Any
 from jobs.execution.single_bench import single_bench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.bench.run_ending import read_text
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.options.option_facts import OptionFact, option_facts
@@ -61,15 +62,14 @@ class Keeping(DbBench):
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """Keeps the shape of the tree, then reads the outcome."""
-        log = folder / "db" / "LOG"
-        levels = levels_of(log.read_text(errors="replace") if log.exists() else "")
+        levels = levels_of(read_text(folder / "stdout"))  # as `stats` told them at its end
         blobs = [path.stat().st_size for path in (folder / "db").glob("*.blob")]
         self.trees.append({"levels": levels, "blobs": [len(blobs), sum(blobs)]})
         return super().harvest(configuration, folder, ended, began)
 
 
 def levels_of(log: str) -> dict[str, list[int]]:
-    """Files and bytes of each level, as a LOG last told them."""
+    """Files and bytes of each level, as a LOG, or the output of db_bench, last told them."""
     tables = _STATS.findall(log)
     rows = [_ROW.match(line) for line in (tables[-1] if tables else "").splitlines()]
     return {

@@ -10,4 +10,4 @@ default) set -- --space default --workload load-quick ;;
 *) echo "reproduction.sh: $name is neither paper nor default" >&2 && exit 2 ;;
 esac
 exec studies/reproduction/kept-job.sh "docs/reproduction/$name.jsonl.gz" "rocktune-reproduction/$name.db" \
-    "$@" --strategy genetic --trials 2200 --samples 2000
+    "$@" --strategy genetic --trials 2200 --samples 2000 --start-from none

@@ -28,7 +28,7 @@ LINE = Line("after", KEY, proven=True, told=True, steps=(STEP,),
 def sample() -> tuple[Line, ...]:
     """Jobs on a formula of twelve parameters, with the noise of a busy machine."""
     function = toy(noise=0.08)
-    keys = [replace(KEY, seed=seed) for seed in range(8)]
+    keys = [replace(KEY, seed=seed) for seed in range(16)]
     return tuple(judged("after", function, key, run_job(function, key)) for key in keys)
 
 

@@ -276,7 +276,7 @@ class TestWhatIsTold:
 
     @pytest.mark.slow
     def test_where_a_number_was_asked_for(self):
-        sampling, _ = self.ran(90, samples=50)
+        sampling, _ = self.ran(120, samples=50)
         assert sampling["why"].startswith("all 50 draws that were asked for are in: ")
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
 
