@@ -73,7 +73,7 @@ def test_what_it_prefers_is_truly_good_whatever_was_lucky():
     assert true_fitness(history[preferred[0]]) > true_fitness(unlucky)
     # Both are measured again before one of them is called the winner.
     again = candidates_of(Evaluation(problem, history), divide(TRIALS))
-    assert again[:2] == [preferred[0], unlucky.number]
+    assert again[0] == preferred[0] and unlucky.number in again
 
 
 def test_a_proposal_says_what_it_moves_and_from_where():
