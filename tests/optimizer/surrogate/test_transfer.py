@@ -106,7 +106,8 @@ def test_one_that_does_not_agree_is_found_out_and_does_no_lasting_harm(kind: str
     job = ran(1, kind)
     (row,) = prior_document(Evaluation(job.problem, History(job.log.trials())))
     assert fmean(row["agreement"].values()) < 0.4
-    assert best_after(1, kind, TRIALS) > 0.95
+    # Of these runs some are simplified versions: the search itself has fewer than it had.
+    assert best_after(1, kind, TRIALS) > 0.9
 
 
 def test_what_it_made_of_the_earlier_job_is_told():
