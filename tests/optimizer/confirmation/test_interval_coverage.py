@@ -45,7 +45,7 @@ def test_intervals_hold_the_truth_in_95_percent(effects: list[Line]):
 
 def test_the_truth_differs_from_job_to_job_and_from_none(effects: list[Line], nulls: list[Line]):
     true = [line["changes"]["waf"][0] for line in effects if line["changes"]]
-    assert len(set(true)) > 0.8 * len(true)  # winners of few changes have some in common
+    assert len(set(true)) > 0.7 * len(true)  # winners of few changes have some in common
     assert min(true) < -5
     assert {line["changes"]["waf"][0] for line in nulls if line["changes"]} == {0}
 
