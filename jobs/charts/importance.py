@@ -4,7 +4,7 @@ Results of earlier versions have no models: forests of their draws rank.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
@@ -83,27 +83,12 @@ def model_effects_chart(
         for row in parameters
         if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0
     ]
-    if not found:
-        return None
-    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
-    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
-    total = [each["total"] for each in rows]
-    lows = [min(each["low"], each["total"]) for each in rows]
-    highs = [max(each["high"], each["total"]) for each in rows]
-    return _bars_and_diamonds(
-        f"effects-{metric}",
-        metric,
-        [name for name, _ in found],
-        r2,
-        caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
-        f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
-        "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
-        axis="share of the variance",
-        bars=("alone", [each["alone"] for each in rows]),
-        diamonds=("with its pairs", total),
-        errors=chart.interval_bars(total, lows, highs, "@second"),
-        said=[f"{chart.words(name)}: {p_words(each['p_holm'])}," for name, each in found],
-    )
+    return _shares_chart(
+        "effects", metric, found, model,
+        what="Share of the variance over the whole space; bars: the parameter alone, diamonds: "
+        "with its pairs, and the 95% interval of that.",
+        also=lambda each: p_words(each["p_holm"]),
+    )  # fmt: skip
 
 
 def forest_shares_chart(
@@ -118,26 +103,43 @@ def forest_shares_chart(
         for row in parameters
         if row["importance"].get(metric, {}).get("total", 0.0) > 0
     ]
+    return _shares_chart(
+        "forest", metric, found, forest,
+        what="Functional analysis of variance of the forest; bars: the parameter alone, diamonds: "
+        "with its pairs, and 95% of what resampled trials give.",
+        also=lambda each: f"impurity {each['mdi']:.2f}",
+    )  # fmt: skip
+
+
+def _shares_chart(
+    kind: str,
+    metric: str,
+    found: Sequence[tuple[str, Mapping[str, Any]]],
+    model: Mapping[str, Any],
+    *,
+    what: str,
+    also: Callable[[Mapping[str, Any]], str],
+) -> chart.Chart | None:
+    """The largest shares by name; ``also`` is what is said of each besides."""
     if not found:
         return None
     found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
-    rows, r2 = [each for _, each in found], forest.get("r2_cross_validated")
+    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
     total = [each["total"] for each in rows]
     lows = [min(each["low"], each["total"]) for each in rows]
     highs = [max(each["high"], each["total"]) for each in rows]
     return _bars_and_diamonds(
-        f"forest-{metric}",
+        f"{kind}-{metric}",
         metric,
         [name for name, _ in found],
         r2,
         caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
-        f"{forest.get('trials', 0)} trials. Functional analysis of variance of the forest; bars: "
-        "the parameter alone, diamonds: with its pairs, and 95% of what resampled trials give.",
+        f"{model.get('trials', 0)} trials. {what}",
         axis="share of the variance",
         bars=("alone", [each["alone"] for each in rows]),
         diamonds=("with its pairs", total),
         errors=chart.interval_bars(total, lows, highs, "@second"),
-        said=[f"{chart.words(name)}: impurity {each['mdi']:.2f}," for name, each in found],
+        said=[f"{chart.words(name)}: {also(each)}," for name, each in found],
     )
 
 
