@@ -20,7 +20,7 @@ from typing import Any
 from jobs.execution.assembly import Assembly, assemble
 from jobs.specification.named_files import specify
 from jobs.specification.start_from import room_of, usual_starts
-from optimizer.confirmation.proof import change, medians
+from optimizer.confirmation.proof import medians
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads, fingerprint
@@ -29,6 +29,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
 from sampler.space.starting_points import values_of
 from studies.arguments import names
+from studies.guide_check.page import changed
 from studies.json_lines import append_line, read_lines
 
 RAW = Path("docs/results/starting_points.jsonl")
@@ -152,27 +153,11 @@ def _section(workload: str, rows: Sequence[Row]) -> str:
         cells = [
             f"{medians(list(own.values())).get(metric, 0):,.4g}"
             if point == DEFAULT
-            else _changed(metric, own, base)
+            else changed(metric, own, base)
             for metric in metrics
         ]
         lines.append(f"| {point} | {len(own)} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-_Runs = Mapping[int, Mapping[str, float]]
-
-
-def _changed(metric: str, own: _Runs, base: _Runs) -> str:
-    pairs = [
-        (base[number][metric], metrics[metric])
-        for number, metrics in own.items()
-        if metric in metrics and metric in base.get(number, {})
-    ]
-    if len(pairs) < 2:
-        return "-"
-    found = change(pairs)
-    star = "*" if found.low > 0 or found.high < 0 else ""
-    return f"{found.percent:+.1f}%{star} [{found.low:+.1f}, {found.high:+.1f}]"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

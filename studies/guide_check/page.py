@@ -95,13 +95,18 @@ def _section(workload: str, rows: Rows) -> str:
 
 
 _FIRST = {DEFAULT, CALCULATED, AS_THERE}
-_Runs = Mapping[int, Mapping[str, float]]
+RunsByRound = Mapping[int, Mapping[str, float]]
 
 
-def _cell(name: str, metric: str, own: _Runs, base: _Runs) -> str:
+def _cell(name: str, metric: str, own: RunsByRound, base: RunsByRound) -> str:
     if name == CALCULATED:
         value = medians(list(own.values())).get(metric) if own else None
         return "-" if value is None else f"{value:,.4g}"
+    return changed(metric, own, base)
+
+
+def changed(metric: str, own: RunsByRound, base: RunsByRound) -> str:
+    """The change from ``base`` to ``own``, paired by round; - with fewer than two pairs."""
     pairs = [
         (base[number][metric], metrics[metric])
         for number, metrics in own.items()
