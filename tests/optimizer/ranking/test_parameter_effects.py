@@ -17,7 +17,13 @@ from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
-from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    candidates,
+    explored,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60
@@ -168,4 +174,4 @@ def test_the_ranking_that_is_kept_grows_with_the_search():
     job.log.remember = watched
     job.run()
     drawn = len(candidates(job.log.trials(), Phase.SAMPLE))
-    assert kept == [drawn, len(candidates(job.log.trials()))]
+    assert kept == [drawn, len(explored(job.log.trials()))]

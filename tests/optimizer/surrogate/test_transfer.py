@@ -29,6 +29,7 @@ from tests.support.optimizer.pretend_bench import (
     bowl,
     candidates,
     configurations,
+    explored,
     flat,
     job_of,
     problem_of,
@@ -54,7 +55,7 @@ def earlier(truth=bowl) -> Job:
 
 
 def measured() -> int:
-    return len(candidates(earlier().log.trials()))
+    return len(explored(earlier().log.trials()))
 
 
 def prior(truth=bowl, *, reverse: bool = False) -> Prior:
@@ -187,9 +188,9 @@ def test_what_this_job_could_not_propose_is_left_out():
         replace(p, choices=p.choices[:1]) if p.name == "codec" else p for p in space.parameters
     )
     problem = replace(problem, space=replace(space, parameters=fewer))
-    fast = [t for t in candidates(job.log.trials()) if t.configuration["codec"] == "fast"]
+    fast = [t for t in explored(job.log.trials()) if t.configuration["codec"] == "fast"]
     taken = prior_job(problem, job.problem, history, job=1)
-    assert 0 < taken.of == len(fast) < len(candidates(job.log.trials()))
+    assert 0 < taken.of == len(fast) < measured()
 
 
 def test_nor_is_what_needs_more_memory_than_it_has():
@@ -199,7 +200,7 @@ def test_nor_is_what_needs_more_memory_than_it_has():
     job.run()
     poor = replace(rich, memory=memory_bytes(space.context))
     taken = prior_job(poor, rich, History(job.log.trials()), job=1)
-    held = [memory_bytes(space.complete(t.configuration)) for t in candidates(job.log.trials())]
+    held = [memory_bytes(space.complete(t.configuration)) for t in explored(job.log.trials())]
     assert taken.of == sum(each <= poor.memory for each in held) < len(held)
 
 

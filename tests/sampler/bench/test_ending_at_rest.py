@@ -77,7 +77,11 @@ class WithoutDumps(Keeping):
 
 @dataclass(frozen=True)
 class Hasty(Keeping):
-    """It never asks whether compactions are under way."""
+    """It never asks whether compactions are under way, and they take seconds to write."""
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        argv = super().prepare(configuration, folder)
+        return [*argv, f"--rate_limiter_bytes_per_sec={8 * 2**20}"]
 
     def settled(self, folder: Path) -> bool:
         del folder

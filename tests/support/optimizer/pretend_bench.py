@@ -370,3 +370,8 @@ def candidates(history: History | Iterable[Trial], phase: Phase | None = None) -
         and phase in (None, trial.phase)
         and not trial.is_simplified
     ]
+
+
+def explored(history: History | Iterable[Trial]) -> list[Trial]:
+    """What the strategy proposed, and simplified versions of it."""
+    return [trial for trial in history if trial.purpose is Purpose.CANDIDATE]
