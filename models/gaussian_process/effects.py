@@ -134,11 +134,11 @@ class _Parts:
             if prior is not None:
                 surface = surface + prior.pairs[place]
             by_one = surface @ self.weights[j]
-            by_other = np.einsum("sqr,q->sr", surface, self.weights[i])
+            by_other = self.weights[i] @ surface
             mains[i], mains[j] = mains[i] + by_one, mains[j] + by_other
             middle = by_one @ self.weights[i]
             rest = surface - by_one[:, :, None] - by_other[:, None, :] + middle[:, None, None]
-            size = np.einsum("sqr,q,r->s", rest**2, self.weights[i], self.weights[j])
+            size = rest**2 @ self.weights[j] @ self.weights[i]
             total[:, self.columns[[i, j]]] += size[:, None]
             whole += size
         for column, main, weight in zip(self.columns, mains, self.weights, strict=True):

@@ -17,6 +17,8 @@ from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
 
 _STEPS_WITHOUT = 10
+_AT_A_TIME = 2
+_UNLIKELY = 1.0  # a smaller likelihood ratio has a p-value above 0.15
 _FOLDS = 5
 LEAST_JUDGED = 10  # fewer trials are not worth parting
 
@@ -34,6 +36,9 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
     Assoc. 82, 1987, case 5). Where the trials are does not matter to a likelihood, so trials of a
     search may teach, which an analysis of variance would mistake.
 
+    Learning the others again takes nearly all of the time and can only raise the p-value, so it
+    ends as soon as that is above 0.15.
+
     Returns:
         Shape ``(n_parameters,)``; 1 where the parameter has no share.
     """
@@ -46,8 +51,11 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
     for place in np.flatnonzero(components.parameters > 1e-4 * components.parameters.sum()):
         rest = np.delete(kernels, place, axis=0)
         others = replace(components, parameters=np.delete(components.parameters, place))
-        others = relearned(rest, values, others, steps=_STEPS_WITHOUT, power=DAMPED)
-        ratio = 2.0 * (whole - log_likelihood(rest, values, others))
+        for _ in range(_STEPS_WITHOUT // _AT_A_TIME):
+            others = relearned(rest, values, others, steps=_AT_A_TIME, power=DAMPED)
+            ratio = 2.0 * (whole - log_likelihood(rest, values, others))
+            if ratio < _UNLIKELY:
+                break
         if ratio > 0:
             found[place] = 0.5 * stats.chi2.sf(ratio, 1)
     return found

@@ -107,16 +107,29 @@ def covariances(kernels: Singles, components: Sequence[VarianceComponents]) -> F
     weights = np.array([each.parameters for each in components], dtype=np.float32)
     ones, squares = weights @ flat, weights**2 @ (flat * flat)
     level = np.array([[each.level] for each in components])
-    pairs = np.array([[0.5 * each.pairs] for each in components])
-    # Newton and Girard: the sum over pairs out of the sum and the sum of squares.
-    total = level + ones + pairs * (ones * ones - squares)
+    pairs = np.array([[each.pairs] for each in components])
+    total = of_sums(ones, squares, level, pairs)
     for place, each in enumerate(components):
         if each.together:
             total[place] += each.together * of_all_orders(ones[place], each.parameters.sum())
     return np.asarray(total.reshape(len(components), n, m), dtype=np.float64)
 
 
-def of_all_orders(ones: Floats, total: float) -> Floats:
+def of_sums(
+    ones: Floats | Singles,
+    squares: Floats | Singles,
+    level: Floats | np.float64,
+    pairs: Floats | np.float64,
+) -> Floats:
+    """The covariance by the sum of the parameters' own and the sum of the squares of those.
+
+    Newton and Girard's identity: the sum over pairs is half of the square of the sum less the sum
+    of the squares. All shapes broadcast.
+    """
+    return np.asarray(level + ones + 0.5 * pairs * (ones * ones - squares))
+
+
+def of_all_orders(ones: Floats | Singles, total: float) -> Floats:
     """The kernel of what many parameters do together: 1 on equal settings.
 
     The exponential of a kernel is the sum of its powers (Shawe-Taylor and Cristianini, "Kernel

@@ -11,7 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, covariance
+from models.gaussian_process.kernel import (
+    Floats,
+    Singles,
+    VarianceComponents,
+    of_all_orders,
+    of_sums,
+)
 from models.gaussian_process.task_agreement import Tasks
 
 _STEPS = 25
@@ -80,6 +86,7 @@ def relearned(
             pairs and little noise meet: a pair has three factors, its own and two parameters'.
         tasks: Which task each value belongs to; None: all to one.
     """
+    kernels = np.ascontiguousarray(kernels)  # or every step copies them
     squared = kernels * kernels
     among = None if tasks is None else (tasks.among(), tasks.noise())
     for _ in range(steps):
@@ -97,8 +104,15 @@ def _step(
 ) -> VarianceComponents:
     from scipy.linalg import cho_solve
 
-    n = len(values)
-    known = covariance(kernels, components)
+    n, weights = len(values), components.parameters
+    # The sizes are named: without its only parameter a model has none.
+    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (kernels, squared))
+    single = weights.astype(np.float32)
+    sums = single @ flat, single**2 @ flat_squared
+    known = of_sums(*sums, np.float64(components.level), np.float64(components.pairs))
+    if components.together:
+        known += components.together * of_all_orders(sums[0], weights.sum())
+    known = known.reshape(n, n)
     if among is None:
         known[np.diag_indices(n)] += components.noise
     else:
@@ -113,17 +127,14 @@ def _step(
         noisy = fit**2 @ among[1], np.diag(inverse) @ among[1]
         # What two tasks do not share, they do not teach of each other.
         outer, inverse = outer * among[0], inverse * among[0]
-    weights = components.parameters
-    # The sizes are named: without its only parameter a model has none.
-    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (kernels, squared))
-    ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
+    ones = sums[0].reshape(n, n).astype(np.float64)
     # The derivative by a share: its kernel, and its pairs with all the others.
     more = 1.0 + components.pairs * ones
     sides = np.stack([(outer * more).ravel(), (inverse * more).ravel()], axis=1)
     own = np.stack([outer.ravel(), inverse.ravel()], axis=1).astype(np.float32)
     alone = (flat @ sides.astype(np.float32)).astype(np.float64)
     slopes = alone - components.pairs * weights[:, None] * (flat_squared @ own)
-    pairs = 0.5 * (ones * ones - (weights.astype(np.float32) ** 2 @ flat_squared).reshape(n, n))
+    pairs = 0.5 * (ones * ones - sums[1].reshape(n, n))
     strength = _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)
     return replace(
         components,

@@ -19,7 +19,7 @@ LEAST_TRIALS = 12
 _MOST_BETWEEN_BASELINES = 25
 _SMALL = 24  # runs: below it nothing is chosen among, and nothing simplified
 _CANDIDATES = ((_SMALL, 1), (36, 3), (72, 4), (200, 5), (math.inf, 6))  # below so many runs
-_PER_SIMPLIFIED, _MOST_SIMPLIFIED = 6, 12
+_PER_SIMPLIFIED, _MOST_SIMPLIFIED = 4, 16
 
 
 @dataclass(frozen=True)

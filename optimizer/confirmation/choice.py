@@ -94,7 +94,7 @@ def _candidates(evaluation: Evaluation, plan: Plan) -> list[int]:
         return full[: plan.candidates]
     simple = _simplest(evaluation, full[:1])
     start, untraded = best_start(evaluation), best_without_trade(evaluation)
-    wanted = [*full[:1], *simple[:1], start, *full[1:2], untraded, *simple[1:2], *full[2:]]
+    wanted = [*full[:1], *simple, start, *full[1:2], untraded, *full[2:]]
     chosen = {n: None for n in wanted if n is not None}
     return [*chosen][: plan.candidates]
 

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
-from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
+from models.gaussian_process.kernel import (
+    KernelInputs,
+    kernel_matrices,
+    of_all_orders,
+    of_sums,
+)
 from models.gaussian_process.process import one_thread, standardised
 from models.importance.anova import holm
 from models.importance.importance import mean_share
@@ -111,8 +116,8 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
     forests: dict[str, ForestEffects] = {}
     for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
         process, known = model.processes[metric]
-        among, own = kernels[:, known.rows][:, :, known.rows], model.data.targets[metric]
-        own = own[known.rows]
+        rows = np.flatnonzero(known.rows)
+        among, own = kernels[:, rows[:, None], rows], model.data.targets[metric][rows]
         scaled, _, _ = standardised(own)
         here = model.known_settings(metric)
         effects = effects_of(process, here, grids)
@@ -228,6 +233,7 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
     around = model.layout.settings(others)
     found = {}
     with one_thread():
+        surfaces = {name: _Surface(model, name, around) for name in model.processes}
         for column, (name, grid) in enumerate(
             zip(model.layout.names, model.layout.grids(), strict=True)
         ):
@@ -240,12 +246,9 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
                 np.vstack([grid.settings.level, own.level]),
                 np.vstack([grid.settings.position, own.position]),
             )
-            asked = KernelInputs(
-                np.tile(around.level, (len(rows), 1)), np.tile(around.position, (len(rows), 1))
-            )
-            asked.level[:, column] = np.repeat(rows.level[:, 0], _OTHERS)
-            asked.position[:, column] = np.repeat(rows.position[:, 0], _OTHERS)
-            metrics = likely_metrics(_predicted(model, asked), model.data.logarithmic)
+            expected = {metric: each.with_own(column, rows) for metric, each in surfaces.items()}
+            predicted = {metric: (each, np.zeros(len(each))) for metric, each in expected.items()}
+            metrics = likely_metrics(predicted, model.data.logarithmic)
             fitness = problem.objective.fitness_of_many(metrics, baseline)[0]
             mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
             best = int(mean[:-1].argmax())
@@ -255,16 +258,31 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
     return found
 
 
-def _predicted(model: Surrogate, asked: KernelInputs) -> dict[str, tuple[Floats, Floats]]:
-    found = {}
-    for metric, (process, _) in model.processes.items():
-        components = process.components
-        columns = np.flatnonzero(components.parameters > 1e-4 * components.parameters.sum())
-        here = model.known_settings(metric).of(columns)
-        cross = covariance(kernel_matrices(asked.of(columns), here), components.of(columns))
-        expected = process.mean + process.spread * (cross @ process.solved)
-        found[metric] = (expected, np.zeros(len(expected)))
-    return found
+class _Surface:
+    """What the process of one metric expects at some settings, all but one parameter's held."""
+
+    def __init__(self, model: Surrogate, metric: str, around: KernelInputs) -> None:
+        self.process, self.known = model.processes[metric][0], model.known_settings(metric)
+        self.kernels = kernel_matrices(around, self.known)
+        weights = self.process.components.parameters
+        flat = self.kernels.reshape(len(weights), -1)
+        self.ones, self.squares = (
+            (weights**power @ flat**power).reshape(self.kernels.shape[1:]) for power in (1, 2)
+        )
+
+    def with_own(self, column: int, settings: KernelInputs) -> Floats:
+        """With each of the parameter's settings in turn, shape ``(n_settings * n_around,)``."""
+        components, here = self.process.components, self.known.of(np.array([column]))
+        weight = components.parameters[column]
+        old, new = weight * self.kernels[column], weight * kernel_matrices(settings, here)[0]
+        ones = (self.ones - old) + new[:, None]
+        squares = (self.squares - old**2) + new[:, None] ** 2
+        cross = of_sums(ones, squares, np.float64(components.level), np.float64(components.pairs))
+        if components.together:
+            cross += components.together * of_all_orders(ones, components.parameters.sum())
+        return np.asarray(
+            (self.process.mean + self.process.spread * (cross @ self.process.solved)).ravel()
+        )
 
 
 def _words(parameter: Parameter, level: int, position: float) -> Value:

@@ -20,7 +20,7 @@ from optimizer.surrogate.comparison import Comparison, comparison_of
 from optimizer.trials.trial import Basis, Phase
 from sampler.space.space import digest
 
-NOTICED = 0.04  # of what a configuration gains: what goes back together may be worth so much
+NOTICED = 0.06  # of what a configuration gains: what goes back together may be worth so much
 _TAIL = 0.025
 _TRIES = 20
 _MOST_SAID = 4

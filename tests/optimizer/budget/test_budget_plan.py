@@ -58,7 +58,7 @@ class TestDivision:
         assert [divide(n).simplified for n in (12, 23)] == [0, 0]
         for trials in range(24, 3001):
             plan = divide(trials)
-            assert 1 <= plan.simplified <= plan.explore / 6
+            assert 1 <= plan.simplified <= plan.explore / 4
 
     def test_candidates_are_chosen_among_only_when_there_are_several(self):
         assert divide(23).select_runs == 0
