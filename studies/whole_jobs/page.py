@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 _HEAD = """# Whole jobs of the default strategy
 
 Each row is one `rocktune tune` with its defaults, from the command line on the real `db_bench`.
-Fitness is the proof's, with its 95% interval: each percent by which a metric is better counts 10,
+Fitness is the mean over the pairs of the proof, with its 95% interval: each percent by which a metric is better counts 10,
 by which it is worse -10. Written by `studies/whole_jobs` from [jobs.jsonl](jobs.jsonl)."""
 _STARTS = """## The winner beside the best starting point
 
@@ -121,7 +121,7 @@ def _by_cell(jobs: Sequence[Row]) -> list[list[str]]:
         starts = [_start(job) for job in mine]
         ahead = [s["ahead"]["fitness"] if s.get("ahead") else 0.0 for s in starts if s]
         behind = sum(bool(s.get("ahead")) and s["ahead"]["high"] < 0 for s in starts)
-        won = [job["verdict"]["fitness"] for job in mine if job["verdict"]]
+        won = [_over_pairs(job["verdict"]) for job in mine if job["verdict"]]
         theirs = [s["fitness"] for s in starts if s.get("fitness") is not None]
         found.append([
             key[0], str(key[1]), key[2], str(len(mine)), str(sum(map(_confirmed, mine))),
@@ -204,8 +204,13 @@ def _verdict(job: Row) -> str:
     verdict = job["verdict"]
     if not verdict:
         return "no winner"
-    said = f"{verdict['fitness']:,.0f} [{verdict['low']:,.0f}, {verdict['high']:,.0f}]"
+    said = f"{_over_pairs(verdict):,.0f} [{verdict['low']:,.0f}, {verdict['high']:,.0f}]"
     return said if verdict["confirmed"] else f"{said}, not proven"
+
+
+def _over_pairs(verdict: Row) -> float:
+    """The mean over the pairs is the middle of its interval; ``fitness`` is that of medians."""
+    return float(verdict["low"] + verdict["high"]) / 2
 
 
 def _interval(found: Row | None, name: str) -> str:

@@ -1,0 +1,123 @@
+"""Whole simulated jobs of the default strategy, to compare two versions of the code.
+
+``python -m studies.search.default_jobs run OUT.jsonl`` at one version and at the other, by
+``PYTHONPATH``: the file can be started with a version that does not have it yet. It goes on where
+it was stopped. ``... compare OLD.jsonl NEW.jsonl`` tells what the winners of the one are worth
+beside those of the other, seed by seed, by the truth that the trials are simulated from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from jobs.specification import start_from
+from optimizer.run.planning import Budget
+from optimizer.run.ports import OneHost
+from optimizer.run.tuning import Tuning
+from optimizer.strategies.registry import find_strategy
+from studies.memory_log import MemoryLog
+from studies.one_thread import one_thread
+from studies.search.best import Effort
+from studies.search.function import TestFunction
+from studies.search.functions import Functions
+from studies.search.machine import SimulatedMachine
+
+_FUNCTIONS = Path("docs/results/search_functions.json")
+_CORES = 2
+_STREAM = 7  # of the noise, apart from that of other studies
+
+
+def run_job(function: TestFunction, trials: int, seed: int) -> dict[str, Any]:
+    """A job with every default, and what its winner is truly worth."""
+    strategy = "guided" if hasattr(start_from, "usual_starts") else "forest"
+    problem = replace(function.problem, strategy=strategy, seed=seed)
+    cores = {"cores": _CORES} if strategy == "guided" else {}  # the older code knew none
+    problem = replace(problem, starts=start_from.starting_points(problem, None, **cores))
+    machine = SimulatedMachine(function.truth.metrics, function.noise, seed, stream=_STREAM)
+    log = MemoryLog()
+    done = Tuning(
+        problem, Budget(trials=trials), find_strategy(strategy), log=log,
+        hosts=OneHost(machine), progress=log, now=machine.now,
+    ).run()  # fmt: skip
+    winner = None if done.winner is None else done.history[done.winner].configuration
+    start = problem.space.start
+    return {
+        "worth": 0.0 if winner is None else float(function.fitness([winner])[0]),
+        "proven": bool(done.verdict and done.verdict.confirmed),
+        "changes": sum(winner[name] != start[name] for name in winner) if winner else 0,
+    }
+
+
+def run_missing(out: Path, problems: Sequence[str], seeds: int, budgets: Sequence[int]) -> None:
+    """Adds what the file does not hold, seed after seed."""
+    lines = out.read_text().splitlines() if out.exists() else []
+    there = {tuple(json.loads(line)["key"]) for line in lines}
+    functions = Functions(_FUNCTIONS, Effort())
+    made = {name: functions.make(name, "boosting")[0] for name in problems}
+    with one_thread():
+        for seed in range(seeds):
+            for name in problems:
+                for trials in budgets:
+                    if (name, trials, seed) not in there:
+                        row = {"key": [name, trials, seed], **run_job(made[name], trials, seed)}
+                        with out.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps(row) + "\n")
+
+
+def compare(old: Path, new: Path) -> list[str]:
+    """A table: the mean of the pairs' differences with its 95% interval."""
+    rows = [
+        {tuple(row["key"]): row for row in map(json.loads, path.read_text().splitlines())}
+        for path in (old, new)
+    ]
+    shared = sorted(rows[0].keys() & rows[1].keys())
+    said = [
+        "| problem | runs | seeds | old | new | difference | changes, old | new | proven, old | new |",
+        "| --- " + "| --: " * 9 + "|",
+    ]
+    for name, trials in dict.fromkeys(key[:2] for key in shared):
+        keys = [key for key in shared if key[:2] == (name, trials)]
+        worth, changes, proven = (
+            np.array([[float(rows[side][key][part]) for key in keys] for side in (0, 1)])
+            for part in ("worth", "changes", "proven")
+        )
+        apart = worth[1] - worth[0]
+        half = stats.t.ppf(0.975, len(keys) - 1) * stats.sem(apart) if len(keys) > 1 else np.inf
+        said.append(
+            f"| {name} | {trials} | {len(keys)} | {worth[0].mean():,.0f} | {worth[1].mean():,.0f} "
+            f"| {apart.mean():+,.0f} [{apart.mean() - half:+,.0f}, {apart.mean() + half:+,.0f}] "
+            f"| {np.median(changes[0]):g} | {np.median(changes[1]):g} "
+            f"| {proven[0].sum():g} | {proven[1].sum():g} |"
+        )
+    return said
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs, or compares."""
+    parser = argparse.ArgumentParser(description="Whole simulated jobs of two versions.")
+    doing = parser.add_subparsers(dest="doing", required=True)
+    run = doing.add_parser("run")
+    run.add_argument("out", type=Path)
+    run.add_argument("--problems", nargs="+", default=["load", "mixed", "default"])
+    run.add_argument("--seeds", type=int, default=20)
+    run.add_argument("--budgets", type=int, nargs="+", default=[50, 100, 200])
+    beside = doing.add_parser("compare")
+    beside.add_argument("old", type=Path)
+    beside.add_argument("new", type=Path)
+    given = parser.parse_args(arguments)
+    if given.doing == "run":
+        run_missing(given.out, given.problems, given.seeds, given.budgets)
+    else:
+        print("\n".join(compare(given.old, given.new)))
+
+
+if __name__ == "__main__":
+    main()
