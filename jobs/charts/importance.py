@@ -84,7 +84,7 @@ def model_effects_chart(
         if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0
     ]
     return _shares_chart(
-        "effects", metric, found, model,
+        "effects", metric, found, model, by="process",
         what="Share of the variance over the whole space; bars: the parameter alone, diamonds: "
         "with its pairs, and the 95% interval of that.",
         also=lambda each: p_words(each["p_holm"]),
@@ -104,7 +104,7 @@ def forest_shares_chart(
         if row["importance"].get(metric, {}).get("total", 0.0) > 0
     ]
     return _shares_chart(
-        "forest", metric, found, forest,
+        "forest", metric, found, forest, by="forest",
         what="Functional analysis of variance of the forest; bars: the parameter alone, diamonds: "
         "with its pairs, and 95% of what resampled trials give.",
         also=lambda each: f"impurity {each['mdi']:.2f}",
@@ -117,6 +117,7 @@ def _shares_chart(
     found: Sequence[tuple[str, Mapping[str, Any]]],
     model: Mapping[str, Any],
     *,
+    by: str,
     what: str,
     also: Callable[[Mapping[str, Any]], str],
 ) -> chart.Chart | None:
@@ -130,7 +131,7 @@ def _shares_chart(
     highs = [max(each["high"], each["total"]) for each in rows]
     return _bars_and_diamonds(
         f"{kind}-{metric}",
-        metric,
+        f"{metric}, by the {by}",
         [name for name, _ in found],
         r2,
         caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
@@ -159,7 +160,7 @@ def shares_charts(
 
 def _bars_and_diamonds(
     name: str,
-    metric: str,
+    subject: str,
     names: Sequence[str],
     r2: float | None,
     *,
@@ -181,9 +182,9 @@ def _bars_and_diamonds(
     marker = {"color": "@second", "size": 9, "symbol": "diamond"}
     return chart.Chart(
         name=name,
-        title=f"{metric}: {names[0]} matters most"
+        title=f"{subject}: {names[0]} matters most"
         if sure
-        else f"{metric}: do not rely on the order, {doubt}",
+        else f"{subject}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
             chart.bar_trace(*bars, "@soft", **told),

@@ -77,7 +77,7 @@ def test_a_chart_names_the_first_and_its_doubt():
     model = {"r2_cross_validated": 0.8, "trials": 60}
     chart = model_effects_chart("waf", rows(b=0.2, a=0.6, c=0.0), model)
     assert chart is not None
-    assert chart.title == "waf: a matters most"
+    assert chart.title == "waf, by the process: a matters most"
     assert chart.layout["yaxis"]["ticktext"] == ["a", "b"]
     assert chart.traces[1]["x"] == [0.6, 0.2]
     assert chart.traces[1]["error_x"]["arrayminus"] == pytest.approx([0.2, 0.0])
