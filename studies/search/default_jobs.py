@@ -80,7 +80,8 @@ def compare(old: Path, new: Path) -> list[str]:
     ]
     shared = sorted(rows[0].keys() & rows[1].keys())
     said = [
-        "| problem | runs | seeds | old | new | difference | changes, old | new | proven, old | new |",
+        "| problem | runs | seeds | old | new | difference "
+        "| changes, old | new | proven, old | new |",
         "| --- " + "| --: " * 9 + "|",
     ]
     for name, trials in dict.fromkeys(key[:2] for key in shared):

@@ -26,7 +26,7 @@ from tests.support.api.callers import EXTERNAL, submit
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.sse import events
 
-LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}
+LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1300"]}
 
 
 def advance(client: TestClient, job: int, rounds: int) -> None:

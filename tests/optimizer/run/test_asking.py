@@ -130,7 +130,8 @@ class TestWhatRestsOnTrialsThatAreOut:
             runner.give(drawn(runner.problem, random))
         asked = runner.ask(1000)
         # The last are kept for simplified versions of the best, which rest on all that is out.
-        assert len(asked.trials) == runner.plan.exploring - runner.plan.simplified
+        drawn_ones = [trial for trial in asked.trials if trial.purpose is Purpose.CANDIDATE]
+        assert len(drawn_ones) == runner.plan.explore - runner.plan.simplified
 
     def test_a_complete_job_says_so_as_often_as_it_is_asked(self):
         runner = AskingRunner(problem_of(), 12)
