@@ -23,8 +23,6 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 
-TOLERATED = 0.05  # of the best's fitness, by the estimate of what a simpler one loses
-
 
 def candidates_of(evaluation: Evaluation, plan: Plan) -> list[int]:
     """The numbers of the explored configurations that are measured again, the fittest first.
@@ -280,9 +278,6 @@ def _simplest_as_good(
 ) -> int:
     """The candidate with the fewest changes that is within one standard error of the best.
 
-    And that loses no more of its fitness than is ``TOLERATED``: where noise is large, one error
-    is much.
-
     The one-standard-error rule (Breiman, Friedman, Olshen and Stone, Classification and
     Regression Trees, 1984, section 3.4.3). How much worse one is comes from the choosing runs,
     and from the models, which have not seen these; each counts by its error. Two runs that happen
@@ -311,6 +306,6 @@ def _simplest_as_good(
             weights = error**-2, max(float(less[1:].std()), 1e-9) ** -2
             worse = (weights[0] * worse + weights[1] * float(less[0])) / sum(weights)
             sure = 1 / math.sqrt(sum(weights))
-        if worse <= min(sure, TOLERATED * max(best.fitness, 0.0)):
+        if worse <= sure:
             return each.number
     return best.number
