@@ -36,8 +36,8 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
     Assoc. 82, 1987, case 5). Where the trials are does not matter to a likelihood, so trials of a
     search may teach, which an analysis of variance would mistake.
 
-    Learning the others again takes nearly all of the time and can only raise the p-value, so it
-    ends as soon as that is above 0.15.
+    Learning the others again takes nearly all of the time, and raises the p-value with nearly
+    every step, so it ends as soon as that is above 0.15.
 
     Returns:
         Shape ``(n_parameters,)``; 1 where the parameter has no share.
