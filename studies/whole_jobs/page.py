@@ -156,10 +156,11 @@ def _beside(jobs: Sequence[Row], sides: Sequence[Row]) -> list[list[str]]:
         if compared is None:
             continue
         proven, full, mean, half = compared
-        shares.append(proven / full)
+        share = proven / full if full > 0 else None  # of a loss there is no share
+        shares += [] if share is None else [share]
         found.append([
             *_cell(job), str(len(own_changes(job))), str(job["best"]["fullest"]["changes"]),
-            _number(proven), _number(full), f"{100 * shares[-1]:.0f}%",
+            _number(proven), _number(full), "-" if share is None else f"{100 * share:.0f}%",
             f"{mean:+z,.0f} [{mean - half:+z,.0f}, {mean + half:+z,.0f}]",
         ])  # fmt: skip
     if shares:
