@@ -106,27 +106,23 @@ def covariances(kernels: Singles, components: Sequence[VarianceComponents]) -> F
     flat = kernels.reshape(count, n * m)
     weights = np.array([each.parameters for each in components], dtype=np.float32)
     ones, squares = weights @ flat, weights**2 @ (flat * flat)
-    level = np.array([[each.level] for each in components])
-    pairs = np.array([[each.pairs] for each in components])
-    total = of_sums(ones, squares, level, pairs)
-    for place, each in enumerate(components):
-        if each.together:
-            total[place] += each.together * of_all_orders(ones[place], each.parameters.sum())
-    return np.asarray(total.reshape(len(components), n, m), dtype=np.float64)
+    total = np.array([of_sums(*sums) for sums in zip(ones, squares, components, strict=True)])
+    return total.reshape(len(components), n, m)
 
 
 def of_sums(
-    ones: Floats | Singles,
-    squares: Floats | Singles,
-    level: Floats | np.float64,
-    pairs: Floats | np.float64,
+    ones: Floats | Singles, squares: Floats | Singles, components: VarianceComponents
 ) -> Floats:
     """The covariance by the sum of the parameters' own and the sum of the squares of those.
 
     Newton and Girard's identity: the sum over pairs is half of the square of the sum less the sum
-    of the squares. All shapes broadcast.
+    of the squares. All of one shape.
     """
-    return np.asarray(level + ones + 0.5 * pairs * (ones * ones - squares))
+    level, pairs = np.float64(components.level), np.float64(components.pairs)
+    total = np.asarray(level + ones + 0.5 * pairs * (ones * ones - squares))
+    if components.together:
+        total += components.together * of_all_orders(ones, components.parameters.sum())
+    return total
 
 
 def of_all_orders(ones: Floats | Singles, total: float) -> Floats:

@@ -15,7 +15,6 @@ from models.gaussian_process.kernel import (
     Floats,
     Singles,
     VarianceComponents,
-    of_all_orders,
     of_sums,
 )
 from models.gaussian_process.task_agreement import Tasks
@@ -109,10 +108,7 @@ def _step(
     flat, flat_squared = (each.reshape(len(weights), n * n) for each in (kernels, squared))
     single = weights.astype(np.float32)
     sums = single @ flat, single**2 @ flat_squared
-    known = of_sums(*sums, np.float64(components.level), np.float64(components.pairs))
-    if components.together:
-        known += components.together * of_all_orders(sums[0], weights.sum())
-    known = known.reshape(n, n)
+    known = of_sums(*sums, components).reshape(n, n)
     if among is None:
         known[np.diag_indices(n)] += components.noise
     else:

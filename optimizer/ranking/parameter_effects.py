@@ -16,7 +16,6 @@ from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
 from models.gaussian_process.kernel import (
     KernelInputs,
     kernel_matrices,
-    of_all_orders,
     of_sums,
 )
 from models.gaussian_process.process import one_thread, standardised
@@ -277,9 +276,7 @@ class _Surface:
         old, new = weight * self.kernels[column], weight * kernel_matrices(settings, here)[0]
         ones = (self.ones - old) + new[:, None]
         squares = (self.squares - old**2) + new[:, None] ** 2
-        cross = of_sums(ones, squares, np.float64(components.level), np.float64(components.pairs))
-        if components.together:
-            cross += components.together * of_all_orders(ones, components.parameters.sum())
+        cross = of_sums(ones, squares, components)
         return np.asarray(
             (self.process.mean + self.process.spread * (cross @ self.process.solved)).ravel()
         )
