@@ -174,23 +174,21 @@ def bagged_forest(
     from sklearn.tree import ExtraTreeRegressor
 
     x, parts = features.values.astype(np.float32), features.by_setting(rows)
-    found = []
-    with config_context(skip_parameter_validation=True):  # a third of a small tree's time
-        for source in np.random.SeedSequence(seed).spawn(bags):
-            rng = np.random.default_rng(source)
-            own = joined(parts, rng.choice(len(parts), size=min(len(parts), ROWS_PER_TREE)))
-            known = np.ascontiguousarray(x[own]), target[own]
-            least = max(2, len(own) // _LEAVES)
-            seeds = rng.integers(2**31, size=trees).tolist()
-            found.append(
-                tuple(
-                    ExtraTreeRegressor(
-                        min_samples_leaf=least, max_features=1.0, random_state=each
-                    ).fit(*known, check_input=False)
-                    for each in seeds
-                )
+
+    def bag(source: np.random.SeedSequence) -> tuple[DecisionTreeRegressor, ...]:
+        rng = np.random.default_rng(source)
+        own = joined(parts, rng.choice(len(parts), size=min(len(parts), ROWS_PER_TREE)))
+        known = np.ascontiguousarray(x[own]), target[own]
+        least = max(2, len(own) // _LEAVES)
+        return tuple(
+            ExtraTreeRegressor(min_samples_leaf=least, max_features=1.0, random_state=each).fit(
+                *known, check_input=False
             )
-    return BaggedForest(tuple(found))
+            for each in rng.integers(2**31, size=trees).tolist()
+        )
+
+    with config_context(skip_parameter_validation=True):  # a third of a small tree's time
+        return BaggedForest(tuple(map(bag, np.random.SeedSequence(seed).spawn(bags))))
 
 
 def held_out(
