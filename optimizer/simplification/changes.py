@@ -156,6 +156,11 @@ def moves_from(changes: Changes, made: Names) -> list[Names]:
     return _in_order({changes.partners(made, name) for name in rest})
 
 
+def moves_back(changes: Changes, kept: Names) -> list[Names]:
+    """What can be taken back next, each with what must be taken back with it."""
+    return _in_order({changes.dependents(kept, name) for name in kept})
+
+
 def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> Names:
     """The fewest changes that are as good as all of them.
 
@@ -165,7 +170,7 @@ def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> 
     """
     kept: Names = frozenset(changes.names)
     while kept:
-        moves = _in_order({changes.dependents(kept, name) for name in kept})
+        moves = moves_back(changes, kept)
         left = [kept - move for move in moves]
         lost = losses([changes.configuration(each) for each in left]).tolist()
         least = min(range(len(left)), key=lost.__getitem__)

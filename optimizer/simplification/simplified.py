@@ -14,7 +14,7 @@ import numpy as np
 
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.simplification.changes import Changes, Names
+from optimizer.simplification.changes import Changes, Names, moves_back
 from optimizer.strategies.strategy import Proposal
 from optimizer.surrogate.comparison import Comparison, comparison_of
 from optimizer.trials.trial import Basis, Phase
@@ -39,7 +39,7 @@ class Contribution:
 
 def contributions_of(known: Comparison, changes: Changes, kept: Names) -> list[Contribution]:
     """What each of the changes made is worth; the least first."""
-    moves = _moves(changes, kept)
+    moves = moves_back(changes, kept)
     if not moves:
         return []
     drawn = known.drawn_fitness([changes.configuration(each) for each in _left(kept, moves)])
@@ -59,7 +59,7 @@ def noticed(known: Comparison, changes: Changes) -> Names:
     fitness = float(objective.fitness_of_many(whole, known.baseline)[0])
     limits = known.keeps(whole)
     while kept:
-        moves = _moves(changes, kept)
+        moves = moves_back(changes, kept)
         moved = known.metrics([changes.configuration(each) for each in _left(kept, moves)[1:]])
         lost = fitness - objective.fitness_of_many(moved, known.baseline)
         lost[(limits & ~known.keeps(moved)).any(axis=0)] = np.inf
@@ -119,7 +119,7 @@ def _as_drawn(
     stays now and goes back then, so that each run tells of all of it (Thompson sampling).
     """
     full = frozenset(changes.names)
-    moves = _moves(changes, full)
+    moves = moves_back(changes, full)
     drawn = known.drawn_fitness([changes.configuration(each) for each in _left(full, moves)])
     gains, least = drawn[1:, :1] - drawn[1:, 1:], NOTICED * drawn[0, 0] / max(len(moves), 1)
     rng = np.random.default_rng(evaluation.problem.seed_of(evaluation.history.next_number))
@@ -130,12 +130,6 @@ def _as_drawn(
         if found:
             return found
     return None
-
-
-def _moves(changes: Changes, kept: Names) -> list[Names]:
-    """What can be taken back next, each with what must be taken back with it."""
-    found = {changes.dependents(kept, name) for name in kept}
-    return sorted(found, key=lambda move: (len(move), sorted(move)))
 
 
 def _proposal(
