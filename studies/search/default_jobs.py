@@ -9,20 +9,20 @@ beside those of the other, seed by seed, by the truth that the trials are simula
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from jobs.specification import start_from
+from optimizer.confirmation.proof import interval_of_mean
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
+from studies.json_lines import append_line, read_lines
 from studies.memory_log import MemoryLog
 from studies.one_thread import one_thread
 from studies.search.best import Effort
@@ -58,8 +58,7 @@ def run_job(function: TestFunction, trials: int, seed: int) -> dict[str, Any]:
 
 def run_missing(out: Path, problems: Sequence[str], seeds: int, budgets: Sequence[int]) -> None:
     """Adds what the file does not hold, seed after seed."""
-    lines = out.read_text().splitlines() if out.exists() else []
-    there = {tuple(json.loads(line)["key"]) for line in lines}
+    there = {tuple(row["key"]) for row in read_lines(out)}
     functions = Functions(_FUNCTIONS, Effort())
     made = {name: functions.make(name, "boosting")[0] for name in problems}
     with one_thread():
@@ -68,16 +67,12 @@ def run_missing(out: Path, problems: Sequence[str], seeds: int, budgets: Sequenc
                 for trials in budgets:
                     if (name, trials, seed) not in there:
                         row = {"key": [name, trials, seed], **run_job(made[name], trials, seed)}
-                        with out.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(row) + "\n")
+                        append_line(out, row)
 
 
 def compare(old: Path, new: Path) -> list[str]:
     """A table: the mean of the pairs' differences with its 95% interval."""
-    rows = [
-        {tuple(row["key"]): row for row in map(json.loads, path.read_text().splitlines())}
-        for path in (old, new)
-    ]
+    rows = [{tuple(row["key"]): row for row in read_lines(path)} for path in (old, new)]
     shared = sorted(rows[0].keys() & rows[1].keys())
     said = [
         "| problem | runs | seeds | old | new | difference "
@@ -91,10 +86,12 @@ def compare(old: Path, new: Path) -> list[str]:
             for part in ("worth", "changes", "proven")
         )
         apart = worth[1] - worth[0]
-        half = stats.t.ppf(0.975, len(keys) - 1) * stats.sem(apart) if len(keys) > 1 else np.inf
+        mean, half = float(apart[0]), np.inf
+        if len(keys) > 1:
+            mean, half, _ = interval_of_mean(apart)
         said.append(
             f"| {name} | {trials} | {len(keys)} | {worth[0].mean():,.0f} | {worth[1].mean():,.0f} "
-            f"| {apart.mean():+,.0f} [{apart.mean() - half:+,.0f}, {apart.mean() + half:+,.0f}] "
+            f"| {mean:+,.0f} [{mean - half:+,.0f}, {mean + half:+,.0f}] "
             f"| {np.median(changes[0]):g} | {np.median(changes[1]):g} "
             f"| {proven[0].sum():g} | {proven[1].sum():g} |"
         )
