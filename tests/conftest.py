@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from optimizer.run.tuning import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
+from tests.support import AT_ONCE
 from tests.support.db.databases import *  # noqa: F403
 from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
 
@@ -34,6 +35,7 @@ hypothesis_settings.load_profile("rocktune")
 
 # What this machine's user has fetched is none of the tests' business; processes inherit it.
 os.environ["ROCKTUNE_BUILD_DIR"] = os.devnull
+os.environ.update(AT_ONCE)
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and with it all
 # that the tests start to interrupt.

@@ -3,6 +3,9 @@
 A trial that is measured on this machine goes before it, to the last core. A thread could not step
 back like that: it would hold the interpreter's lock, and every answer of the server would wait.
 The process lives for one fit. So no memory is held between, and a fit ends with its server.
+
+On a machine that is always busy an idle process never has its turn. Where nothing is measured it
+need not step back so far: ``ROCKTUNE_STEP_BACK=0``.
 """
 
 import multiprocessing
@@ -15,6 +18,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from threading import Lock, Thread
 from typing import Any, TypeVar
+
+from sampler.runner.settings import load_settings
 
 T = TypeVar("T")
 # Not forked: the child of a process with threads could find a lock that nobody gives back.
@@ -69,9 +74,12 @@ def end_fits() -> None:
 def _work(server: Connection) -> None:
     """The child: steps back before it loads what it needs, which takes a second or two."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
-    os.nice(19)
-    with suppress(AttributeError, OSError):  # Linux alone has it
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if load_settings().step_back:
+        os.nice(19)
+        with suppress(AttributeError, OSError):  # Linux alone has it
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(5)  # the server's own answers go first
     Thread(target=_end_with_server, daemon=True).start()
     try:
         fit, given = server.recv()

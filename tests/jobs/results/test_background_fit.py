@@ -17,12 +17,18 @@ from tests.support.jobs.small_fits import added, endless, failing, priority
 pytestmark = pytest.mark.slow
 
 
-def test_it_is_another_process_that_every_trial_goes_before():
+def test_it_is_another_process_that_every_trial_goes_before(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ROCKTUNE_STEP_BACK")
     process, nice, policy = fitted(priority)
     assert process != os.getpid()
     assert (nice, policy) == (19, os.SCHED_IDLE)
     assert os.sched_getscheduler(0) != os.SCHED_IDLE
     assert not psutil.pid_exists(process)
+
+
+def test_where_nothing_is_measured_it_has_its_turn_on_a_busy_machine():
+    _, nice, policy = fitted(priority)
+    assert (nice - os.nice(0), policy) == (5, os.sched_getscheduler(0))
 
 
 def test_many_at_once_get_what_each_asked_for():

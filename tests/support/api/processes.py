@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from tests.support import ROOT
+from tests.support import AT_ONCE, ROOT
 
 
 @dataclass
@@ -37,6 +37,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
+        **AT_ONCE,
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
         "ROCKTUNE_TOKEN_FILE": str(folder / "token"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from tests.support import ROOT
+from tests.support import AT_ONCE, ROOT
 
 
 @contextmanager
@@ -30,6 +30,7 @@ def real_server(
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ROCKTUNE_")}
     environment = {
         **kept,
+        **AT_ONCE,
         "PYTHONPATH": str(ROOT),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support import AT_ONCE
 from tests.support.cli.launched import ROCKTUNE
 
 
@@ -36,6 +37,7 @@ class Desk:
 
     def variables(self) -> dict[str, str]:
         return {
+            **AT_ONCE,
             "ROCKTUNE_BENCH_DIR": str(self.bench),
             "ROCKTUNE_LOCK": str(self.folder / "lock"),
             "ROCKTUNE_FREE_BYTES": str(2**20),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.support import AT_ONCE
 from tests.support.cli.launched import ROCKTUNE
 from tests.support.jobs.service_desk import ServiceProcess
 
@@ -64,4 +65,4 @@ def environment(folder: Path) -> dict[str, str]:
     """A bench and a lock of one's own, and nothing of the user's."""
     inherited = {name: it for name, it in os.environ.items() if not name.startswith("ROCKTUNE_")}
     own = {"ROCKTUNE_BENCH_DIR": str(folder / "bench"), "ROCKTUNE_LOCK": str(folder / "lock")}
-    return inherited | own
+    return inherited | AT_ONCE | own

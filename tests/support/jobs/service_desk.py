@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.support import AT_ONCE
 from tests.support.cli.launched import ROCKTUNE, Launch, Process, executed
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ class ServiceDesk:
             if not name.startswith("ROCKTUNE_") and name != "PYTHONDONTWRITEBYTECODE"
         }
         return inherited | {
+            **AT_ONCE,
             "ROCKTUNE_BENCH_DIR": str(self.bench),
             "ROCKTUNE_LOCK": str(self.folder / "lock"),
             "ROCKTUNE_FREE_BYTES": str(2**20),
