@@ -69,10 +69,10 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     if trade := verdict.get("trade"):  # a job of an earlier version has none
         say(console, Text(f"{trade}.", "bold"))
     if best is None:
-        found, fitness = "Nothing was proven better than the baseline", ""
+        found = "Nothing was proven better than the baseline"
     else:
-        found, fitness = f"Trial {best['trial']} is better", f", fitness {best['fitness']:.0f}"
-    say(console, Text.assemble((found, "bold"), f"{fitness}: {verdict['why']}."))
+        found = f"Trial {best['trial']} is better"
+    say(console, Text.assemble((found, "bold"), f": {verdict['why']}."))
     say(console, *(f"{line}." for line in price_lines(result)))
     if best is not None:
         before, after = result["baseline"]["configuration"], best["configuration"]

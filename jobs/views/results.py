@@ -112,8 +112,8 @@ def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
     found = [f"The declared test did not pass: {verdict['why']}."]
     if verdict.get("low") is not None:
         found.append(
-            f"The candidate's fitness is {verdict['fitness']:.0f}, with 95% between "
-            f"{verdict['low']:.0f} and {verdict['high']:.0f}; all of that must lie above 0."
+            f"The 95% interval of the candidate's fitness, {verdict['low']:.0f} to "
+            f"{verdict['high']:.0f}, must lie above 0 as a whole."
         )
     broken = [row for row in rows.limit_rows(result) if row["kept"] is False]
     found += [f"Limit {kept_words(row)}." for row in broken]

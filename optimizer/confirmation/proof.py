@@ -95,7 +95,8 @@ def judge(
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)
     why = (
-        f"fitness over {len(values)} pairs {mean:.0f}, one-sided {p_words(p)}, "
+        f"fitness over {len(values)} pairs {mean:.0f} [{mean - half:.0f}, {mean + half:.0f}], "
+        f"one-sided {p_words(p)}, "
         f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
     )
     for each in broken:

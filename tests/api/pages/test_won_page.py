@@ -123,7 +123,7 @@ def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engi
     page = see(client, f"/jobs/{job}/won").text
     verdict = section(page, "verdict-title")
     assert "Nothing was proven better than the baseline" in verdict
-    assert "the interval holds 0" in verdict and "between -40 and 64" in verdict
+    assert "the interval holds 0" in verdict and "fitness, -40 to 64, must lie above 0" in verdict
     assert "What can be done" in verdict and "pairs of runs show a change" in verdict
     assert "best candidate" in section(page, "proof-title")
     assert "diff-title" not in page and "/options" not in verdict

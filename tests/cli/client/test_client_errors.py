@@ -208,7 +208,7 @@ def test_a_result_is_only_text(client: Client, capsys: Capture):
     with stub(done_with(result())) as served:
         assert client("show", 7, url=served.url) == 0
     shown = capsys.readouterr().out
-    assert f"2 is better, fitness 12: {SHOWN}." in shown
+    assert f"2 is better: {SHOWN}." in shown
     assert all(each.isprintable() or each == "\n" for each in shown)
 
 
