@@ -2,15 +2,18 @@
 
 ``python -m studies.search.default_jobs run OUT.jsonl`` at one version and at the other, by
 ``PYTHONPATH``: the file can be started with a version that does not have it yet. It goes on where
-it was stopped. ``... compare OLD.jsonl NEW.jsonl`` tells what the winners of the one are worth
-beside those of the other, seed by seed, by the truth that the trials are simulated from.
+it was stopped. ``... compare OLD.jsonl NEW.jsonl`` writes docs/results/default_jobs.md: what the
+winners of the one are worth beside those of the other, seed by seed, by the truth that the trials
+are simulated from.
 """
 
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
+from sampler.machine.machine import fingerprint
 from studies.json_lines import append_line, read_lines
 from studies.memory_log import MemoryLog
 from studies.one_thread import one_thread
@@ -33,6 +37,14 @@ from studies.search.machine import SimulatedMachine
 _FUNCTIONS = Path("docs/results/search_functions.json")
 _CORES = 2
 _STREAM = 7  # of the noise, apart from that of other studies
+_PAGE = Path("docs/results/default_jobs.md")
+_HEAD = """# The default strategy before and now, on simulated jobs
+
+Whole jobs with every default, at two versions of Rocktune. Runs are simulated from functions that
+were learned from recorded runs of the real `db_bench` ([search_models.md](search_models.md)), so
+what a winner is truly worth is known. *Difference*: fitness of the new version's winner less that
+of the old one's, seed by seed, with its 95% interval. *Changes*: options in which the winner
+differs from the baseline, in the median."""
 
 
 def run_job(function: TestFunction, trials: int, seed: int) -> dict[str, Any]:
@@ -66,8 +78,9 @@ def run_missing(out: Path, problems: Sequence[str], seeds: int, budgets: Sequenc
             for name in problems:
                 for trials in budgets:
                     if (name, trials, seed) not in there:
-                        row = {"key": [name, trials, seed], **run_job(made[name], trials, seed)}
-                        append_line(out, row)
+                        found = run_job(made[name], trials, seed)
+                        day = f"{datetime.now(UTC):%Y-%m-%d}"
+                        append_line(out, {"key": [name, trials, seed], **found, "day": day})
 
 
 def compare(old: Path, new: Path) -> list[str]:
@@ -110,11 +123,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     beside = doing.add_parser("compare")
     beside.add_argument("old", type=Path)
     beside.add_argument("new", type=Path)
+    beside.add_argument("--page", type=Path, default=_PAGE)
     given = parser.parse_args(arguments)
     if given.doing == "run":
         run_missing(given.out, given.problems, given.seeds, given.budgets)
     else:
-        print("\n".join(compare(given.old, given.new)))
+        said = [_HEAD, f"Command: `{_command(given.old, given.new)}`; {_when(given.new)}."]
+        table = "\n".join(compare(given.old, given.new))
+        given.page.write_text("\n\n".join([*said, table]) + "\n", encoding="utf-8")
+        print(table)
+
+
+def _command(old: Path, new: Path) -> str:
+    return f"python -m studies.search.default_jobs compare {old} {new}"
+
+
+def _when(measured: Path) -> str:
+    machine = fingerprint(Path.cwd())
+    days = sorted({row["day"] for row in read_lines(measured)})
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"Python {platform.python_version()}; {days[0]} to {days[-1]}"
+    )
 
 
 if __name__ == "__main__":
