@@ -280,8 +280,10 @@ def _simplest_as_good(
 
     The one-standard-error rule (Breiman, Friedman, Olshen and Stone, Classification and
     Regression Trees, 1984, section 3.4.3). How much worse one is comes from the choosing runs,
-    and from the models, which have not seen these; each counts by its error. Two runs that happen
-    to agree do not decide: their error is never taken below that of two runs of the baseline.
+    and from the models, which have not seen these; each counts by its error. Models that know
+    little may be sure all the same, so by the runs alone it must not be worse by more either. Two
+    runs that happen to agree do not decide: their error is never taken below that of two runs of
+    the baseline.
     """
     problem, history = evaluation.problem, evaluation.history
     if not history.simplified:
@@ -297,6 +299,8 @@ def _simplest_as_good(
         spread = float(np.std(differences, ddof=1)) if len(shared) > 1 else 0.0
         error = max(spread, noise * math.sqrt(2)) / math.sqrt(len(shared))
         worse, sure = best.fitness - each.fitness, error
+        if worse > sure:
+            continue
         if known is not None and error > 0:
             with one_thread():
                 drawn = known.drawn_fitness(

@@ -10,7 +10,7 @@ from optimizer.objective.objective import Limit
 from optimizer.simplification.changes import Changes
 from optimizer.simplification.simplified import contributions_of, noticed, simplified_version
 from optimizer.surrogate.comparison import comparison_of
-from optimizer.trials.trial import Basis, Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.known_effects import additive, history_of, problem
 from tests.support.optimizer.pretend_bench import PretendBench, job_of
@@ -95,6 +95,24 @@ def test_a_job_measures_them_last_and_beside_the_full_one_and_proves_what_matter
     changed = set(Changes(conclusion.evaluation.problem, winner.configuration).names)
     assert winner.is_simplified and conclusion.verdict.confirmed
     assert "much" in changed <= MATTERS
+
+
+class Refuting(PretendBench):
+    """In the choice the simplified versions do worse than any model expects."""
+
+    def measure(self, trial: Trial) -> dict[str, float]:
+        simple = {each.digest for each, _ in self.started if each.is_simplified}
+        worse = 1.3 if trial.purpose is Purpose.SELECT and trial.digest in simple else 1.0
+        return {n: v * (worse if n == "waf" else 1.0) for n, v in super().measure(trial).items()}
+
+
+def test_models_however_sure_do_not_overrule_what_was_measured():
+    conclusion = job_of(problem(), 60, Refuting(additive, noise=0.02)).run()
+    choice = choice_of(conclusion.evaluation, conclusion.plan)
+    measured = {each.number: each.fitness for each in choice.candidates}
+    assert any(conclusion.history[number].is_simplified for number in measured)
+    assert not conclusion.history[conclusion.winner].is_simplified
+    assert conclusion.verdict.confirmed
 
 
 class TestLeaders:
