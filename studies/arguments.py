@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 FORMER_NAME = "`forest` is what the strategy `guided` was called when this was measured."
 _PAGE = "--page"  # measures nothing, so it made none of the figures
@@ -52,3 +52,9 @@ def make_command(goal: str, arguments: Sequence[str] | None) -> str:
     given = sys.argv[1:] if arguments is None else arguments
     said = shlex.join(each for each in given if each != _PAGE)
     return f'make {goal} ARGS="{said}"' if said else f"make {goal}"
+
+
+def days_words(days: Iterable[str]) -> str:
+    """The day of measurements, or the first and the last one; at least one is given."""
+    ordered = sorted(days)
+    return " to ".join(dict.fromkeys((ordered[0], ordered[-1])))

@@ -28,7 +28,7 @@ from sampler.parameters.parameter import Value
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
 from sampler.space.starting_points import values_of
-from studies.arguments import names
+from studies.arguments import days_words, names
 from studies.guide_check.page import changed
 from studies.json_lines import append_line, read_lines
 
@@ -117,12 +117,12 @@ def run_missing(rounds: int, workloads: Sequence[str], raw: Path, settings: Sett
 
 def page_of(rows: Sequence[Row]) -> str:
     """The page, from all rows, at least one; of a point the newest values count."""
-    host, days = rows[-1]["host"], sorted({str(row["ended"])[:10] for row in rows})
+    host, days = rows[-1]["host"], {str(row["ended"])[:10] for row in rows}
     loads = sorted(row["load"] for row in rows)
     about = (
         f"Command: `make prove-starts`. {host['cpu']}, {host['cores']} cores, "
         f"{format_bytes(host['memory_bytes'])}, {host['file_system']}, {host['system']}, RocksDB "
-        f"{host['rocksdb']}; {' to '.join(dict.fromkeys((days[0], days[-1])))}; {len(rows)} runs. "
+        f"{host['rocksdb']}; {days_words(days)}; {len(rows)} runs. "
         f"Load average of the machine when a run began: median {loads[len(loads) // 2]:.1f}, most "
         f"{loads[-1]:.1f}; above 1 other work took processors, and clocks are worth little."
     )

@@ -11,6 +11,7 @@ from jobs.autotune.policy import POLICIES
 from jobs.autotune.request import FULL_SECONDS
 from jobs.charts.curves import curves_svg
 from sampler.common.byte_size import format_bytes
+from studies.arguments import days_words
 from studies.autotune.tables import figures_table, of, ratios_table
 
 _Row = Mapping[str, Any]
@@ -41,12 +42,12 @@ def _measured(raw: Path, command: str, probe: _Row | None, runs: Sequence[_Row])
     parts = ["## What we measured"]
     if probe is None or not runs:
         return [*parts, f"Nothing yet: `{command}` measures, and writes this section."]
-    days = sorted({row["ended"][:10] for row in runs})
+    days = {row["ended"][:10] for row in runs}
     host, capacity, share = probe["host"], probe["capacity"], probe["share"]
     versions = ", ".join(sorted({row["rocksdb"] or "?" for row in runs}))
     found = "measured in 5 s without compaction or limit" if probe["measured"] else "given"
     parts.append(
-        f"`{command}`, {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}, "
+        f"`{command}`, {days_words(days)}, "
         f"{host['cores']} cores ({host['cpu']}{', virtual' if host['virtual'] else ''}), "
         f"{format_bytes(host['memory_bytes'])}, {host['file_system']}, {host['system']}, RocksDB "
         f"{versions} in rocksdict. {len(runs)} runs in rounds, the policies of a round in a drawn "

@@ -8,6 +8,7 @@ from typing import Any
 
 from optimizer.confirmation.proof import change, medians
 from sampler.common.byte_size import format_bytes, format_decimal
+from studies.arguments import days_words
 from studies.guide_check.variants import AS_THERE, CALCULATED, DEFAULT
 
 Rows = Sequence[Mapping[str, Any]]
@@ -63,8 +64,8 @@ def write_page(out: Path, command: str, rows: Rows) -> str:
 
 def _about(command: str, rows: Rows) -> str:
     host = rows[-1]["host"]
-    days = sorted({str(row["ended"])[:10] for row in rows})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    days = {str(row["ended"])[:10] for row in rows}
+    when = days_words(days)
     failed = sum(row["state"] != "done" for row in rows)
     return (
         f"Command: `{command}`. {host['cpu']}, {host['cores']} cores, "

@@ -10,6 +10,7 @@ from jobs.specification.resolved_job import resolve
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
+from studies.arguments import days_words
 from studies.ranking_scale.configurations import STEPS
 from studies.ranking_scale.effects import drawn_effects, step_effects
 from studies.ranking_scale.measured import FITNESS, Measured, by_scale
@@ -150,11 +151,11 @@ def _parameters(scales: Sequence[Measured]) -> Sequence[Parameter]:
 def _machine(rows: Sequence[Row]) -> str:
     """Where and when, of the runs themselves."""
     hosts = {tuple(sorted(row.host.items())): row.host for row in rows}
-    days = sorted({row.ended[:10] for row in rows})
+    days = {row.ended[:10] for row in rows}
     said = [
         f"{host['cpu']}, {host['cores']} cores, {format_bytes(int(host['memory_bytes']))}, "
         f"{host['file_system']}, {host['system']}, RocksDB {host['rocksdb']}"
         for host in hosts.values()
     ]
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    when = days_words(days)
     return f"{len(rows)} runs, {'; '.join(said)}; {when}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from studies.arguments import days_words
+
 
 def how_made(command: str, runs: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> str:
     """The first words of a page, without a full stop.
@@ -14,8 +16,8 @@ def how_made(command: str, runs: Iterable[Mapping[str, Any]], machine: Mapping[s
         runs: Rows of raw results, with `started_at` as an ISO time.
         machine: With `cpu`, `cores`, `system` and `rocksdb`.
     """
-    days = sorted({str(row["started_at"])[:10] for row in runs})
-    when = " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "no day"
+    days = {str(row["started_at"])[:10] for row in runs}
+    when = days_words(days) if days else "no day"
     return (
         f"`{command}`, {when}, {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
         f"RocksDB {machine['rocksdb']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sampler.common.byte_size import format_bytes
+from studies.arguments import days_words
 from studies.reproduction import tables
 from studies.reproduction.published import FITNESS, GENERATION
 from studies.reproduction.study import Study
@@ -47,9 +48,9 @@ def machine_words(study: Study) -> str:
     about = study.archive.environment or {}
     rocksdb = about.get("rocksdb", "?")
     trials = study.trials
-    days = sorted({t.started_at.date().isoformat() for t in trials if t.started_at})
+    days = {t.started_at.date().isoformat() for t in trials if t.started_at}
     return (
-        f"Measured {days[0]}{' to ' + days[-1] if len(days) > 1 else ''} on {about.get('cores')} "
+        f"Measured {days_words(days)} on {about.get('cores')} "
         f"cores ({about.get('cpu')}, {format_bytes(about.get('memory_bytes', 0))}, "
         f"{about.get('file_system')}, kernel {about.get('kernel')}, {about.get('system')}), "
         f"RocksDB {rocksdb}: {len(trials):,} runs of `db_bench`, "

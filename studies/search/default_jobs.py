@@ -26,6 +26,7 @@ from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
 from sampler.machine.machine import fingerprint
+from studies.arguments import days_words
 from studies.json_lines import append_line, read_lines
 from studies.memory_log import MemoryLog
 from studies.one_thread import one_thread
@@ -128,22 +129,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.doing == "run":
         run_missing(given.out, given.problems, given.seeds, given.budgets)
     else:
-        said = [_HEAD, f"Command: `{_command(given.old, given.new)}`; {_when(given.new)}."]
         table = "\n".join(compare(given.old, given.new))
-        given.page.write_text("\n\n".join([*said, table]) + "\n", encoding="utf-8")
+        text = f"{_HEAD}\n\n{_about(given.old, given.new)}\n\n{table}\n"
+        given.page.write_text(text, encoding="utf-8")
         print(table)
 
 
-def _command(old: Path, new: Path) -> str:
-    return f"python -m studies.search.default_jobs compare {old} {new}"
-
-
-def _when(measured: Path) -> str:
+def _about(old: Path, new: Path) -> str:
     machine = fingerprint(Path.cwd())
-    days = sorted({row["day"] for row in read_lines(measured)})
+    days = {row["day"] for row in read_lines(new)}
     return (
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
-        f"Python {platform.python_version()}; {days[0]} to {days[-1]}"
+        f"Command: `python -m studies.search.default_jobs compare {old} {new}`; {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['system']}, Python {platform.python_version()}; "
+        f"{days_words(days)}."
     )
 
 

@@ -9,6 +9,7 @@ from optimizer.confirmation.proof import fitness_by_pair, interval_of_mean
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes
 from sampler.workload.tree_reads import READS
+from studies.arguments import days_words
 from studies.whole_jobs.job import BASELINE, FULL, PROVEN
 
 Row = Mapping[str, Any]
@@ -93,8 +94,8 @@ def side_by_side(job: Row, rows: Sequence[Row]) -> tuple[float, float, float, fl
 
 def _about(command: str, jobs: Sequence[Row]) -> str:
     host = jobs[-1]["host"]
-    days = sorted({str(job["ended"])[:10] for job in jobs})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    days = {str(job["ended"])[:10] for job in jobs}
+    when = days_words(days)
     return (
         f"Command: `{command}`. {host['cpu']}, {host['cores']} cores, "
         f"{format_bytes(host['memory_bytes'])}, {host['file_system']}, {host['system']}; {when}; "

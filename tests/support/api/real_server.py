@@ -1,7 +1,6 @@
 """``rocktune serve`` as its own process, and an application served in this one."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from tests.support import AT_ONCE, ROOT
+from tests.support import ROOT, inherited
 
 
 @contextmanager
@@ -27,10 +26,8 @@ def real_server(
     serve = ["serve", "--no-worker", "--host", host, "--port", "0"]
     command = [sys.executable, "-m", "cli.main", *serve]
     log = folder / "server.log"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ROCKTUNE_")}
     environment = {
-        **kept,
-        **AT_ONCE,
+        **inherited(),
         "PYTHONPATH": str(ROOT),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support import ROOT
+from tests.support import ROOT, inherited
 from tests.support.jobs.instant import ended_within, pidfd
 
 if TYPE_CHECKING:
@@ -28,13 +28,12 @@ class Zygote:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # Nothing in its environment marks a process of a test; those of the tests need room there.
-        kept = {name: it for name, it in os.environ.items() if not name.startswith("ROCKTUNE_")}
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("zygote.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
-            env={**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
+            env={**inherited(), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
                  "OPENBLAS_NUM_THREADS": "1", "ROOM": " " * 2**15},
             text=True,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support import AT_ONCE
+from tests.support import inherited
 from tests.support.cli.launched import ROCKTUNE, Launch, forked
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
 from tests.support.sampler.codec_space import SPACE
@@ -203,8 +203,7 @@ class BenchCluster:
     ) -> ServiceProcess:
         self.started += 1
         log = self.folder / f"log-{self.started:03}-{name}"
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("ROCKTUNE_")}
-        own = inherited | AT_ONCE | dict(variables)
+        own = inherited() | dict(variables)
         running = ServiceProcess(self.launch(command, own, self.folder, log), log)
         self.processes.append(running)
         return running

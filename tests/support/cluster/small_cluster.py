@@ -1,6 +1,5 @@
 """A scheduler and a bench host, by the real commands, each a process of its own."""
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support import AT_ONCE
+from tests.support import inherited
 from tests.support.cli.launched import ROCKTUNE
 from tests.support.jobs.service_desk import ServiceProcess
 
@@ -63,6 +62,5 @@ def small_cluster(
 
 def environment(folder: Path) -> dict[str, str]:
     """A bench and a lock of one's own, and nothing of the user's."""
-    inherited = {name: it for name, it in os.environ.items() if not name.startswith("ROCKTUNE_")}
     own = {"ROCKTUNE_BENCH_DIR": str(folder / "bench"), "ROCKTUNE_LOCK": str(folder / "lock")}
-    return inherited | AT_ONCE | own
+    return inherited() | own

@@ -1,7 +1,6 @@
 """The service as real processes, `rocktune serve` and `rocktune worker`, and what is theirs."""
 
 import json
-import os
 import signal
 import time
 import urllib.error
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.support import AT_ONCE
+from tests.support import inherited
 from tests.support.cli.launched import ROCKTUNE, Launch, Process, executed
 
 T = TypeVar("T")
@@ -72,14 +71,10 @@ class ServiceDesk:
 
     def variables(self) -> dict[str, str]:
         self.workloads.mkdir(exist_ok=True)
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            # As a user starts it: with compiled modules, seconds sooner.
-            if not name.startswith("ROCKTUNE_") and name != "PYTHONDONTWRITEBYTECODE"
-        }
-        return inherited | {
-            **AT_ONCE,
+        kept = inherited()
+        # As a user starts it: with compiled modules, seconds sooner.
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
+        return kept | {
             "ROCKTUNE_BENCH_DIR": str(self.bench),
             "ROCKTUNE_LOCK": str(self.folder / "lock"),
             "ROCKTUNE_FREE_BYTES": str(2**20),
