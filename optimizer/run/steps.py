@@ -189,11 +189,21 @@ def _exploring(
     drawn = strategy.samples(evaluation.problem, plan.explore) >= plan.explore
     explore = plan.explore - plan.simplified if drawn else plan.explore
     trial = _searched(evaluation, plan, strategy, explore) if searches else None
-    trial = trial or _simplified(evaluation, plan)
-    if trial or history.out(purpose=Purpose.CANDIDATE):
-        return trial
+    if not trial and not _all_simplified(history):
+        trial = _simplified(evaluation, plan)
+        if not trial and history.out(purpose=Purpose.CANDIDATE):
+            return None
     # There is nothing more to simplify: what was kept for it goes on with the search.
-    return None if searches else _searched(evaluation, plan, strategy, plan.explore)
+    return trial or (None if searches else _searched(evaluation, plan, strategy, plan.explore))
+
+
+def _all_simplified(history: History) -> bool:
+    """Whether the search has gone on after simplified versions: then there were no more.
+
+    Asking the models again with every look would cost more than the runs.
+    """
+    simplified, explored = history.simplified, history.own(Purpose.CANDIDATE)
+    return bool(simplified) and explored[-1] != simplified[-1]
 
 
 def _searched(
@@ -216,7 +226,11 @@ def _simplified(evaluation: Evaluation, plan: Plan) -> Trial | None:
     if first and any(history.out(purpose=purpose) for purpose in EXPLORING):
         return None
     best = best_explored(evaluation)[:_SIMPLIFIED] if simplified_left(plan, history) else []
-    proposal = simplified_version(evaluation, best) if best else None
+    # Hosts that wait look again and again.
+    state = (*best, *(history.changes(purpose) for purpose in Purpose))
+    proposal = evaluation.once(
+        "simplified", state, lambda: simplified_version(evaluation, best) if best else None
+    )
     return None if proposal is None else candidate_trial(evaluation, proposal)
 
 

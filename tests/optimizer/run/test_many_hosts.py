@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from optimizer.budget.budget import divide
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.run import steps
 from optimizer.run.ports import ControllerStops, LeaseLost
 from optimizer.run.tuning import TrialLostError
+from optimizer.simplification.simplified import simplified_version
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -27,7 +29,7 @@ from tests.support.optimizer.pretend_hosts import (
     tuned,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
 
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):
@@ -84,6 +86,19 @@ class TestSideBySide:
             assert all(len(trials) == whole for trials in rounds.values())
         pairs = blocks_of(conclusion.history, Purpose.PROVE, 2).values()
         assert len({trials[0].host for trials in pairs}) == 4
+
+    def test_hosts_that_wait_do_not_learn_the_models_anew(self, monkeypatch):
+        asked = []
+
+        def counted(*given):
+            asked.append(given)
+            return simplified_version(*given)
+
+        monkeypatch.setattr(steps, "simplified_version", counted)
+        conclusion, hosts, _ = run(4, 200)
+        simplified = len(conclusion.history.simplified)
+        assert hosts.most_at_once == 4 and simplified > 0
+        assert len(asked) <= simplified + 4
 
     def test_no_draw_is_out_when_the_ranking_is_made(self):
         watcher, log = Watcher(), ListLog()
