@@ -11,7 +11,7 @@ from optimizer.budget.power import ALPHA
 from studies import coverage_table
 from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, line_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
 
 EFFECTS, NULL, HEAVY, _ = BLOCKS
 QUICK = KINDS.index((24, "random", "paper", None))

@@ -10,6 +10,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
+pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
 JOBS = 120
 NOISE = {"waf": 0.02, "sa": 0.01, "time": 0.06, "rate": 0.06}
 

@@ -14,7 +14,7 @@ from optimizer.trials.trial import Purpose, Trial
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, problem_of
 from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, machines, tuned
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
 
 LEAVES = 1600
 DOCUMENTS = {"job": {}, "environment": {}}
