@@ -17,8 +17,8 @@ _HEAD = """# Whole jobs of the default strategy
 
 Each row is one `rocktune tune` with its defaults, from the command line on the real `db_bench`.
 Fitness is the mean over the pairs of the proof, with its 95% interval: each percent by which a
-metric is better counts 10, by which it is worse -10. Written by `studies/whole_jobs` from
-[jobs.jsonl](jobs.jsonl)."""
+metric is better counts 10, by which it is worse -10. Minutes count a pause where a job was
+stopped and went on. Written by `studies/whole_jobs` from [jobs.jsonl](jobs.jsonl)."""
 _STARTS = """## The winner beside the best starting point
 
 Both are measured in each block of the proof. *Ahead* is the winner's fitness less the starting
