@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def whole(request: pytest.FixtureRequest) -> bool:
     """Whether every combination is tried: `make prove-combinations`."""
     return bool(request.config.getoption("--whole"))
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """Commands that run in this process handle signals; the next test must not inherit that."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

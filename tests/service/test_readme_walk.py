@@ -53,7 +53,7 @@ def test_a_new_user_can_paste_it(tmp_path: Path):
         env=env,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,  # a minute alone; other tests run beside it
     )
     assert "event: end" in ran.stdout, ran.stderr
     options = parse_options((tmp_path / "OPTIONS.ini").read_text())

@@ -3,21 +3,12 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from cli.options.exits import stop_on_signals
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-@pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)

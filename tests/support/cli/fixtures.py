@@ -2,7 +2,6 @@
 
 import logging
 import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,10 +37,7 @@ def here(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., 
     monkeypatch.chdir(desk.folder)
     root = logging.getLogger()
     logs = root.handlers[:], root.level
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield lambda *arguments: main([str(argument) for argument in arguments])
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
     root.handlers[:], root.level = logs
 
 
