@@ -267,4 +267,4 @@ def test_a_signal_ends_it_and_the_benchmark(desk: Desk):
 
 def test_sigterm_is_as_ctrl_c(desk: Desk, diagnose: Diagnose):
     diagnose("--quick", "--workload", write_workload(desk.folder, wins="none"))
-    assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
