@@ -188,13 +188,14 @@ def _exploring(
     # A design of draws alone is laid out for as many as it is asked for.
     drawn = strategy.samples(evaluation.problem, plan.explore) >= plan.explore
     explore = plan.explore - plan.simplified if drawn else plan.explore
-    trial = _searched(evaluation, plan, strategy, explore) if searches else None
-    if not trial and not _all_simplified(history):
+    if searches and (trial := _searched(evaluation, plan, strategy, explore)):
+        return trial
+    if not _all_simplified(history):
         trial = _simplified(evaluation, plan)
-        if not trial and history.out(purpose=Purpose.CANDIDATE):
-            return None
+        if trial or history.out(purpose=Purpose.CANDIDATE):
+            return trial
     # There is nothing more to simplify: what was kept for it goes on with the search.
-    return trial or (None if searches else _searched(evaluation, plan, strategy, plan.explore))
+    return None if searches else _searched(evaluation, plan, strategy, plan.explore)
 
 
 def _all_simplified(history: History) -> bool:

@@ -41,9 +41,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 @pytest.fixture
 def diagnose(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Diagnose]:
+) -> Diagnose:
     """The command in this process, with --json; its document, ``status`` and ``said`` added."""
-    handler = signal.getsignal(signal.SIGTERM)
 
     def run(*arguments: object, watching: float = 0.1, **variables: str) -> dict[str, Any]:
         monkeypatch.setattr(examination, "WATCH_SECONDS", watching)
@@ -58,8 +57,7 @@ def diagnose(
         document = json.loads(printed) if printed else {}
         return {**document, "status": status, "said": said}
 
-    yield run
-    signal.signal(signal.SIGTERM, handler)
+    return run
 
 
 def levels(diagnosis: Mapping[str, Any]) -> dict[str, str]:
