@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,13 @@ CRATES = {
     ),
 }
 VERSIONS = sorted((*DEBIAN, *CRATES), key=lambda version: [*map(int, version.split("."))])
+PROGRAMS = ("db_bench", "ldb", "sst_dump")  # the last two read what the first has written
 _LIBRARIES = ("gflags", "snappy", "lz4", "zstd", "bz2")
 _CMAKE = (
     "-DCMAKE_BUILD_TYPE=Release", "-DWITH_TESTS=OFF", "-DWITH_BENCHMARK_TOOLS=ON",
     "-DWITH_GFLAGS=ON", "-DWITH_SNAPPY=ON", "-DWITH_LZ4=ON", "-DWITH_ZSTD=ON", "-DWITH_ZLIB=ON",
     "-DWITH_BZ2=ON", "-DROCKSDB_BUILD_SHARED=OFF", "-DPORTABLE=1",
+    "-DFAIL_ON_WARNINGS=OFF",  # GCC 12 sees overlapping copies where there are none
 )  # fmt: skip
 
 
@@ -65,20 +68,33 @@ def fetch(version: str, folder: Path) -> Path:
             "--db-bench PATH, or ROCKTUNE_BUILDS=NAME=PATH"
         )
     program = folder / version / "db_bench"
-    if program.exists():
+    if all((folder / version / name).exists() for name in PROGRAMS):
         _say(version, f"is there: {program}")
         return program
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{version}.") as work:
+    # What a killed compiler still writes must not keep the folder from being removed.
+    with tempfile.TemporaryDirectory(
+        dir=folder, prefix=f".{version}.", ignore_cleanup_errors=True
+    ) as work:
         made = Path(work) / "made"
         made.mkdir()
         if version in DEBIAN:
             _from_debian(version, DEBIAN[version], Path(work), made, program.parent)
         else:
             _from_crate(version, *CRATES[version], Path(work), made)
-        made.rename(program.parent)
+        put_in_place(made, program.parent)
     _say(version, f"made: {program}; use it as --db-bench {version}")
     return program
+
+
+def put_in_place(made: Path, target: Path) -> None:
+    """Moves a build to where it belongs; what an earlier fetch has put there stays as it is."""
+    if not target.exists():
+        made.rename(target)
+        return
+    for path in made.iterdir():
+        if not (target / path.name).exists():
+            path.rename(target / path.name)
 
 
 def suite_of(sources: str, own: str, suite: str) -> str:
@@ -132,17 +148,17 @@ def _from_debian(version: str, suite: str, work: Path, made: Path, target: Path)
         _run("dpkg-deb", "--extract", str(package), str(root))
     loader = next(path for path in sorted(root.rglob("ld-linux*.so.*")) if path.is_file())
     library = next(iter(sorted(root.rglob("librocksdb.so.*"))))
-    program = root / "usr" / "bin" / "db_bench"
-    start, libraries, real = (
-        target / path.relative_to(made) for path in (loader, library.parent, program)
-    )
-    # The sum makes this program another one when what it starts is another one.
-    launcher = made / "db_bench"
-    launcher.write_text(
-        f"#!/bin/sh\n# RocksDB {version} of Debian's {suite}, {_sha256(program)}\n"
-        f'exec "{start}" --library-path "{libraries}" "{real}" "$@"\n'
-    )
-    launcher.chmod(0o755)
+    start, libraries = (target / path.relative_to(made) for path in (loader, library.parent))
+    for name in PROGRAMS:
+        program = root / "usr" / "bin" / name
+        real = target / program.relative_to(made)
+        # The sum makes this program another one when what it starts is another one.
+        launcher = made / name
+        launcher.write_text(
+            f"#!/bin/sh\n# RocksDB {version} of Debian's {suite}, {_sha256(program)}\n"
+            f'exec "{start}" --library-path "{libraries}" "{real}" "$@"\n'
+        )
+        launcher.chmod(0o755)
 
 
 def _from_crate(version: str, crate: str, digest: str, work: Path, made: Path) -> None:
@@ -176,10 +192,13 @@ def _from_crate(version: str, crate: str, digest: str, work: Path, made: Path) -
     source, build = work / f"librocksdb-sys-{crate}" / "rocksdb", work / "build"
     _run("cmake", "-G", "Ninja", "-S", str(source), "-B", str(build), *_CMAKE)
     shown = {**os.environ, "NINJA_STATUS": f"db_bench {version}: built %f of %t files, %es: "}
-    if subprocess.run(["ninja", "-C", str(build), "db_bench"], env=shown, check=False).returncode:
+    command = ["ninja", "-C", str(build), *PROGRAMS]
+    if subprocess.run(command, env=shown, check=False).returncode:
         raise Refused("it does not compile here; what failed stands above")
-    _run("strip", str(build / "db_bench"))
-    (build / "db_bench").rename(made / "db_bench")
+    for name in PROGRAMS:
+        found = next(path for path in (build / name, build / "tools" / name) if path.exists())
+        _run("strip", str(found))
+        found.rename(made / name)
 
 
 def _run(*command: str) -> None:
@@ -200,6 +219,7 @@ def _say(version: str, what: str) -> None:
 
 if __name__ == "__main__":
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         fetch(wanted, build_folder())
     except Refused as error:

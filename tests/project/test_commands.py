@@ -141,12 +141,25 @@ def test_where_there_is_no_python_debians_is_installed(tmp_path: Path) -> None:
 def test_a_known_version_that_is_there_is_not_fetched_again(tmp_path: Path) -> None:
     there = tmp_path / "11.8.1" / "db_bench"
     there.parent.mkdir()
-    there.write_text("#!/bin/sh\n")
-    there.chmod(0o755)
+    for name in ("db_bench", "ldb", "sst_dump"):
+        (there.parent / name).write_text("#!/bin/sh\n")
     told = run(
         "make", "db_bench", "VERSION=11.8.1", ROCKTUNE_BUILD_DIR=str(tmp_path), MAKEFLAGS=""
     )
     assert (told.returncode, f"is there: {there}" in told.stderr) == (0, True)
+
+
+def test_of_an_older_fetch_only_what_is_missing_comes_along(tmp_path: Path) -> None:
+    """A job may be measuring with the program that is there."""
+    there, made = tmp_path / "there", tmp_path / "made"
+    for folder, said in ((there, "old"), (made, "new")):
+        folder.mkdir()
+        (folder / "db_bench").write_text(said)
+    (made / "ldb").write_text("new")
+    (made / "root").mkdir()
+    fetching().put_in_place(made, there)
+    assert {path.name for path in there.iterdir()} == {"db_bench", "ldb", "root"}
+    assert (there / "db_bench").read_text() == "old"
 
 
 def test_a_version_that_is_not_known_is_refused_with_those_that_are(tmp_path: Path) -> None:
