@@ -45,8 +45,11 @@ class BenchPlan:
         named = [
             parameter
             for name, parameter in catalogue().items()
-            if parameter.scaled or self.moved(name, values)
+            # A special value is never divided, so it need not be written where it is the default.
+            if (parameter.scaled and values[name] not in parameter.special)
+            or self.moved(name, values)
         ]
+        named = [p for p in named if not p.is_option or (title_of(p), p.key) not in self.dropped]
         own = measured_part(self.taken(self._freed(values)), self.workload.scale)
         own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)

@@ -75,7 +75,11 @@ class UserOptions:
             if (table and p.section == "Table")
             or (p.is_option and (title_of(p), p.key) in self.dropped)
         }
-        return frozenset(found | ({"cache_size"} if self.values.get("cache_size") == 0 else set()))
+        if self.values.get("cache_size") == 0:
+            found.add("cache_size")
+        if self.values.get("use_direct_io_for_compaction_reads"):
+            found.add("mmap_read")  # RocksDB refuses both together (db_impl_open.cc)
+        return frozenset(found)
 
 
 def user_options(
@@ -121,7 +125,7 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     texts = dict(leaves(file))
     for section, key, fact in unmeasured_options(file):
         text = texts[section, key]
-        if text not in ("", "nullptr", fact.default) and key.partition(".")[0] not in _SILENT:
+        if text not in {"", "nullptr", *fact.defaults} and key.partition(".")[0] not in _SILENT:
             by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")
     for why, told in by_reason.items():
         yield f"{_names(told)}: left out while measuring. {why}"
@@ -256,7 +260,7 @@ def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
     fact = fact_of(section, key)
     if fact is None or fact.type != "object":
         return [f"{key} = {text}: RocksDB makes it {now}"]
-    if now != fact.default:
+    if now not in fact.defaults:
         return []
     return [f"{key} = {text}: not known to db_bench, measured with {now}"]
 

@@ -46,6 +46,8 @@ class OptionFact:
     since_is_exact: bool  # false: ``since`` read it, and some versions before may have, too
     deprecated: str  # the version since which it is read and ignored, ``7.0``; "" if it acts
     default: str  # its text in a file of 7.8.3 in which nothing is set; "" if it stands in none
+    # What newer versions write instead, from which on (HISTORY.md): ``(("8.4", "true"),)``.
+    later: tuple[tuple[str, str], ...]
     # What a load at 1/scale is measured with. ``scale``: the value, divided. ``keep``: the value.
     # ``leave_out``: RocksDB's default. ``derive``: left out if the value is one of
     # ``derived_values``, else divided. Values of zero and less are never divided: they turn
@@ -64,6 +66,20 @@ class OptionFact:
     why: str  # the reason for ``measure``, or what became of an old key: one sentence
     source: str  # the file of RocksDB's sources that says so
 
+    @property
+    def defaults(self) -> frozenset[str]:
+        """Its texts in files of all versions from 7.8 on in which nothing is set."""
+        return frozenset((self.default, *(text for _, text in self.later)))
+
+    def default_in(self, version: str) -> str:
+        """Its text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
+        since = [text for first, text in self.later if _numbers(first) <= _numbers(version)]
+        return since[-1] if since else self.default
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
 
 @cache
 def option_facts() -> Mapping[tuple[str, str], OptionFact]:
@@ -79,6 +95,7 @@ def _fact(row: dict[str, str]) -> OptionFact:
         "since_is_exact": not row["since"].startswith("<="),
         "deprecated": row["deprecated"].removeprefix("<="),
         "floor": row["floor"] or None,
+        "later": [each.split("=", 1) for each in row["later"].split("|") if each],
         "overrides_unless": row["overrides_unless"].split("|") if row["overrides"] else (),
         "choices": [text for text in row["choices"].split("|") if text],
     })  # fmt: skip

@@ -18,6 +18,7 @@ _TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
 _NO_COMPRESSION, _PER_LEVEL = "kNoCompression", "compression_per_level"
 OLD_JOBS = ("max_background_compactions", "max_background_flushes")
 _RIBBON = ("ribbonfilter", "rocksdb.RibbonFilter")
+_RIBBON_BITS = re.compile(rf"((?:{'|'.join(map(re.escape, _RIBBON))}):)[^:;}}]*")
 _BLOOM = ("bloomfilter", "rocksdb.BloomFilter", *_RIBBON)
 # Its name alone does not tell how many bits: RocksDB reads filters with it and makes none
 # (filter_policy.cc, ReadOnlyBuiltinFilterPolicy).
@@ -75,12 +76,13 @@ def _text(parameter: Parameter, value: Value, given: OptionsFile) -> str:
 
 
 def _filter_policy(bits: Value, given: OptionsFile) -> str:
-    """A policy of the kind that the file has."""
+    """A policy of the kind that the file has; of a Ribbon filter all but the bits stays."""
     if float(bits) <= 0:
         return "nullptr"
-    kind, *rest = _policy(given.get(TABLE, "filter_policy") or "")
+    text = given.get(TABLE, "filter_policy") or ""
+    kind = _policy(text)[0]
     if kind in _RIBBON:
-        return ":".join([kind, str(bits), *rest[1:]])
+        return _RIBBON_BITS.sub(rf"\g<1>{bits}", text, count=1)
     return f"bloomfilter:{bits}:false"
 
 
@@ -204,7 +206,8 @@ def _bloom_bits(text: str | None) -> Value | None:
 def _policy(text: str) -> list[str]:
     """Kind and arguments of a filter policy: ``ribbonfilter:10:1``, or a structure with it as id.
 
-    7.8.3 reads the id alone, whatever ``bloom_before_level`` stands beside it.
+    7.8.3 reads the id alone, whatever ``bloom_before_level`` stands beside it; 9.10 reads that,
+    and writes it into both.
     """
     return (parse_struct(text).get("id", "") if text.startswith("{") else text).split(":")
 

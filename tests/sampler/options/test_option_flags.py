@@ -14,6 +14,7 @@ from sampler.common.errors import InputError
 from sampler.options.option_flags import option_flags
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_from_document
+from tests.support.sampler.versions import version_of
 
 GROUP = 12
 # These are no options; tried with a value of any kind they never end, or write somewhere else.
@@ -57,6 +58,8 @@ def test_every_flag_of_the_list_sets_its_key_without_a_file_and_nothing_beside_o
         for name, flag in option_flags().items()
         if flag.tried and name in installed.flags
     }
+    if version_of(installed) >= (9, 2):  # its default is what is tried
+        tried["optimize_filters_for_memory"] = "false"
     # bloom_bits alone is looked at where the file has no filter; it is refused as an option.
     # Of some the value is taken with others alone (cuckoo tables, hash search).
     others = {
@@ -165,6 +168,8 @@ def test_a_newer_build_is_asked_what_it_does_with_flags_that_nobody_read_of(
 
 @pytest.mark.db_bench
 def test_flags_and_benchmarks_that_a_build_does_not_have_are_refused(installed: InstalledDbBench):
+    lacks = version_of(installed) < (10, 5)
     load = Workload(name="w", benchmarks=("multiscan",), flags=(("raeds", 5),))
-    with pytest.raises(InputError, match=r"has no multiscan.*flags\.raeds: .* did you mean reads"):
+    said = r"flags\.raeds: .* did you mean reads"
+    with pytest.raises(InputError, match=f"has no multiscan.*{said}" if lacks else said):
         require_supported(installed, load)

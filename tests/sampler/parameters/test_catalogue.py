@@ -1,12 +1,16 @@
 import pytest
 
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.option_values import title_of
+from sampler.options.option_facts import OptionFact, option_facts
+from sampler.options.option_values import read_values, title_of
+from sampler.options.options_file import OptionsFile
 from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.parameters.parameter import Parameter, Value
+from tests.support.sampler.versions import knows
 
 PARAMETERS = tuple(catalogue().values())
 OPTIONS = [parameter for parameter in PARAMETERS if parameter.is_option]
+_SECTIONS = {"Table": "BlockBasedTable"}  # a section by the name of its facts
 by_name = pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda p: p.name)
 
 
@@ -64,14 +68,41 @@ def test_scaled_sizes_stay_sizes_at_scale_64(parameter: Parameter):
 def test_rocksdb_writes_every_option_into_its_options_file(
     parameter: Parameter, installed: InstalledDbBench
 ):
+    fact = _fact(parameter)
+    if fact and not knows(installed, fact):
+        assert not installed.knows(parameter)
+        return
     assert installed.knows(parameter)
     if parameter.is_option and parameter.key != "compression_per_level":
         assert installed.defaults.get(title_of(parameter), parameter.key) is not None
 
 
+def _fact(parameter: Parameter) -> OptionFact | None:
+    section = _SECTIONS.get(parameter.section, parameter.section)
+    return option_facts().get((section, parameter.key))
+
+
+def _default_in(parameter: Parameter, version: str) -> Value:
+    """The catalogue's default, or the one that the table of facts has for a later version."""
+    fact = _fact(parameter)
+    if fact is None or fact.default_in(version) == fact.default:
+        return parameter.default
+    struct, dot, field = parameter.key.partition(".")
+    text = f"{{{field}={fact.default_in(version)};}}" if dot else fact.default_in(version)
+    file = OptionsFile({title_of(parameter): {struct: text}})
+    return read_values(file, [parameter], scale=1)[parameter.name]
+
+
+@by_name
+def test_what_changes_by_default_between_versions_is_marked_as_such(parameter: Parameter):
+    fact = _fact(parameter)
+    known = {fact.default, *(text for _, text in fact.later)} - {""} if fact else set()
+    assert parameter.varies == (len(known) > 1 or parameter.name == "cache_size")
+
+
 @pytest.mark.db_bench
 def test_library_defaults_are_those_that_rocksdb_uses(installed: InstalledDbBench):
-    listed = {parameter.name: parameter.default for parameter in PARAMETERS}
+    listed = {each.name: _default_in(each, installed.version) for each in PARAMETERS}
     assert installed.library_defaults() == listed
 
 

@@ -78,4 +78,6 @@ class Keeping(DbBench):
 
 
 def at_baseline_of(installed: InstalledDbBench, space: str) -> Space:
-    return load_space(space).at_baseline(installed.library_defaults())
+    """A shipped space at a build's defaults, without what the build lacks: as a job has it."""
+    whole = load_space(space).at_baseline(installed.library_defaults())
+    return whole.without(each.name for each in whole.parameters if not installed.knows(each))
