@@ -9,7 +9,8 @@ from sampler.options.option_facts import option_facts
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")
-_UNKNOWN = re.compile(r"(Could not find|Unrecognized) option")
+# The last form is that of 10.4 and later (configurable.cc).
+_UNKNOWN = re.compile(r"(?:Could not find|Unrecognized) option|option not recognized")
 _PREFACE = re.compile(r"^Unable to load options file \S+ --- |^open error: ")
 
 

@@ -37,6 +37,9 @@ _AMPLIFICATION = frozenset({
     "compaction_pri", "compaction_style", "compression_type", "min_level_to_compress",
     "compression_level", "compression_max_dict_bytes", "bottommost_compression", "block_size",
     "block_restart_interval", "format_version", "bloom_bits", "optimize_filters_for_hits",
+    "universal_max_read_amp", "target_file_size_is_upper_bound", "compression_max_bytes_per_kb",
+    "separate_key_value_in_data_block", "universal_reduce_file_locking",
+    "read_triggered_compaction_threshold", "memtable_op_scan_flush_trigger",
     "universal_size_ratio", "universal_min_merge_width", "universal_max_merge_width",
     "universal_max_size_amplification_percent", "universal_compression_size_percent",
     "enable_blob_files", "min_blob_size", "blob_file_size", "blob_compression_type",
@@ -128,6 +131,9 @@ class OwnFile:
     accepted: Accepted  # what the new build takes of it
     # options that the file names and that have another value in effect
     changed: tuple[ChangedValue, ...]
+    # options that the file names, the old build has in effect, and the new one reads and ignores
+    ignored: tuple[str, ...]
+    compared: bool  # whether the old build takes the whole file, too
 
     @property
     def opens(self) -> bool:
@@ -157,4 +163,17 @@ def own_file(
         mend = "give the file that you run with it, or leave those out with --drop-unknown"
         raise InputError("--options", f"{problem}; {mend}")
     was, now = (dict(leaves(each.effect)) if each.effect else {} for each in (before, after))
-    return OwnFile(accepted=after, changed=_changed(dict(leaves(options)), was, now))
+    left_out = {(each.section, each.key) for each in after.refused}
+    named = [place for place, _ in leaves(options) if place not in left_out]
+    # One option may be written in another form: as a structure, or as one value.
+    written = {(section, key.partition(".")[0]) for section, key in now}
+    gone = [
+        key for section, key in named
+        if (section, key) in was and (section, key.partition(".")[0]) not in written
+    ]  # fmt: skip
+    return OwnFile(
+        accepted=after,
+        changed=_changed(named, was, now),
+        ignored=tuple(gone) if after.effect else (),
+        compared=not before.refused,
+    )

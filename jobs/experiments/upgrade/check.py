@@ -197,6 +197,7 @@ def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
         "said": file.accepted.said,
         "refused": [asdict(each) for each in file.accepted.refused],
         "changed": [asdict(each) for each in file.changed],
+        "ignored": list(file.ignored),
     }
 
 

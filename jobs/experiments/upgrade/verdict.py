@@ -160,6 +160,13 @@ def _of_file(file: OwnFile) -> list[str]:
     if file.changed:
         names = ", ".join(map(str, file.changed))
         told.append(f"The new build changes values of your OPTIONS file silently: {names}.")
+    if file.ignored:
+        names = ", ".join(file.ignored)
+        told.append(f"The new build reads and ignores options of your OPTIONS file: {names}.")
+    if file.opens:
+        same = file.compared and not file.changed and not file.ignored
+        as_it_is = ", with the same values in effect" if same else ""
+        told.append(f"The new build opens a database with your OPTIONS file{as_it_is}.")
     return told
 
 

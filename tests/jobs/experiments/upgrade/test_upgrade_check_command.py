@@ -11,6 +11,8 @@ import pytest
 
 from cli.main import main
 from jobs.experiments.interleaved import RUNS
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.options_file import CF
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default, without_option
 
@@ -38,7 +40,7 @@ def lines(desk: Desk) -> list[dict[str, Any]]:
 
 @pytest.mark.db_bench
 def test_a_changed_default_is_measured_blamed_and_gone_on_with(
-    check: Check, desk: Desk, capsys: Capture
+    check: Check, desk: Desk, installed: InstalledDbBench, capsys: Capture
 ):
     """Without compression everything written doubles nearly: to the byte, in every run."""
     new = with_default(desk.folder, "new", "compression", "kNoCompression")
@@ -50,7 +52,7 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     assert document == json.loads((kept / "upgrade.json").read_text())
     (changed,) = document["drift"]["changed"]
     assert (changed["key"], changed["old"], changed["new"]) == (
-        "compression", "kSnappyCompression", "kNoCompression",
+        "compression", installed.defaults.get(CF, "compression"), "kNoCompression",
     )  # fmt: skip
     defaults, old_defaults = document["cases"]
     waf = defaults["metrics"]["waf"]
@@ -101,6 +103,15 @@ def test_the_users_file_that_is_refused_is_worse_and_measured_without(
     assert "The new build refuses your OPTIONS file for bytes_per_sync" in printed
     assert "Your OPTIONS file: comparator = mine: left out while measuring" in printed
     assert "Nothing was measured." in printed
+
+
+@pytest.mark.db_bench
+def test_a_file_that_both_take_is_said_to_open(check: Check, desk: Desk, capsys: Capture):
+    (desk.folder / "OWN").write_text('[DBOptions]\n[CFOptions "default"]\n  num_levels=6\n')
+    asked = ("default", build(desk.folder, "same"), "--options", "OWN", "--pairs", 0)
+    assert check(*asked, "--workload", "tiny.toml") == 0
+    said = "The new build opens a database with your OPTIONS file, with the same values in effect."
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.db_bench
