@@ -164,8 +164,10 @@ def scan(database: Path) -> tuple[int, int]:
             assert ran.stdout
             keys = total = 0
             for line in ran.stdout:
-                key, colon, value = line.strip().partition(" : ")
-                if colon:
+                # `KEY : VALUE` of 7.8, `KEY ==> VALUE` of 8.7 and later.
+                key, sign, rest = line.strip().partition(" ")
+                sign, _, value = rest.partition(" ")
+                if sign in (":", "==>"):
                     keys += 1
                     total += (len(key.removeprefix("0x")) + len(value.removeprefix("0x"))) // 2
         if ran.returncode:

@@ -28,7 +28,7 @@ from sampler.space.space_file import SHIPPED, load_space
 from sampler.workload.workload import Workload
 from studies.json_lines import append_line, read_lines
 from tests.support.sampler.options_compared import settings_of
-from tests.support.sampler.real_runs import drawn
+from tests.support.sampler.real_runs import at_baseline_of, drawn
 
 RAW = Path("docs/results/accepted_draws.jsonl")
 SPACES = tuple(n for n in SHIPPED if any(each.is_option for each in load_space(n).parameters))
@@ -50,7 +50,7 @@ def main() -> int:
     for space in SPACES:
         done = sum(row["draws"] for row in rows if row["space"] == space)
         for first in range(done, count, _EVERY):
-            row = _tried(installed, space, count, first, min(first + _EVERY, count))
+            row = tried_draws(installed, space, count, first, min(first + _EVERY, count))
             append_line(RAW, row)
             rows.append(row)
             sys.stdout.write(f"{space}: {first + row['draws']} of {count}\n")
@@ -59,11 +59,12 @@ def main() -> int:
     return 1 if any(row["refused"] or row["torn"] for row in rows) else 0
 
 
-def _tried(
+def tried_draws(
     installed: InstalledDbBench, name: str, count: int, first: int, end: int
 ) -> dict[str, Any]:
+    """Draws ``first`` to ``end`` of ``count`` over a shipped space: what became of them."""
     library = installed.library_defaults()
-    space = load_space(name).at_baseline(library)
+    space = at_baseline_of(installed, name)
     plan = BenchPlan(Workload(name="tiny", num=1, scale=SCALE), space, library)
     refused: list[dict[str, Any]] = []
     repaired: Counter[str] = Counter()

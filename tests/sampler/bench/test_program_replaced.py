@@ -18,7 +18,7 @@ WRAPPER = '#!/bin/sh\nexec db_bench "$@"\n'
 # As where the library under a program is replaced: the file stays, what it says does not.
 OTHER_LIBRARY = """#!/bin/sh
 [ -e "{mark}" ] || exec db_bench "$@"
-{{ db_bench "$@" 2>&1 >&3 | sed 's/version 7[.]8/version 7.9/' >&2; }} 3>&1
+{{ db_bench "$@" 2>&1 >&3 | sed 's/version [0-9]*/version 99/' >&2; }} 3>&1
 """
 
 
@@ -69,7 +69,7 @@ def test_another_library_under_the_same_file_is_refused(program: Path, settings:
     runner = runner_of(program, settings)
     assert runner.run({}).state is TrialState.DONE
     mark.touch()
-    with pytest.raises(InputError, match=r"was RocksDB 7\.8\.3 at first and is 7\.9\.3 now"):
+    with pytest.raises(InputError, match=r"was RocksDB [0-9.]+ at first and is 99\.[0-9.]+ now"):
         runner.run({})
     assert not list(settings.bench_dir.glob("trial-*")), "nothing of the run is left"
     mark.unlink()

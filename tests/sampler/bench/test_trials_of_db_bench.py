@@ -13,6 +13,7 @@ from sampler.runner.process import Ending
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from tests.support.sampler.real_runs import TINY, Keeping, Measure, tiny_plan
+from tests.support.sampler.versions import asserts
 
 pytestmark = pytest.mark.db_bench
 SMALL = {"write_buffer_size": 8 * 2**20, "compression_type": "none"}
@@ -38,14 +39,16 @@ METRICS = {
 
 
 @pytest.mark.parametrize("settle", ["none", "flush"])
-def test_a_trial_gives_every_metric_counter_and_value_in_effect(settle: str, measure: Measure):
+def test_a_trial_gives_every_metric_counter_and_value_in_effect(
+    settle: str, measure: Measure, installed: InstalledDbBench
+):
     outcome = measure(SMALL, settle=settle).outcome
     assert (outcome.state, outcome.failure) == (TrialState.DONE, None)
     assert outcome.metrics.keys() >= METRICS
     assert all(0 <= value < 1e15 for value in outcome.metrics.values())
     assert outcome.effective == SMALL
     assert outcome.counters["number.keys.written"] == 2_000
-    assert outcome.warnings == ("Assertions are enabled; benchmarks unnecessarily slow",)
+    assert outcome.warnings == installed.warnings
     assert outcome.metrics["memory"] == 2 * 8 * 2**20 + 8 * 2**20
 
 
@@ -174,7 +177,9 @@ def test_what_db_bench_refuses_fails_in_its_words(
     assert outcome.metrics == {}
 
 
-def test_a_crash_is_told_with_its_signal_and_words(measure: Measure):
+def test_a_crash_is_told_with_its_signal_and_words(measure: Measure, installed: InstalledDbBench):
+    if not asserts(installed):
+        pytest.skip("a release build asserts nothing")
     mapped = {"mmap_read": True, "use_direct_io_for_flush_and_compaction": True}
     outcome = measure(mapped, "all").outcome
     assert outcome.state is TrialState.FAILED

@@ -1,0 +1,1 @@
+"""Every RocksDB build of this machine, tried."""
