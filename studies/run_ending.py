@@ -5,13 +5,15 @@ when it is called again; what is kept in docs/results/run_ending.jsonl is not me
 ``--page`` writes the page from what is kept, and measures nothing.
 
 Each configuration runs twice in each round, in an order of its own: as the product does it
-(``rest``), and with db_bench's own wait after the tree was seen at rest (``waited``).
+(``rest``), and with db_bench's own wait after the tree was seen at rest (``waited``). Every build
+that has the whole space runs the same configurations.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import random
 import statistics
 import sys
@@ -34,7 +36,7 @@ from sampler.runner.process import REST_SECONDS, EndedProcess
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings
 from sampler.space.space import Configuration
-from studies.arguments import names
+from studies.arguments import days_words, make_command, names
 from studies.json_lines import append_line, read_lines
 from studies.wrapped_benchmark import WrappedBenchmark
 
@@ -44,11 +46,12 @@ METRICS = ("waf", "sa", "time", "rate")
 _MACHINE = ("cpu", "cores", "memory_bytes", "file_system", "system")
 _HEAD = f"""# When a run ends
 
-Each configuration is measured twice in each round, in turn. `rest` ends when the LOG tells of no
-flush or compaction under way and no thread of `db_bench` has run for {REST_SECONDS} s. `waited` is
-the same, but then `db_bench` waits in its own way (`waitforcompaction`) and prints its figures
-again. Rows of `before` are of Rocktune until 2026-11-26, which waited for RocksDB's LOG to be
-written. Half of the configurations are the default, half are drawn."""
+`rest` is how a run ends: the LOG tells of no flush or compaction under way, and no thread of
+`db_bench` has run for {REST_SECONDS} s. `waited` is the same, but then `db_bench` waits in its own
+way (`waitforcompaction`) and prints its figures again; those of a pair ran in turn.
+`before` is Rocktune until 2026-11-26, which waited for RocksDB's LOG to be written. About
+half of the configurations are the default, the others are drawn. Some `rest` runs of load-quick
+and mixed-quick had commands of a second beside them, which shows in `work`."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,14 @@ class Row:
     machine: Mapping[str, Any]
 
     @property
-    def key(self) -> tuple[str, int, str]:
+    def key(self) -> tuple[str, str, int, str]:
         """What a run is: measured once."""
-        return self.workload, self.round, self.way
+        return self.workload, self.rocksdb, self.round, self.way
+
+    @property
+    def rocksdb(self) -> str:
+        """The version of what was measured."""
+        return str(self.machine["rocksdb"])
 
 
 class Watched(WrappedBenchmark):
@@ -121,37 +129,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
     kept = given.docs / "results" / "run_ending.jsonl"
-    asked = f"--rounds {given.rounds} --workloads {','.join(given.workloads)}"
     try:
         rows = [Row(**row) for row in read_lines(kept)]
         if not given.page:
-            for workload in given.workloads:
-                rows += _measure(workload, given.rounds, rows, kept)
+            for workload, build in itertools.product(given.workloads, given.builds):
+                rows += _measure(workload, build, given, rows, kept)
         if not rows:
             raise InputError(str(kept), "holds no run yet: make prove-ending measures them")
     except InputError as error:
         sys.exit(str(error))
     out = given.docs / "results" / "run_ending.md"
-    out.write_text(page(rows, f'make prove-ending ARGS="{asked}"'), encoding="utf-8")
+    out.write_text(page(rows, make_command("prove-ending", arguments)), encoding="utf-8")
     print(f"{out} tells of {len(rows)} runs")
     return 0
 
 
-def _measure(workload: str, rounds: int, known: Sequence[Row], kept: Path) -> list[Row]:
-    """The runs of a workload that are missing, each kept as it ends."""
+def _measure(
+    workload: str, build: str, given: argparse.Namespace, known: Sequence[Row], kept: Path
+) -> list[Row]:
+    """The runs of a workload with a build that are missing, each kept as it ends."""
     settings = load_settings()
-    assembly = assemble(specify(workload=workload), settings)
+    assembly = assemble(specify(workload=workload, db_bench=build), settings)
+    assert assembly.installed is not None  # the shipped loads are db_bench's
     problem, machine = assembly.problem, fingerprint(settings.bench_dir)
     facts: dict[str, Any] = {name: machine[name] for name in _MACHINE}
-    facts["rocksdb"] = assembly.installed.version if assembly.installed else None
+    facts["rocksdb"] = assembly.installed.version
     there, made = {row.key for row in known}, []
-    for number in range(1, rounds + 1):
+    for number in range(1, given.rounds + 1):
         rng = random.Random(f"{workload}/{number}")
         point = {name: rng.random() for name in problem.space.names}
         drawn = problem.configuration(point)
         configuration: Configuration = drawn if number % 2 else {}
-        for way in rng.sample(WAYS[1:], 2):
-            if (workload, number, way) in there:
+        for way in rng.sample(given.ways, len(given.ways)):
+            if (workload, facts["rocksdb"], number, way) in there:
                 continue
             benchmark = Watched(assembly.benchmark, waits=way == "waited")
             outcome = LocalRunner(benchmark, settings, waiting=print).run(configuration)
@@ -161,7 +171,7 @@ def _measure(workload: str, rounds: int, known: Sequence[Row], kept: Path) -> li
             )  # fmt: skip
             append_line(kept, dataclasses.asdict(row))
             made.append(row)
-            print(f"{workload} {number} {way}: {row.state}", flush=True)
+            print(f"{workload} {build} {number} {way}: {row.state}", flush=True)
     return made
 
 
@@ -170,18 +180,27 @@ def page(rows: Sequence[Row], command: str) -> str:
     machine, failed = rows[-1].machine, sum(row.state != "done" for row in rows)
     where = (
         f"`{command}`; {len(rows)} runs, {failed} of them not done; {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['file_system']}, {machine['system']}, "
-        f"RocksDB {machine['rocksdb']}; {rows[-1].date}."
+        f"{machine['cores']} cores, {machine['file_system']}, {machine['system']}; "
+        f"{days_words(row.date for row in rows)}."
     )
-    tables = ("\n".join(table(rows)) for table in (_waits, _same, _after))
-    return "\n\n".join([_HEAD, where, *tables]) + "\n"
+    same = [
+        f"`{way}` against `rest`, in turn, with 95% intervals of the mean ratio:\n\n"
+        + "\n".join(table)
+        for way in ("waited", "before")
+        if len(table := [*_same(rows, way)]) > 2
+    ]
+    parts = [_HEAD, where, "\n".join(_waits(rows)), *same, "\n".join(_after(rows))]
+    return "\n\n".join(parts) + "\n"
 
 
 def _waits(rows: Sequence[Row]) -> Iterator[str]:
-    yield "| workload | way | runs | wall, s | work, s | wall - work, s | tenth to ninetieth |"
-    yield "|---|---|--:|--:|--:|--:|--:|"
-    for workload, way in ((w, way) for w in WORKLOADS for way in WAYS):
-        done = [r.metrics for r in rows if (r.workload, r.way, r.state) == (workload, way, "done")]
+    yield "| workload | RocksDB | way | runs | wall, s | work, s | wall - work, s | 10% to 90% |"
+    yield "|---|---|---|--:|--:|--:|--:|--:|"
+    for workload, build, way in itertools.product(WORKLOADS, _builds(rows), WAYS):
+        here = [
+            row for row in rows if (row.workload, row.rocksdb, row.way) == (workload, build, way)
+        ]
+        done = [row.metrics for row in here if row.state == "done"]
         if len(done) < 2:
             continue
         waited = [each["wall_seconds"] - each["time"] for each in done]
@@ -190,32 +209,38 @@ def _waits(rows: Sequence[Row]) -> Iterator[str]:
             statistics.median(e[name] for e in done) for name in ("wall_seconds", "time")
         )
         yield (
-            f"| {workload} | {way} | {len(done)} | {wall:.2f} | {work:.2f} "
+            f"| {workload} | {build} | {way} | {len(done)} | {wall:.2f} | {work:.2f} "
             f"| {statistics.median(waited):.2f} | {tenths[0]:.2f} to {tenths[-1]:.2f} |"
         )
 
 
-def _same(rows: Sequence[Row]) -> Iterator[str]:
-    yield "`waited` against `rest`, with 95% intervals of the mean ratio:\n"
-    yield "| workload | pairs | " + " | ".join(METRICS) + " |"
-    yield "|---|--:|" + "--:|" * len(METRICS)
+def _same(rows: Sequence[Row], other: str) -> Iterator[str]:
+    yield "| workload | RocksDB | pairs | " + " | ".join(METRICS) + " |"
+    yield "|---|---|--:|" + "--:|" * len(METRICS)
     done = {row.key: row.metrics for row in rows if row.state == "done"}
-    for workload in WORKLOADS:
-        rounds = [n for w, n, way in done if (w, way) == (workload, "rest")]
-        both = [n for n in rounds if (workload, n, "waited") in done]
-        cells = []
-        for metric in METRICS:
-            pairs = [
-                (done[workload, n, "rest"][metric], done[workload, n, "waited"][metric])
-                for n in both
-                if metric in done[workload, n, "rest"]
-            ]
-            found = change(pairs) if len(pairs) > 1 else None
-            cells.append(
-                f"{found.percent:+.1f}% [{found.low:+.1f}, {found.high:+.1f}]" if found else "-"
-            )
+    for workload, build in itertools.product(WORKLOADS, _builds(rows)):
+        both = [
+            (metrics, done[workload, build, number, other])
+            for (load, version, number, way), metrics in done.items()
+            if (load, version, way) == (workload, build, "rest")
+            and (workload, build, number, other) in done
+        ]
         if both:
-            yield f"| {workload} | {len(both)} | " + " | ".join(cells) + " |"
+            cells = [
+                _ratio([(a[name], b[name]) for a, b in both if name in a]) for name in METRICS
+            ]
+            yield f"| {workload} | {build} | {len(both)} | " + " | ".join(cells) + " |"
+
+
+def _ratio(pairs: Sequence[tuple[float, float]]) -> str:
+    if len(pairs) < 2:
+        return "-"
+    found = change(pairs)
+    return f"{found.percent:+.1f}% [{found.low:+.1f}, {found.high:+.1f}]"
+
+
+def _builds(rows: Sequence[Row]) -> list[str]:
+    return sorted({row.rocksdb for row in rows}, key=lambda text: [*map(int, text.split("."))])
 
 
 def _after(rows: Sequence[Row]) -> Iterator[str]:
@@ -234,10 +259,21 @@ def _after(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def _ways(text: str) -> tuple[str, ...]:
+    found = names(text)
+    if not set(found) <= set(WAYS[1:]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of {', '.join(WAYS[1:])}")
+    return tuple(found)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="When runs end, and what waiting would change.")
     parser.add_argument("--rounds", type=int, default=100, help="runs of each workload and way")
     parser.add_argument("--workloads", type=names, default=WORKLOADS, help="of the shipped ones")
+    parser.add_argument(
+        "--builds", type=names, default=("default",), help="names; the one on PATH"
+    )
+    parser.add_argument("--ways", type=_ways, default=WAYS[1:], help="rest,waited, or one of them")
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="receives page and runs")
     parser.add_argument("--page", action="store_true", help="measure nothing")
     return parser
