@@ -47,11 +47,12 @@ _MACHINE = ("cpu", "cores", "memory_bytes", "file_system", "system")
 _HEAD = f"""# When a run ends
 
 `rest` is how a run ends: the LOG tells of no flush or compaction under way, and no thread of
-`db_bench` has run for {REST_SECONDS} s. `waited` is the same, but then `db_bench` waits in its own
-way (`waitforcompaction`) and prints its figures again; those of a pair ran in turn.
-`before` is Rocktune until 2026-11-26, which waited for RocksDB's LOG to be written. About
-half of the configurations are the default, the others are drawn. Some `rest` runs of load-quick
-and mixed-quick had commands of a second beside them, which shows in `work`."""
+`db_bench` has run for {REST_SECONDS} s. In a `waited` run `db_bench` then runs its own
+`waitforcompaction`, too, and prints its figures again. `before` is how Rocktune ended a run until
+2026-11-26: it waited until RocksDB had written its counters into the LOG. About half of the
+configurations are the default, the others are drawn. Times are medians. The ways ran different
+mixes of configurations, so their `work` cannot be compared from row to row, but in the pairs
+below. Some `rest` runs of load-quick and mixed-quick had commands of a second beside them."""
 
 
 @dataclass(frozen=True)
@@ -244,18 +245,19 @@ def _builds(rows: Sequence[Row]) -> list[str]:
 
 
 def _after(rows: Sequence[Row]) -> Iterator[str]:
-    waited, rested = ([row for row in rows if row.way == way] for way in ("waited", "rest"))
+    done = [row for row in rows if row.state == "done"]
+    waited, rested = ([row for row in done if row.way == way] for way in ("waited", "rest"))
     lost, closed = (sum(row.lost > 0 for row in ways) for ways in (waited, rested))
     yield (
-        f"In {lost} of {len(waited)} runs that waited on RocksDB worked after it seemed at rest, "
-        f"and in {closed} of {len(rested)} while it closed."
+        f"RocksDB worked on after it had seemed at rest in {lost} of {len(waited)} `waited` runs, "
+        f"and while it closed in {closed} of {len(rested)} `rest` runs."
     )
     idle = [row.idle_seconds for row in rows if row.idle_seconds is not None]
     if idle:
+        middle, most = 1000 * statistics.median(idle), 1000 * max(idle)
         yield (
-            f"The longest idle time between two works after a load, in {len(idle)} runs that had "
-            f"one: {1000 * statistics.median(idle):.1f} ms in the median, "
-            f"{1000 * max(idle):.1f} ms at most."
+            "The longest pause between two background jobs after the load, in "
+            f"{len(idle)} runs that had one: {middle:.1f} ms in the median, {most:.1f} ms at most."
         )
 
 

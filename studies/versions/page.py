@@ -24,14 +24,16 @@ _TRIED = """## What was tried
 *Lacks*: options of Rocktune's catalogue that the build does not have; a search leaves them out and
 says so. *Readers*: tests that read output, LOG, OPTIONS and statistics of the real program.
 *Refused*, *repaired*: drawn configurations of all spaces that the build did not open, or opened
-with another value than was asked for. *Torn*: OPTIONS files that did not read the same after they
-were written again. *Died*: of an assertion at the first try. *Tune*: a job of the quick load, from
-the command line; *ahead*: the winner's fitness less that of the best starting point, in the blocks
-of the proof."""
+with a value other than the one requested. *Torn*: OPTIONS files that did not read the same after
+they were written again. *Died*: draws whose first attempt was stopped by a failed assertion.
+*Tune*: a job of the quick load, from the command line. *Fitness*: 10 points for each percent by
+which a metric is better than with the build's defaults. *Ahead*: the winner's fitness less that of
+the best ready-made configuration that the search began with, measured in the same proof; where the
+interval holds 0, no difference is shown."""
 _DEFAULTS = """## What has changed between them
 
 Between each build and the next one, without a load: what `rocktune upgrade-check OLD NEW
---pairs 0` finds."""
+--pairs 0` finds. `info_log_level` changes with the assertions, not with the version."""
 
 
 _SIDES = """## Jobs of {runs} runs, side by side
@@ -191,7 +193,10 @@ def _side_by_side(rows: Rows, runs: int) -> list[str]:
         found = [row["verdict"]["change"].get(name) for row in long]
         gains.append([name, *(_change(each) if each else "-" for each in found)])
     gains += [
-        ["defaults: work, s", *(f"{row['baseline']['metrics']['time']:.2f}" for row in long)],
+        [
+            "run time with the defaults, s",
+            *(f"{row['baseline']['metrics']['time']:.2f}" for row in long),
+        ],
         ["changed options", *(str(len(each)) for each in changed)],
     ]
     names = sorted({name for each in changed for name in each})

@@ -22,7 +22,7 @@ def test_it_tells_what_is_waited_and_that_waiting_on_changes_nothing():
     assert "| load-quick | 7.8.3 | before | 2 | 5.50 | 1.50 | 4.00 | 4.00 to 4.00 |" in text
     assert "| load-quick | 7.8.3 | rest | 3 | 2.20 | 1.50 | 0.70 | 0.62 to 0.78 |" in text
     assert "| load-quick | 7.8.3 | 3 | " + " | ".join(["+0.0% [+0.0, +0.0]"] * 4) + " |" in text
-    assert "In 1 of 3 runs that waited on" in text and "in 0 of 3 while it closed" in text
+    assert "in 1 of 3 `waited` runs" in text and "in 0 of 3 `rest` runs" in text
     assert "in 3 runs that had one: 8.0 ms in the median, 12.0 ms at most" in text
 
 
