@@ -41,8 +41,8 @@ def test_a_reading_job_can_be_asked_for_and_comes_back_from_its_document(workloa
     [
         ({}, "a1283de7defa20990e06a36e"),
         (
-            {"workload": "mixed-50-50", "space": "all", "objective": "rate"},
-            "b6cdcbd4e8e015869c8c50c1",
+            {"workload": "mixed-50-50", "space": "blob", "objective": "rate"},
+            "fb02e6f6513e72bba7d638e9",
         ),
     ],
 )
