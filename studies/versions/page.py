@@ -10,6 +10,7 @@ from typing import Any
 
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
+from studies.arguments import days_words
 from studies.options.accepted_draws import SPACES
 from studies.versions.trial import Rows
 
@@ -57,11 +58,10 @@ def write_page(out: Path, command: str, rows: Rows, settled: PageSettings) -> No
     """Writes the page from all rows, at least one of a build."""
     builds = sorted(rows.of("build"), key=lambda row: _numbers(row["key"][1]))
     versions = [row["key"][1] for row in builds]
-    days = sorted({row["ended"][:10] for row in rows.all})
     machine = builds[-1]["machine"]
     about = (
         f"Command: `{command}`. {machine['cpu']}, {machine['cores']} cores, {machine['system']}; "
-        f"{days[0] if len(days) == 1 else f'{days[0]} to {days[-1]}'}."
+        f"{days_words(row['ended'][:10] for row in rows.all)}."
     )
     parts = [
         f"{_HEAD}\n\n{about}",
