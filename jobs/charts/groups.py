@@ -65,7 +65,7 @@ def _question(row: Mapping[str, Any], space: Mapping[str, Parameter], *, top: bo
     metrics = _tested(row)
     metric = max(metrics, key=weight) if top else min(metrics, key=weight)
     known = space.get(row["name"])
-    special, is_bytes = (known.special, known.scaled) if known else ((), False)
+    special, is_bytes = (known.special, known.is_bytes) if known else ((), False)
     return Question(row["name"], metric, top, row["anova"][metric], special, is_bytes)
 
 

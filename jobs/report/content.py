@@ -185,7 +185,7 @@ def _terms(
 
 def _byte_sized(names: Sequence[str]) -> frozenset[str]:
     known = catalogue()
-    return frozenset(name for name in names if name in known and known[name].scaled)
+    return frozenset(name for name in names if name in known and known[name].is_bytes)
 
 
 def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:

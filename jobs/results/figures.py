@@ -24,7 +24,7 @@ def metric_amount(value: float | None, metric: str) -> str:
 def option_value(value: Any, parameter: Parameter | None) -> str:
     """An option's value; a size of 1 KiB or more with its unit."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if parameter is None or not parameter.scaled or not number or value < 1024:
+    if parameter is None or not parameter.is_bytes or not number or value < 1024:
         return str(value)
     return str(value) if value in parameter.special else format_bytes(value)
 

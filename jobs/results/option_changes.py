@@ -99,7 +99,7 @@ def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[Opti
             after=after.get(place),
             default=default,
             parameter=parameter.name if parameter else None,
-            is_bytes=parameter is not None and parameter.scaled,
+            is_bytes=parameter is not None and parameter.is_bytes,
             help=parameter.help if parameter else "",
         )
         lines += [line] if line.differs else []

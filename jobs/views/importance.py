@@ -151,7 +151,7 @@ def importance_details(
     if known is None:
         return {"boxes": boxes, "trials": None}
     sizes = {
-        each.name: each.scaled
+        each.name: each.is_bytes
         for each in space_from_document(job.specification["space"]).parameters
     }
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]

@@ -192,5 +192,5 @@ def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Valu
 
 def said_value(parameter: Parameter, value: Value) -> str:
     """A value for people: sizes with their unit."""
-    in_bytes = parameter.scaled and value not in parameter.special and not isinstance(value, str)
+    in_bytes = parameter.is_bytes and value not in parameter.special and not isinstance(value, str)
     return format_bytes(int(value)) if in_bytes else str(value)

@@ -27,6 +27,10 @@ class Condition:
     values: tuple[Value, ...]
 
 
+# Scaled, but counts of entries in a memtable.
+_COUNTED = frozenset({"memtable_op_scan_flush_trigger"})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
     """A tunable, always at full scale."""
@@ -57,7 +61,7 @@ class Parameter:
     multiple_of: str = ""  # the value is a whole multiple of that parameter's value
     # All must hold, otherwise the parameter does nothing and is left out.
     active_if: tuple[Condition, ...] = ()
-    scaled: bool = False  # a size in bytes that is divided by the scale while measuring
+    scaled: bool = False  # a size, or a count of entries, that is divided by the scale
     varies: bool = False  # whether the library's default differs between versions
     # The values that a sweep over this parameter alone tries, in this order; empty: those that it
     # chooses itself. With ``multiple_of``, in multiples of it.
@@ -71,6 +75,11 @@ class Parameter:
     def is_option(self) -> bool:
         """Whether an OPTIONS file can carry it."""
         return self.section in ("DBOptions", "CFOptions", "Table")
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether it is a size in bytes that is divided by the scale while measuring."""
+        return self.scaled and self.key not in _COUNTED
 
     @property
     def is_numeric(self) -> bool:

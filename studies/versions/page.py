@@ -225,7 +225,7 @@ def _moved(name: str, change: Mapping[str, Any]) -> str:
 
 def _value(name: str, value: Any) -> str:
     known = catalogue().get(name)
-    if known is not None and known.scaled and value not in known.special:
+    if known is not None and known.is_bytes and value not in known.special:
         return format_bytes(value)
     return json.dumps(value).strip('"')
 

@@ -111,3 +111,9 @@ def test_library_defaults_are_those_that_rocksdb_uses(installed: InstalledDbBenc
 def test_flags_are_ones_that_db_bench_has(parameter: Parameter, installed: InstalledDbBench):
     without_flag = parameter.is_option and parameter.flag == ""
     assert without_flag or parameter.flag in installed.flags
+
+
+def test_a_count_of_entries_is_scaled_and_is_no_size_in_bytes():
+    counted = {each.name for each in PARAMETERS if each.scaled and not each.is_bytes}
+    assert counted == {"memtable_op_scan_flush_trigger"}
+    assert not any(each.is_bytes and not each.scaled for each in PARAMETERS)
