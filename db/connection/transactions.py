@@ -88,9 +88,12 @@ def now(connection: Connection) -> datetime:
 
 
 def moment_of(engine: Engine) -> ColumnElement[datetime]:
-    """The same as part of a statement, which saves a trip to the server."""
+    """The moment at which a statement begins, as a part of it, which saves a trip to the server.
+
+    However often it stands in one statement, it is one moment.
+    """
     if engine.dialect.name == "postgresql":
-        return func.clock_timestamp(type_=UtcDateTime())
+        return func.statement_timestamp(type_=UtcDateTime())
     return literal(datetime.now(UTC), UtcDateTime())
 
 
