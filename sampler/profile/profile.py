@@ -1,0 +1,162 @@
+"""A profile: what a database does, family by family, with the source of each figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+# Operations of a family, as a profile tells them.
+OPERATIONS = ("put", "delete", "merge", "get", "seek", "multiget")
+# How sure a figure is: counted by RocksDB; worked out of counted figures by a formula that holds
+# nearly; or taken over from what is usual, because nothing tells it.
+Sure = Literal["counted", "estimated", "assumed"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a figure comes from."""
+
+    where: str  # for a reader: ``LOG: 41 tables that flushes made``
+    sure: Sure
+
+
+@dataclass(frozen=True)
+class ValueSize:
+    """Bytes of a value; None where it is not told."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a family's tree at the end of the LOG."""
+
+    level: int
+    files: int
+    bytes: int
+    write_amplification: float | None = None  # the table's W-Amp, since the opening
+
+
+@dataclass(frozen=True)
+class Skew:
+    """How unevenly keys are used: the share of the keys used that takes half of the operations."""
+
+    reads: float | None = None  # 0 to 0.5; 0.5 is even
+    writes: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyProfile:
+    """What one column family holds and does; None where the input does not tell it."""
+
+    name: str
+    key_size: float | None = None  # mean bytes of a user key, without RocksDB's own 8
+    value_size: ValueSize = field(default_factory=ValueSize)
+    # Compressed over raw bytes of values alone: db_bench's flag of that name.
+    compression_ratio: float | None = None
+    codec: str | None = None  # that tables are written with, in the LOG's word: ``Snappy``
+    entries: int | None = None  # live keys
+    # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
+    operations: Mapping[str, float] = field(default_factory=dict)
+    overwrite_share: float | None = None  # of puts, those of keys that were there
+    waf: float | None = None  # bytes flushed and compacted over bytes that came in
+    levels: tuple[Level, ...] = ()
+    table_bytes: float | None = None  # mean of a table that was made
+    table_entries: float | None = None
+    keys_in: int | None = None  # entries that compactions read, and those that they dropped
+    keys_dropped: int | None = None
+    flushed_bytes: int | None = None  # of tables that flushes made
+    hit_rate: float | None = None  # gets that found a key, 0 to 1
+    scan_length: float | None = None  # mean of Next and Prev after a Seek
+    skew: Skew = field(default_factory=Skew)
+    sources: Mapping[str, Source] = field(default_factory=dict)  # by the name of the field
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A figure that the input does not hold, and how to get it."""
+
+    what: str
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseProfile:
+    """What the whole database does."""
+
+    families: tuple[FamilyProfile, ...]
+    version: str | None = None  # of RocksDB, ``7.8.3``
+    options: str | None = None  # the text of its OPTIONS file
+    seconds: float | None = None  # since the opening, or that a trace lasts
+    writes: float | None = None  # calls of Write
+    batch_size: float | None = None  # mean keys of a call
+    ingest_rate: float | None = None  # mean bytes of keys and values written a second
+    ingest_peak: float | None = None  # that of the busiest interval
+    stall_percent: float | None = None
+    sync_share: float | None = None  # of writes to the WAL, those that were synced
+    wal: bool | None = None  # whether writes go through it
+    latency: Mapping[str, float] = field(default_factory=dict)  # ``get_p99`` and so on, us
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    unknown: tuple[Unknown, ...] = ()
+
+    def family(self, name: str) -> FamilyProfile:
+        """The family of that name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return next((each for each in self.families if each.name == name), None) or _none(name)
+
+    def busiest(self) -> str:
+        """The name of the family that most is written into, by bytes; ``default`` on a tie."""
+        return max(self.families, key=lambda each: (_written(each), each.name == "default")).name
+
+
+def _none(name: str) -> FamilyProfile:
+    raise KeyError(name)
+
+
+def _written(family: FamilyProfile) -> float:
+    if family.flushed_bytes is not None:
+        return float(family.flushed_bytes)
+    size = (family.key_size or 0.0) + (family.value_size.mean or 0.0)
+    return size * sum(family.operations.get(name, 0.0) for name in ("put", "merge", "delete"))
+
+
+def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
+    """The profile as JSON: families with shares of operations, levels, and what is unknown.
+
+    Shares add up to 1 over those that are known; an operation that is not counted is null.
+    """
+    rest = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
+    return {
+        "families": [_family_document(each) for each in profile.families],
+        "rocksdb_version": profile.version,
+        **{name: getattr(profile, name) for name in (*rest, "wal")},
+        "latency": dict(profile.latency),
+        "sources": {name: asdict(each) for name, each in profile.sources.items()},
+        "unknown": [{"what": each.what, "how to learn it": each.how} for each in profile.unknown],
+    }
+
+
+def _family_document(family: FamilyProfile) -> dict[str, Any]:
+    total = sum(family.operations.values())
+    shares = {
+        name: family.operations[name] / total if total and name in family.operations else None
+        for name in OPERATIONS
+    }
+    plain = (
+        "name", "key_size", "compression_ratio", "codec", "entries", "overwrite_share", "waf",
+        "hit_rate", "scan_length",
+    )  # fmt: skip
+    return {
+        **{name: getattr(family, name) for name in plain},
+        "value_size": asdict(family.value_size),
+        "operations": shares,
+        "levels": [asdict(each) for each in family.levels],
+        "skew": asdict(family.skew),
+        "sources": {name: asdict(each) for name, each in family.sources.items()},
+    }
