@@ -34,7 +34,12 @@ from sampler.space.space_file import load_space
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.workload import Workload
-from sampler.workload.workload_file import workload_from_document
+from sampler.workload.workload_file import (
+    SHIPPED,
+    load_workload,
+    workload_document,
+    workload_from_document,
+)
 from studies.json_lines import append_line, read_lines
 from studies.wrapped_benchmark import WrappedBenchmark
 
@@ -42,6 +47,7 @@ ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "docs" / "results" / "space_amplification.jsonl"
 PAGE = ROOT / "docs" / "results" / "space_amplification.md"
 MOST_OFF = 0.02
+_QUICK_SCALE = 256  # of shipped loads: a quarter of their size
 _FILL = {"benchmarks": ["fillrandom"]}
 _MIX = {"mix_get_ratio": 0.5, "mix_put_ratio": 0.4, "mix_seek_ratio": 0.1}
 _NEEDS: Mapping[str, Mapping[str, Any]] = {
@@ -77,7 +83,7 @@ class Load:
 
 
 def loads(version: tuple[int, int]) -> Iterator[Load]:
-    """One load for each benchmark of a RocksDB that Rocktune measures, and some with flags."""
+    """One load for each benchmark that Rocktune measures, some with flags, and shipped ones."""
     for name, benchmark in BENCHMARKS.items():
         if benchmark.refused or benchmark.since > version:
             continue
@@ -126,6 +132,9 @@ def loads(version: tuple[int, int]) -> Iterator[Load]:
     yield Load("deletes after preparing", {
         "benchmarks": ["deleterandom"], "flags": {"deletes": 10_000}, "prepare": _FILL,
     })  # fmt: skip
+    for name in SHIPPED:
+        if name.endswith("-quick"):
+            yield Load(name, workload_document(load_workload(name).at_scale(_QUICK_SCALE)))
 
 
 class Scanned(WrappedBenchmark):
@@ -211,8 +220,9 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
         "",
         f"`make prove-space`, {about['date']}, {about['machine']}, RocksDB {about['rocksdb']}: "
         f"every benchmark of db_bench that Rocktune takes, {about['num']:,} keys of 16 B with "
-        "values of 400 B, settled, at scale 64. What a trial tells as `sa` is compared with its "
-        "live bytes over the bytes of all live keys and values, which RocksDB's `ldb scan` "
+        "values of 400 B, settled, at scale 64; and the shipped quick loads at scale "
+        f"{_QUICK_SCALE}, a quarter of their size. What a trial tells as `sa` is compared with "
+        "its live bytes over the bytes of all live keys and values, which RocksDB's `ldb scan` "
         "printed one by one.",
         "",
         f"Worst difference: {worst:.2%} of {len(rows) - untold} loads; not told: {untold}.",

@@ -81,6 +81,13 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         if unmoved:
             why = "not searched, for your OPTIONS file leaves no such choice"
             unknown.append(f"{', '.join(unmoved)}: {why}")
+    set_by_load = {n: v for n, v in workload.options.items() if n not in own.values}
+    if fixed := [name for name in space.fixed if name in set_by_load]:
+        problem = f"{space.name} fixes {fixed[0]}, which the load {workload.name} sets"
+        found.append(InputError("--space", f"{problem}; choose another space"))
+    if held := [name for name in space.names if name in set_by_load]:
+        space = space.without(held).at_baseline({name: set_by_load[name] for name in held})
+        unknown.append(f"{', '.join(held)}: not searched, for the load {workload.name} sets it")
     with noting(found):
         _require_scale(workload, space)
     if installed:

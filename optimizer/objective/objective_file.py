@@ -9,7 +9,7 @@ from sampler.common.documents import find_document, finite_number, parse_toml, r
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import metric_unit
 
-SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
+SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading", "stalls")
 MOST_WEIGHT = 1e6
 _BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")

@@ -53,11 +53,20 @@ class BenchPlan:
         own = measured_part(self.taken(self._freed(values)), self.workload.scale)
         own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
-        # The load's merge operator is a fact of the application that db_bench's flag names.
-        merging = dict(self.workload.flags).get("merge_operator")
-        if merging and self.baseline_file.get(CF, "merge_operator") in (None, "nullptr"):
-            options = options.with_values(CF, {"merge_operator": str(merging)})
-        return self._limited(options, values).with_values(DB, DUMP_STATISTICS)
+        return (
+            self._limited(options, values)
+            .with_values(CF, self._facts)
+            .with_values(DB, DUMP_STATISTICS)
+        )
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """Options that are facts of the load, but for those that the user's own file says."""
+        return {
+            key: text
+            for key, text in self.workload.options.items()
+            if self.baseline_file.get(CF, key) in (None, "nullptr")
+        }
 
     def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
         """Memtables that a limit of all of them keeps small, as memtables of that size.
@@ -123,6 +132,8 @@ class BenchPlan:
 
     def moved(self, name: str, values: Configuration) -> bool:
         """Whether a value must be written: it is not what the file, or the library, has anyway."""
+        if name in self._facts:
+            return False
         start = self.space.context if self.baseline_file.sections else self.library
         if values[name] != start[name]:
             return True

@@ -40,7 +40,8 @@ def trial_metrics(
     ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
     until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
-    the measured benchmarks, warm-ups left out. ``memory``: bytes at full scale. ``cpu_percent``:
+    the measured benchmarks, warm-ups left out. ``stall_percent``: of ``load_time``, the share that
+    writes waited, whatever settling took. ``memory``: bytes at full scale. ``cpu_percent``:
     CPU seconds of the process over ``time``, of all processors that it could run on.
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
@@ -79,7 +80,7 @@ def trial_metrics(
         "rate": _rate(measured),
         "memory": float(memory_bytes(values)),
         **latencies_of(measured),
-        **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
+        **_stalls(output, load_time),
         **_process_metrics(ended),
         # Not over the process's life: starting, resting and closing are no part of the load.
         **(
@@ -136,6 +137,18 @@ def stored_bytes(counted: int, log: RocksdbLog, *, at_rest: bool) -> int:
     """
     least = _UNCOUNTED * counted if at_rest else counted
     return log.created_bytes if log.created_bytes > least else counted
+
+
+def _stalls(output: DbBenchOutput, load_time: float) -> dict[str, float]:
+    """RocksDB's own percentage is of the time since the database was opened.
+
+    A tree that takes longer to settle would look as if its writes had stalled less. Of writes that
+    wait together RocksDB counts one (db_impl_write.cc, DelayWrite), so it is at most the load.
+    """
+    stalled = output.tickers.get("stall.micros")
+    if stalled is not None and load_time > 0:
+        return {"stall_percent": stalled / 1e4 / load_time}
+    return {} if output.stall_percent is None else {"stall_percent": output.stall_percent}
 
 
 def _process_metrics(ended: EndedProcess) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,16 +20,16 @@ from sampler.workload.filled_keys import (
     written_bytes,
 )
 
-# They count operations, or say how long one step of the sine lasts.
-_GROW = ("reads", "writes", "deletes", "sine_write_rate_interval_milliseconds")
+# They count operations or series, or say how long one step of the sine lasts.
+_GROW = ("reads", "writes", "deletes", "key_id_range", "sine_write_rate_interval_milliseconds")
 # db_bench seeds the generator of each thread with --seed plus the thread's number. With the same
 # seed readrandom would ask for the very keys that fillrandom wrote, in that order.
 SEED_APART = 2**20
 # Flags of the workload that say what keys and values are, and where: both processes need them.
 SHARED = (
-    "prefix_size", "keys_per_prefix", "num_column_families", "num_hot_column_families",
-    "column_family_distribution", "value_size_distribution_type", "value_size_min",
-    "value_size_max",
+    "prefix_size", "keys_per_prefix", "prefix_same_as_start", "num_column_families",
+    "num_hot_column_families", "column_family_distribution", "value_size_distribution_type",
+    "value_size_min", "value_size_max",
 )  # fmt: skip
 Settle = Literal["wait", "flush", "none"]
 # A fact of the load beside the parameters' values, where it has more than one.
@@ -125,6 +126,9 @@ class Workload:
     # ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
     settle: Settle = "wait"
     scale: int = 64  # the divisor of byte-sized options while measuring
+    # The application keeps only so much: FIFO compaction drops the oldest tables beyond it. At the
+    # load's scale; 0: it keeps all.
+    fifo_bytes: int = 0
     seed: int = 42
     flags: tuple[tuple[str, Value], ...] = ()  # further db_bench flags, by name
     timeout_seconds: float = 600.0  # after it a trial is ``timed_out``
@@ -165,6 +169,25 @@ class Workload:
         """How the measured process settles: one that wrote nothing owes nothing."""
         return "none" if self.only_reads else self.settle
 
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of a column family that are facts of the application, as a file holds them.
+
+        Every trial has them, and no exported file: what the application sets, Rocktune does not.
+        An iterator that stays within a prefix does so only where RocksDB knows what a prefix is
+        (arena_wrapped_db_iter.cc).
+        """
+        flags = dict(self.flags)
+        found: dict[str, str] = {}
+        if flags.get("merge_operator"):
+            found["merge_operator"] = str(flags["merge_operator"])
+        if flags.get("prefix_same_as_start") and flags.get("keys_per_prefix"):
+            found["prefix_extractor"] = f"rocksdb.FixedPrefix.{flags.get('prefix_size', 0)}"
+        if self.fifo_bytes:
+            found["compaction_style"] = "kCompactionStyleFIFO"
+            found["compaction_options_fifo.max_table_files_size"] = str(self.fifo_bytes)
+        return found
+
     def facts(self) -> dict[str, Value]:
         """What of the load stands beside the values of parameters, in a space's context."""
         families = {} if self.column_families == 1 else {COLUMN_FAMILIES: self.column_families}
@@ -190,9 +213,11 @@ class Workload:
         seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
         num = max(1, round(self.num * times))
         prepare = self.prepare.at_size(times) if self.prepare else None
+        fifo = math.ceil(self.fifo_bytes * times)
         return replace(
-            self, num=num, scale=scale, timeout_seconds=seconds, flags=flags, prepare=prepare
-        )
+            self, num=num, scale=scale, timeout_seconds=seconds, flags=flags, prepare=prepare,
+            fifo_bytes=fifo,
+        )  # fmt: skip
 
     def sizes(self, threads: int) -> Sizes:
         """What its measured process is told of sizes."""

@@ -23,6 +23,10 @@ from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
+    "deletes-quick", "deletes", "read-modify-write-quick", "read-modify-write", "merges-quick",
+    "merges", "seeks-quick", "seeks", "prefix-seeks-quick", "prefix-seeks", "timeseries-quick",
+    "timeseries", "multiget-quick", "multiget", "bulk-load-quick", "bulk-load", "bursts-quick",
+    "bursts", "mixgraph-quick", "mixgraph",
     "kioxia-t2", "kioxia-t5", "samsung-80-20", "samsung-50-50", "rocksjava-fillseq",
     "rocksjava-readrandom", "rocksjava-readwhilewriting", "rocksjava-readseq", "read-quick",
     "readwhilewriting-quick", "sine", "warlo-command", "external",
@@ -30,6 +34,7 @@ SHIPPED = (
 # The TOML text of a shipped workload, or of the user's own file: see ``find_document``.
 workload_text = partial(find_document, kind="workload", shipped=SHIPPED, package="sampler")
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
+_FIFO = "fifo_bytes"
 _COUNTS = (
     "reads", "duration", "writes", "deletes", "batch_size", "numdistinct", "transaction_sets",
     "mergereadpercent", "deletepercent", "value_size_min", "value_size_max",
@@ -39,7 +44,7 @@ _NUMBERS = (
     "value_sigma", "value_theta", "overwrite_probability",
 )  # fmt: skip
 _FIELDS = {
-    "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
+    "name", "help", "benchmarks", "measured", *_INTEGERS, _FIFO, "compression_ratio", "settle",
     "flags", "timeout_seconds", "command", "external", "prepare",
 }  # fmt: skip
 _MOST = 2**63 - 1  # of db_bench's own numbers
@@ -75,7 +80,9 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         return Workload(**known, external=True, settle="none", scale=1)
     if "command" in document:
         return _own_program(document, known)
-    known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
+    known |= {
+        key: _integer(document, key, "workload") for key in (*_INTEGERS, _FIFO) if key in document
+    }
     whole = {"benchmarks": ["fillrandom"], **document}
     benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
     measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
@@ -117,9 +124,9 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     if workload.external:
         return _table(workload, "name", "help", "external")
     # What has none keeps the document, and the digest, that it always had.
-    prepare = ("prepare",) if workload.prepare else ()
+    also = [name for name in ("prepare", _FIFO) if getattr(workload, name)]
     return _table(
-        workload, "name", "help", *_INTEGERS, *prepare, "benchmarks", "measured",
+        workload, "name", "help", *_INTEGERS, *also, "benchmarks", "measured",
         "compression_ratio", "settle", "flags", "timeout_seconds",
     )  # fmt: skip
 

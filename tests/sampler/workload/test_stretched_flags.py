@@ -9,7 +9,7 @@ from sampler.workload.workload import Prepare, stretched
     ("name", "value", "longer"),
     [("writes", 1000, 8000), ("reads", 10, 80), ("reads", -1, -1), ("sine_b", 0.8, 0.1),
      ("readwritepercent", 80, 80), ("use_existing_db", True, True),
-     ("compression_type", "lz4", "lz4")],
+     ("compression_type", "lz4", "lz4"), ("key_id_range", 5, 40)],
 )  # fmt: skip
 def test_what_counts_operations_grows_and_a_sine_is_stretched(name: str, value, longer):
     assert stretched(name, value, 8) == longer

@@ -268,6 +268,31 @@ def test_a_runner_of_ones_own_takes_the_place_of_db_bench_and_of_a_command():
     assert load_workload("external").external
 
 
+def test_what_a_time_series_keeps_grows_with_it_and_no_other_load_keeps_less_than_all():
+    series = load_workload("timeseries-quick")
+    assert series.at_scale(16).fifo_bytes == 4 * 16 * 2**20
+    assert workload_document(series)["fifo_bytes"] == 16 * 2**20
+    assert "fifo_bytes" not in workload_document(load_workload("load-quick"))
+
+
+QUICK = [name.removesuffix("-quick") for name in SHIPPED if name.endswith("-quick")]
+
+
+@pytest.mark.parametrize("name", sorted({*QUICK} & {*SHIPPED} - {"load", "overwrite"}))
+def test_a_quick_load_and_its_full_one_differ_in_size_alone(name: str):
+    quick, full = load_workload(f"{name}-quick"), load_workload(name)
+    assert full.benchmarks == quick.benchmarks and full.measured == quick.measured
+    assert (full.key_size, full.value_size) == (quick.key_size, quick.value_size)
+    counts = {"reads", "writes", "deletes"}
+    alike = [
+        {flag: value for flag, value in load.flags if flag not in counts} for load in (quick, full)
+    ]
+    assert alike[0] == alike[1]
+    assert quick.loaded_bytes() >= least_user_bytes(128 * 2**20, 64)
+    assert full.loaded_bytes() > 1.9 * quick.loaded_bytes()
+    assert quick.timeout_seconds < full.timeout_seconds
+
+
 def test_counts_of_operations_grow_with_the_load():
     mixed = load_workload("mixed-quick")
     larger = mixed.at_scale(8)
