@@ -1,4 +1,4 @@
-"""Jobs on loads whose application sets an option that a space would move."""
+"""Jobs on loads whose application sets an option that a space would move, or whose writes wait."""
 
 import pytest
 
@@ -30,3 +30,10 @@ def test_a_file_of_the_users_own_says_it_instead_of_the_load(tmp_path):
     own.write_text(OWN.format(FIFO))
     job = resolve(specify(workload="timeseries-quick", baseline=str(own)), None)
     assert job.plan.export({}).get(CF, "compaction_style") == "kCompactionStyleFIFO"
+
+
+def test_bursts_can_be_tuned_for_the_waits_of_their_writes():
+    job = resolve(specify(workload="bursts-quick", objective="stalls"), None)
+    assert [(t.metric, t.direction) for t in job.problem.objective.terms] == [
+        ("stall_percent", "min"), ("write_p99", "min"),
+    ]  # fmt: skip
