@@ -240,6 +240,8 @@ def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | 
     field = "--confirm-scale"
     if not workload.by_db_bench:
         raise InputError(field, "only a load of db_bench can be made larger; leave it out")
+    if workload.trace:
+        raise InputError(field, "a trace does what was recorded, at any scale; leave it out")
     searched = workload.scale if scale is None else scale
     if not 1 <= confirm_scale < searched:
         least = "write one from 1 to" if searched > 1 else "nothing is larger than"

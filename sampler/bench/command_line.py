@@ -7,12 +7,21 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.parameters.parameter import Value
 from sampler.runner.held_output import HELD_BYTES
 from sampler.space.space import Configuration
-from sampler.workload.workload import SEED_APART, SHARED, Prepare, Settle
+from sampler.workload.workload import (
+    COLUMN_FAMILIES,
+    SEED_APART,
+    SHARED,
+    Prepare,
+    Settle,
+    Workload,
+)
 
+TRACE = "trace"  # the file in a trial's folder that holds what is replayed
 SCAN_NEXTS = 20  # keys of a short scan after its first
 # The heading of what ``stats`` prints. From there on the output is held back until the tree is at
 # rest; what is printed after it was computed after it.
 HELD_FROM = "** Compaction Stats ["
+_REPLAY_THREADS = "trace_replay_threads"
 _LEAST_STATS_BYTES = 4096  # it prints 7 KB of 7.8.3, and more of newer ones
 _HELD = ("stats",) * (1 + -(-HELD_BYTES // _LEAST_STATS_BYTES))
 _SETTLING = {"wait": ("flush", *_HELD), "flush": ("flush",), "none": ()}
@@ -23,6 +32,8 @@ def command_line(program: Path, flags: Mapping[str, Value], folder: Path) -> lis
     places = {"db": str(folder / "db"), "options_file": str(folder / "OPTIONS.ini")}
     if flags.get("report_interval_seconds"):  # else it would be written where Rocktune works
         places["report_file"] = str(folder / "report.csv")
+    if flags.get(_REPLAY_THREADS):
+        places["trace_file"] = str(folder / TRACE)
     return [str(program), *flag_arguments({**places, **flags})]
 
 
@@ -50,6 +61,23 @@ def measured_flags(plan: BenchPlan, configuration: Configuration) -> dict[str, V
         **(after if workload.prepare else {}),
         **plan.flags(configuration),
         **dict(workload.flags),
+        **_replay_flags(workload, workload.threads_of(configuration)),
+    }
+
+
+def _replay_flags(workload: Workload, threads: int) -> dict[str, Value]:
+    """What replays a trace.
+
+    With one column family db_bench (7.8.3 to 11.8) stops at an assertion, for it holds no handle
+    of it: then there is a second one that stays empty. It makes those that are missing.
+    """
+    if workload.trace is None:
+        return {}
+    return {
+        "threads": 1,  # db_bench refuses more
+        _REPLAY_THREADS: threads,
+        "trace_replay_fast_forward": workload.trace.fast_forward,
+        COLUMN_FAMILIES: max(2, workload.column_families),
     }
 
 

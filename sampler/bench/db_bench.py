@@ -1,12 +1,13 @@
 """One trial with db_bench: its command line, and what is made of what it left."""
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.command_line import HELD_FROM, command_line, measured_flags
+from sampler.bench.command_line import HELD_FROM, TRACE, command_line, measured_flags
 from sampler.bench.counting import Counting
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import (
@@ -17,10 +18,17 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
+from sampler.bench.query_trace import replay_problem, write_slice
 from sampler.bench.reading import readings
 from sampler.bench.rocksdb_log import LogReader, read_log
-from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unrest
-from sampler.options.options_file import format_options
+from sampler.bench.run_ending import (
+    clock_problem,
+    ending_problem,
+    read_text,
+    unreplayed,
+    unrest,
+)
+from sampler.options.options_file import CF, format_options
 from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import read_note
@@ -31,9 +39,12 @@ from sampler.workload.workload import Workload
 
 
 def space_for(workload: Workload) -> int:
-    """Free bytes that a trial of a load needs: the data four times over, and a margin."""
+    """Free bytes that a trial of a load needs: its trace, the data four times, and a margin."""
     prepared = workload.loaded_bytes() if workload.prepare else 0
-    return 4 * max(workload.user_bytes(), prepared) + 256 * 2**20
+    traced = 0
+    with contextlib.suppress(OSError):  # where it is run it will be missed
+        traced = Path(workload.trace.path).stat().st_size if workload.trace else 0
+    return 4 * max(workload.user_bytes(), prepared) + traced + 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -61,12 +72,17 @@ class DbBench:
         """Writes the scaled OPTIONS file and returns the command line of what is measured.
 
         Raises:
-            InputError: The program is another than the one that was tried.
+            InputError: The program is another than the one that was tried, or the trace cannot
+                be replayed.
         """
         require_same_file(self.installed)
-        options = format_options(
-            self.plan.options(configuration), rocksdb_version=self.installed.version
-        )
+        asked = self.plan.options(configuration)
+        if trace := self.plan.workload.trace:
+            part = write_slice(trace, folder / TRACE)
+            merging = asked.get(CF, "merge_operator") not in (None, "nullptr")
+            if problem := replay_problem(part, self.plan.workload.column_families, merging):
+                raise problem
+        options = format_options(asked, rocksdb_version=self.installed.version)
         (folder / "OPTIONS.ini").write_text(options, encoding="utf-8")
         flags = measured_flags(self.plan, configuration)
         return command_line(self.installed.program, flags, folder)
@@ -145,7 +161,7 @@ class DbBench:
             why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
             metrics = censored_metrics(log, ended, began, workload, values, prepared=prepared)
             return outcome(TrialState.CENSORED, metrics, why)
-        problem = ending_problem(ended, said, log)
+        problem = ending_problem(ended, said, log) or unreplayed(said)
         if problem:
             timed_out = problem[0] is TrialState.TIMED_OUT
             return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))

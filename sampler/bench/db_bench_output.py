@@ -46,6 +46,7 @@ _HEADER = re.compile(
     r"WARNING: |-{4,}|entries_per_batch = |num reads to do |\.\.\. (?:val|finished) |"
     r"Reads are finished\. |Exiting the writer after |A noop compaction filter is used|"
     r"DB path: \[|Warming up benchmark|Running benchmark for |use_multiscan = |"
+    r"Encountered an error ending the trace, |"
     r"filluniquerandom and fillanddeleteuniquerandom multithreaded not supported)"
 )
 _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}

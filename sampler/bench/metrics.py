@@ -18,6 +18,10 @@ from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload
 
 _WRITTEN = ("flush.write.bytes", "compact.write.bytes")
+# Operations that a process was asked for, key by key; deletes and merges are keys written.
+_OPERATIONS = (
+    "number.keys.written", "number.keys.read", "number.multiget.keys.read", "number.db.seek",
+)  # fmt: skip
 _UNCOUNTED = 1.02  # files beside counted bytes; usually they are a little less than 1
 
 
@@ -40,8 +44,8 @@ def trial_metrics(
     ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
     until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
-    the measured benchmarks, warm-ups left out. ``stall_percent``: of ``load_time``, the share that
-    writes waited, whatever settling took. ``memory``: bytes at full scale. ``cpu_percent``:
+    the measured benchmarks, warm-ups left out; of a trace RocksDB's counters tell the operations,
+    for db_bench prints 1. ``memory``: bytes at full scale. ``cpu_percent``:
     CPU seconds of the process over ``time``, of all processors that it could run on.
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
@@ -56,7 +60,7 @@ def trial_metrics(
     if workload.prepare and prepared is None:
         raise MissingMeasurement("nothing tells how the database was prepared")
     user = tickers.get("bytes.written", 0)
-    if user <= 0 and not workload.writes_nothing:
+    if user <= 0 and not workload.writes_nothing and not workload.trace:
         raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
     if output.live_bytes is None:
         raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
@@ -77,7 +81,7 @@ def trial_metrics(
         "lsm_bytes": float(output.live_bytes),
         "time": time,
         "load_time": load_time,
-        "rate": _rate(measured),
+        "rate": _rate(measured, replayed(tickers) if workload.trace else None),
         "memory": float(memory_bytes(values)),
         **latencies_of(measured),
         **_stalls(output, load_time),
@@ -221,8 +225,16 @@ def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
     return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)
 
 
-def _rate(measured: Sequence[BenchmarkLine]) -> float:
+def replayed(tickers: Mapping[str, int]) -> int:
+    """Operations that RocksDB counted, key by key: those of a trace that was replayed."""
+    return sum(tickers.get(name, 0) for name in _OPERATIONS)
+
+
+def _rate(measured: Sequence[BenchmarkLine], operations: int | None) -> float:
+    """Operations a second: as many as are printed, where they are not told otherwise."""
     seconds = sum(line.seconds for line in measured)
     if seconds <= 0:
         raise MissingMeasurement("the measured benchmarks took no time")
-    return sum(line.operations for line in measured) / seconds
+    if operations is None:
+        operations = sum(line.operations for line in measured)
+    return operations / seconds

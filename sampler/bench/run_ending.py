@@ -13,6 +13,7 @@ from sampler.workload.db_bench_benchmarks import BenchmarkRun
 
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
+_UNREPLAYED = "Replay failed."
 _CLOCK_SECONDS = 0.1
 
 
@@ -72,6 +73,15 @@ def ending_problem(
             name = f"signal {-ended.status}"
         return TrialState.FAILED, f"killed by {name}: {words}".rstrip(": ")
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
+
+
+def unreplayed(said: str) -> tuple[TrialState, str] | None:
+    """The state and the reason of a replay that stopped; None: it did not.
+
+    db_bench says so and exits with 0 (``Benchmark::Replay``, 7.8.3).
+    """
+    line = next((each for each in said.splitlines() if each.startswith(_UNREPLAYED)), None)
+    return None if line is None else (TrialState.FAILED, line[:2000])
 
 
 def read_text(path: Path, *, most_bytes: int = _READ_BYTES) -> str:

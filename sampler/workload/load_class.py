@@ -21,9 +21,9 @@ def load_class(workload: Workload) -> LoadClass:
 
     Three quarters writes and more are ``writing``; of others, where half of what is not written
     is scans, ``scans``; a tenth writes and fewer are ``reading``. A load that db_bench does not
-    run is ``mixed``, for nothing is known of it.
+    run is ``mixed``, for nothing is known of it, and so is a trace.
     """
-    if not workload.by_db_bench:
+    if not workload.by_db_bench or workload.trace:
         return "mixed"
     flags = dict(workload.flags)
     total = writes = scans = 0.0

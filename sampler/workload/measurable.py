@@ -36,12 +36,16 @@ SET_BY_ROCKTUNE = {
     ),
 }
 _OUTSIDE = "names files outside of the trial's own folder; leave it out"
+_TRACED = "is set by Rocktune; use the workload's own field {}"
 _REFUSED = {
     **dict.fromkeys(
-        ("trace_file", "block_cache_trace_file", "report_file", "backup_dir", "restore_dir",
+        ("block_cache_trace_file", "report_file", "backup_dir", "restore_dir",
          "truth_db", "secondary_path", "env_uri", "fs_uri", "hdfs"),
         _OUTSIDE,
     ),
+    "trace_file": f"{_OUTSIDE}, or replay a trace: write trace = \"path\" in the workload",
+    "trace_replay_fast_forward": _TRACED.format("fast_forward"),
+    "trace_replay_threads": _TRACED.format("threads"),
     "num_multi_db": "Rocktune measures one database; leave it out, or use num_column_families",
     "use_blob_db": (
         "is the old BlobDB, whose files Rocktune does not count; write enable_blob_files=true in "
@@ -78,6 +82,7 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     """What a load of db_bench, whose fields are right by themselves, asks for and cannot have."""
     flags = dict(workload.flags)
     prepare = workload.prepare
+    yield from _replays(workload)
     yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
     if prepare:
         yield from _needs(prepare.runs, dict(prepare.flags), "prepare.benchmarks", "prepare.flags")
@@ -101,6 +106,20 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
             f"{names} would read an empty database, for nothing writes before; add [prepare] "
             'with benchmarks = ["fillrandom"]',
         )
+
+
+def _replays(workload: Workload) -> Iterator[InputError]:
+    """A trace is all that is measured: its operations are told by the counters of the process."""
+    prepared = workload.prepare.runs if workload.prepare else ()
+    if any(run.benchmark.name == "replay" for run in prepared):
+        yield InputError("prepare.benchmarks", "'replay' is measured; name what fills before it")
+    asked = [run.benchmark.name for run in workload.runs]
+    if workload.trace and workload.benchmarks != ("replay",):
+        problem = "beside trace nothing else is measured; leave it out"
+        yield InputError("workload.benchmarks", problem)
+    if not workload.trace and "replay" in asked:
+        problem = "'replay' needs a trace; write trace = \"path\" in the workload"
+        yield InputError("workload.benchmarks", problem)
 
 
 def _needs(

@@ -22,6 +22,8 @@ def why_unread(workload: Workload) -> str:
         return "a command of your own measures, and only it knows what it leaves"
     if workload.external:
         return "a runner of your own measures, elsewhere"
+    if workload.trace is not None:
+        return "db_bench reads keys of its own, and a trace has others"
     if workload.writes_nothing:
         return "the load only reads, and what its reads cost is measured by itself"
     if workload.column_families > 1:

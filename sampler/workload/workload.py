@@ -39,7 +39,7 @@ MOST_SECONDS = 1e7  # of a time limit
 # flags that are looked at nowhere else.
 _UNCOUNTED = frozenset({
     "readseq", "readreverse", "readtocache", "readrandomfast", "readwhilescanning",
-    "approximatesizerandom", "timeseries", "randomreplacekeys",
+    "approximatesizerandom", "timeseries", "randomreplacekeys", "replay",
 })  # fmt: skip
 
 
@@ -100,6 +100,17 @@ class Prepare:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A trace that RocksDB wrote (``DB::StartTrace``), replayed by db_bench."""
+
+    path: str
+    fast_forward: float = 1.0  # so many times as fast as it was recorded, if the database keeps up
+    # The part that is replayed, in seconds since the trace began; without an end all of the rest.
+    begin: float = 0.0
+    end: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Command:
     """A benchmark of the user's own, instead of db_bench."""
 
@@ -134,6 +145,8 @@ class Workload:
     timeout_seconds: float = 600.0  # after it a trial is ``timed_out``
     command: Command | None = None  # the user's own benchmark; then the other fields are unused
     external: bool = False  # the user's own runner measures, anywhere, and tells the service
+    # What ``benchmarks = ["replay"]`` does. ``num`` is then about how many keys it writes.
+    trace: Trace | None = None
     # What fills the database before, in a process of its own; None: nothing, the benchmarks begin
     # with an empty one.
     prepare: Prepare | None = None
@@ -206,8 +219,10 @@ class Workload:
 
         So the tree keeps its shape. A trial is given as many times more time; of ``flags`` those
         that count operations grow alike, and a sine wave is stretched with the load, at the same
-        rates.
+        rates. A trace says itself what is done: of its load options alone are scaled.
         """
+        if self.trace:
+            return replace(self, scale=scale)
         times = self.scale / scale
         flags = tuple((name, stretched(name, value, times)) for name, value in self.flags)
         seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)

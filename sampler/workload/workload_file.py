@@ -4,12 +4,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sampler.common.documents import (
     find_document,
     finite_number,
     name_in,
+    names_a_file,
     parse_toml,
     refuse_unknown,
     switch_in,
@@ -19,7 +21,7 @@ from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
 from sampler.workload.filled_keys import operations_of
 from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
-from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Workload
+from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Trace, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
@@ -43,21 +45,30 @@ _NUMBERS = (
     "mix_get_ratio", "mix_put_ratio", "mix_seek_ratio", "mix_max_value_size", "value_k",
     "value_sigma", "value_theta", "overwrite_probability",
 )  # fmt: skip
+# The fields of a trace, by those of ``Trace``.
+_TRACE = {
+    "path": "trace", "fast_forward": "fast_forward", "begin": "trace_from", "end": "trace_until",
+}  # fmt: skip
+_REPLAY = "replay"
 _FIELDS = {
-    "name", "help", "benchmarks", "measured", *_INTEGERS, _FIFO, "compression_ratio", "settle",
-    "flags", "timeout_seconds", "command", "external", "prepare",
+    "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
+    "flags", "timeout_seconds", "command", "external", "prepare", *_TRACE.values(),
 }  # fmt: skip
 _MOST = 2**63 - 1  # of db_bench's own numbers
+_MOST_PACE = 1e9  # of fast_forward, and of a trace's seconds
 
 
 def load_workload(given: str) -> Workload:
     """A shipped workload by name, or the user's own from a TOML file.
 
+    A trace is looked for where the user stands, or else beside the file.
+
     Raises:
         InputError: There is none, or the file is wrong; the message names field and fix.
     """
     document = parse_toml(workload_text(given), field=f"--workload {given}")
-    return workload_from_document(document)
+    workload = workload_from_document(document)
+    return _with_trace(workload, Path(given).parent) if workload.trace else workload
 
 
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
@@ -80,10 +91,9 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         return Workload(**known, external=True, settle="none", scale=1)
     if "command" in document:
         return _own_program(document, known)
-    known |= {
-        key: _integer(document, key, "workload") for key in (*_INTEGERS, _FIFO) if key in document
-    }
-    whole = {"benchmarks": ["fillrandom"], **document}
+    known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
+    trace = _trace(document)
+    whole = {"benchmarks": [_REPLAY if trace else "fillrandom"], **document}
     benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
     measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
     for benchmark in measured:
@@ -103,6 +113,7 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         compression_ratio=ratio,
         flags=flags,
         timeout_seconds=_seconds(document, "workload"),
+        trace=trace,
     )
     _require_whole(flags, _COUNTS, "flags")
     for name, value in flags:
@@ -128,7 +139,50 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     return _table(
         workload, "name", "help", *_INTEGERS, *also, "benchmarks", "measured",
         "compression_ratio", "settle", "flags", "timeout_seconds",
-    )  # fmt: skip
+    ) | _trace_fields(workload.trace)  # fmt: skip
+
+
+def _trace_fields(trace: Trace | None) -> dict[str, Any]:
+    """The fields of a trace that are not as they are when left out."""
+    usual = Trace(path="")
+    return {
+        name: getattr(trace, of)
+        for of, name in _TRACE.items()
+        if trace and getattr(trace, of) != getattr(usual, of)
+    }
+
+
+def _trace(document: Mapping[str, Any]) -> Trace | None:
+    """The trace that a workload replays, if any."""
+    path = document.get("trace")
+    given = {of: document[name] for of, name in _TRACE.items() if name in document}
+    if path is None:
+        if given:
+            field = _TRACE[next(iter(given))]
+            raise InputError(f"workload.{field}", "means nothing without trace; leave it out")
+        return None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InputError("workload.trace", "write the path of a file that DB::StartTrace wrote")
+    for of in ("fast_forward", "begin", "end"):
+        number = finite_number(given.get(of, 1.0))
+        if number is None or number < 0 or (number == 0 and of != "begin") or number > _MOST_PACE:
+            least = "not below" if of == "begin" else "above"
+            problem = f"{given[of]!r:.40} is not a number {least} 0 and up to {_MOST_PACE:g}"
+            raise InputError(f"workload.{_TRACE[of]}", problem)
+    trace = Trace(**given)
+    if trace.end is not None and trace.end <= trace.begin:
+        raise InputError("workload.trace_until", f"{trace.end:g} is not after trace_from")
+    return trace
+
+
+def _with_trace(workload: Workload, beside: Path) -> Workload:
+    """The same with its trace named so that it is found from anywhere."""
+    assert workload.trace
+    given = workload.trace.path
+    found = next((path for path in (given, beside / given) if names_a_file(path)), None)
+    if found is None:
+        raise InputError("workload.trace", f"there is no file {given!r:.200}; give its path")
+    return replace(workload, trace=replace(workload.trace, path=str(Path(found).absolute())))
 
 
 def _table(of: Workload | Prepare | Command, *names: str) -> dict[str, Any]:

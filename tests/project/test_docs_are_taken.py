@@ -67,6 +67,7 @@ def test_a_file_is_read(document: str, tmp_path: Path):
         assert load_space(str(path)).names
     else:
         (tmp_path / "bench.sh").write_text("#!/bin/sh\n")
+        (tmp_path / "monday.trace").write_bytes(b"")
         assert load_workload(str(path)).name
 
 

@@ -70,8 +70,8 @@ def test_one_that_is_not_measured_says_why_and_what_to_do(name: str):
 
 
 def test_all_benchmarks_that_are_wrong_are_named_at_once():
-    with pytest.raises(InputError, match=r"'replay' .*'crc32c' .*flags\.num_multi_db"):
-        workload_from_document(document("replay", "crc32c", flags={"num_multi_db": 2}))
+    with pytest.raises(InputError, match=r"'fillsync' .*'crc32c' .*flags\.num_multi_db"):
+        workload_from_document(document("fillsync", "crc32c", flags={"num_multi_db": 2}))
 
 
 @pytest.mark.parametrize("name", ["mergerandom", "readrandommergerandom"])
