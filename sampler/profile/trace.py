@@ -1,0 +1,272 @@
+"""The profile of a trace: which operations there were, on which keys, of which sizes."""
+
+import contextlib
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from sampler.bench.installed import newest_options
+from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, is_trace, open_trace
+from sampler.common.errors import InputError
+from sampler.profile.key_counts import KeyCounts
+from sampler.profile.profile import (
+    OPERATIONS,
+    DatabaseProfile,
+    FamilyProfile,
+    Source,
+    Unknown,
+    ValueSize,
+)
+
+__all__ = ["is_trace", "read_trace_profile"]
+FIELD = "trace"
+MOST_KEYS = 2_000_000  # told apart at a time, about 150 bytes each
+_STEP_RECORDS = 20_000  # after so many the keys are counted
+_EXACT_SIZE = 2**12  # a larger value's size is kept to one in 4096
+_SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
+_BLOCK_BYTES = 4096  # RocksDB's usual block
+_SECOND = 1_000_000  # us
+_LONGEST_LINE = 2**16  # of a LOG
+_FAMILY = re.compile(r"olumn family \[(.{1,200})\] \(ID (\d{1,9})\)")
+_SCANS = (
+    "a trace tells where a scan begins, not how long it is; profile a LOG that was written with "
+    "statistics on (number.db.next)"
+)
+_UNTOLD = (
+    Unknown("entries, levels, waf", "profile the database's folder, or its LOG"),
+    Unknown("hit_rate, latency", "profile a LOG that was written with statistics on"),
+    Unknown("scan_length", _SCANS),
+    Unknown("sync_share, wal", "profile the database's LOG"),
+)
+_COMPRESSED = "a sample of values, compressed here without entropy coding, as LZ4 does"
+_OVERWRITTEN = (
+    "puts of keys that the trace wrote before: which keys were there when it began it does not "
+    "tell, so this is the least"
+)
+# Operations whose keys tell the size of a key; a scan may begin at a prefix.
+_KEYED = (("put", "merge"), ("get", "multiget"), ("delete",), ("seek",))
+
+
+@dataclass
+class _Tally:
+    """What was seen of one family."""
+
+    operations: Counter[str] = field(default_factory=Counter)
+    key_bytes: Counter[str] = field(default_factory=Counter)  # by operation
+    ranges: int = 0  # deletes of ranges
+    value_bytes: int = 0
+    sizes: Counter[int] = field(default_factory=Counter)  # of values
+    counts: KeyCounts = field(default_factory=KeyCounts)
+    sample: list[bytes] = field(default_factory=list)
+    sampled: int = 0  # bytes
+    every: int = 1  # value that is kept for the sample
+
+    def add(self, what: str, key: bytes, value: bytes) -> None:
+        if what == "delete_range":
+            what = "delete"
+            self.ranges += 1
+        else:
+            self.counts.use(what, key)
+        self.operations[what] += 1
+        self.key_bytes[what] += len(key)
+        if what in ("put", "merge"):
+            size = len(value)
+            self.value_bytes += size
+            cut = max(0, size.bit_length() - _EXACT_SIZE.bit_length())
+            self.sizes[size >> cut << cut] += 1
+            if not (self.operations["put"] + self.operations["merge"]) % self.every:
+                self._keep(value)
+
+    def _keep(self, value: bytes) -> None:
+        """Keeps a value for the sample, which is even over the trace."""
+        self.sample.append(value[:_SAMPLE_BYTES])
+        self.sampled += len(self.sample[-1])
+        if self.sampled > 2 * _SAMPLE_BYTES and len(self.sample) > 1:
+            self.sample, self.every = self.sample[1::2], 2 * self.every
+            self.sampled = sum(map(len, self.sample))
+
+
+@dataclass
+class _Whole:
+    """What was seen of all."""
+
+    families: dict[int, _Tally] = field(default_factory=dict)
+    records: int = 0
+    writes: int = 0  # batches
+    written: int = 0  # keys of them
+    first: int = 0  # us
+    last: int = 0
+    size: int = 0  # bytes of keys and values written
+    second: int = 0  # the latest in which something was written, and the bytes of it
+    in_second: int = 0
+    peak: int = 0  # those of the busiest
+
+    def add(self, trace: Records, time: int, kind: int, payload: bytes) -> None:
+        done = trace.operations(kind, payload)
+        self.first = min(self.first or time, time)
+        self.last = max(self.last, time)
+        self.records += 1
+        if kind == WRITE:
+            self.writes += 1
+            self.written += len(done)
+            size = sum(len(key) + len(value) for _, _, key, value in done)
+            second = time // _SECOND
+            self.in_second = size + (self.in_second if second == self.second else 0)
+            self.second, self.size = second, self.size + size
+            self.peak = max(self.peak, self.in_second)
+        for what, family, key, value in done:
+            tally = self.families.get(family)
+            if tally is None:
+                tally = self.families[family] = _Tally()
+            tally.add(what, key, value)
+
+    def bound(self) -> None:
+        """Drops keys where there are too many."""
+        held = [tally.counts for tally in self.families.values()]
+        while sum(map(len, held)) > MOST_KEYS:
+            max(held, key=len).halve()
+
+
+def read_trace_profile(
+    path: Path, *, told: Callable[[str], None] = lambda _: None, most_records: int | None = None
+) -> DatabaseProfile:
+    """What a trace tells of a database: read once, from its beginning, in bounded memory.
+
+    One that is cut off is read as far as it goes, which ``unknown`` says. Families are named by
+    the LOG beside it, or its OPTIONS file; without either those but ``default`` are ``id 3``.
+
+    Args:
+        path: The file.
+        told: Is given a line at every percent of its bytes.
+        most_records: After so many it stops, and the sources say so; None: all.
+
+    Raises:
+        InputError: It cannot be read, is no trace of operations or one of an unknown version, or
+            holds no operation.
+    """
+    whole, percent = _Whole(), 0
+    with open_trace(path, FIELD) as file:
+        size = max(1, path.stat().st_size)
+        trace = Records(file, FIELD)
+        for time, kind, payload in trace:
+            try:
+                whole.add(trace, time, kind, payload)
+            except DamagedTraceError as error:
+                trace.ended = f"{error}, before its byte {trace.at:,}"
+                break
+            if not whole.records % _STEP_RECORDS:
+                whole.bound()
+            if 100 * trace.at // size > percent:
+                percent = 100 * trace.at // size
+                told(f"{percent}% of {path.name}, {whole.records:,} records")
+            if whole.records == most_records:
+                break
+    if not whole.records:
+        why = f": {trace.ended}" if trace.ended else ""
+        raise InputError(FIELD, f"{str(path)!r} holds no operation{why}; record it anew")
+    return _profile(path, trace, whole, size)
+
+
+def _profile(path: Path, trace: Records, whole: _Whole, size: int) -> DatabaseProfile:
+    part = ""
+    if trace.ended:
+        part = f", which is not whole: {trace.ended}"
+    elif trace.at < size:
+        part = f", the first {100 * trace.at / size:.2g}% of its bytes"
+    where = f"trace: {whole.records:,} records{part}"
+    seconds = (whole.last - whole.first) / _SECOND or None
+    names = _names(path.parent)
+    counted = Source(where, "counted")
+    cut = Unknown(f"what the trace holds after that: {trace.ended}", "record it anew, whole")
+    return DatabaseProfile(
+        families=tuple(
+            _family(names.get(number, f"id {number}"), tally, where)
+            for number, tally in sorted(whole.families.items())
+        ),
+        version=trace.rocksdb,
+        seconds=seconds,
+        writes=float(whole.writes),
+        batch_size=whole.written / whole.writes if whole.writes else None,
+        ingest_rate=whole.size / seconds if seconds else None,
+        ingest_peak=float(whole.peak) if seconds else None,
+        sources={
+            **dict.fromkeys(("seconds", "writes", "batch_size", "ingest_rate"), counted),
+            "ingest_peak": Source(f"{where}: the busiest second", "counted"),
+        },
+        unknown=(*([cut] if trace.ended else ()), *_UNTOLD),
+    )
+
+
+def _family(name: str, tally: _Tally, where: str) -> FamilyProfile:
+    kinds = next(kinds for kinds in _KEYED if any(tally.operations[kind] for kind in kinds))
+    keys = sum(tally.operations[kind] for kind in kinds)
+    ranges = f"; {tally.ranges:,} deletes are of ranges" if tally.ranges else ""
+    used, weight = Source(where, "counted"), tally.counts.weight
+    if weight > 1:
+        used = Source(f"{where}; one key in {weight}, and all of the most used", "estimated")
+    puts = tally.counts.puts
+    return FamilyProfile(
+        name=name,
+        key_size=sum(tally.key_bytes[kind] for kind in kinds) / keys,
+        value_size=_value_size(tally),
+        compression_ratio=compressed_share(tally.sample),
+        operations={what: float(tally.operations[what]) for what in OPERATIONS},
+        overwrite_share=tally.counts.overwrites / puts if puts else None,
+        skew=tally.counts.skew(),
+        sources={
+            "operations": Source(where + ranges, "counted"),
+            "key_size": Source(f"{where}: keys of {', '.join(kinds)}", "counted"),
+            "value_size": Source(where, "counted"),
+            "compression_ratio": Source(f"{where}; {_COMPRESSED}", "estimated"),
+            "overwrite_share": Source(f"{used.where}; {_OVERWRITTEN}", "estimated"),
+            "skew": used,
+        },
+    )
+
+
+def _value_size(tally: _Tally) -> ValueSize:
+    count = tally.sizes.total()
+    if not count:
+        return ValueSize()
+    ordered, seen, found = sorted(tally.sizes.items()), 0, []
+    for share in (0.5, 0.99):
+        seen = 0
+        for size, times in ordered:
+            seen += times
+            if seen >= share * count:
+                found.append(float(size))
+                break
+    return ValueSize(tally.value_bytes / count, *found)
+
+
+def compressed_share(values: Sequence[bytes]) -> float | None:
+    """Compressed over raw bytes of values, in blocks as tables have them; None of nothing.
+
+    Repeats are replaced and nothing else: so do LZ4 and Snappy, and db_bench's flag means that.
+    """
+    raw = packed = 0
+    block = b""
+    for place, value in enumerate(values, 1):
+        block += value
+        if len(block) >= _BLOCK_BYTES or place == len(values):
+            packing = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_FIXED)
+            packed += len(packing.compress(block) + packing.flush())
+            raw, block = raw + len(block), b""
+    return min(1.0, packed / raw) if raw else None
+
+
+def _names(folder: Path) -> dict[int, str]:
+    """The families' names by id, as far as what is beside the trace tells."""
+    options = newest_options(folder)
+    # RocksDB lists them by id; those that were dropped before are not among them.
+    names = dict(enumerate(options.families)) if options else {0: "default"}
+    for log in sorted(folder.glob("LOG*"), reverse=True):  # the newest last
+        with contextlib.suppress(OSError), log.open(encoding="utf-8", errors="replace") as file:
+            for line in iter(partial(file.readline, _LONGEST_LINE), ""):
+                if found := _FAMILY.search(line):
+                    names[int(found[2])] = found[1]
+    return names
