@@ -73,6 +73,8 @@ def _in_memory(workload: Workload, memtables: int) -> str:
 
 def _larger(workload: Workload, memtables: int, buffers: int) -> str:
     """A load that writes so many times the write buffers: all counts that say what it writes."""
+    if workload.trace:
+        return "replay more of the trace (num is about how many keys it writes), or raise scale"
     needed = buffers * (memtables // workload.scale)
     times = max(1.0, needed / max(1, workload.loaded_bytes()))
     shipped = (load_workload(name) for name in SHIPPED)

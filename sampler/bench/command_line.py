@@ -68,7 +68,7 @@ def measured_flags(plan: BenchPlan, configuration: Configuration) -> dict[str, V
 def _replay_flags(workload: Workload, threads: int) -> dict[str, Value]:
     """What replays a trace.
 
-    With one column family db_bench (7.8.3 to 11.8) stops at an assertion, for it holds no handle
+    With one column family db_bench (7.8.3, 9.10) stops at an assertion, for it holds no handle
     of it: then there is a second one that stays empty. It makes those that are missing.
     """
     if workload.trace is None:

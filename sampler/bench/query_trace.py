@@ -3,8 +3,8 @@
 A file is records, each of its time (8 bytes, us since the epoch), its type (1), the length of its
 payload (4) and that; the first names the format's version, the last has no payload. From version
 0.2 on a payload begins with 8 bytes that tell what is in it. A write's payload is a WriteBatch.
-Sources: trace_replay/trace_replay.cc and .h, include/rocksdb/rocksdb_namespace.h and options.h
-(types), db/write_batch.cc and db/dbformat.h (tags) of RocksDB 5.18 to 11.8; tried with 7.8.3.
+Sources: RocksDB's trace_replay/trace_replay.cc and .h, include/rocksdb/trace_record.h (types),
+db/write_batch.cc and db/dbformat.h (tags); tried with 7.8.3 and 9.10.
 """
 
 import re

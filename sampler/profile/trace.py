@@ -24,7 +24,7 @@ from sampler.profile.profile import (
 
 __all__ = ["is_trace", "read_trace_profile"]
 FIELD = "trace"
-MOST_KEYS = 2_000_000  # told apart at a time, about 150 bytes each
+MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
 _STEP_RECORDS = 20_000  # after so many the keys are counted
 _EXACT_SIZE = 2**12  # a larger value's size is kept to one in 4096
 _SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
