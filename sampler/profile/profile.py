@@ -90,6 +90,9 @@ class DatabaseProfile:
     families: tuple[FamilyProfile, ...]
     version: str | None = None  # of RocksDB, ``7.8.3``
     options: str | None = None  # the text of its OPTIONS file
+    # Counts of all families together by ``OPERATIONS``; what is not counted is left out. Reads of
+    # several families are counted only here.
+    operations: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None  # since the opening, or that a trace lasts
     writes: float | None = None  # calls of Write
     batch_size: float | None = None  # mean keys of a call

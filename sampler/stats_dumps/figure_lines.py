@@ -78,12 +78,21 @@ _OLD_COMPACTION = re.compile(
     rf"{_real('new', '-?')} new, {_real('read', '-?')} read, {_real('write', '-?')} write"
 )
 _STALL_SECONDS = re.compile(r"(\d{1,9}\.\d{1,6}) \w+")
+_CUT_COUNT = re.compile(r"(\d{1,18})([KMG]?)")
 _ADDED_NAMES = {
     "GB": "added_files_gib",
     "Total Files": "added_files",
     "L0 Files": "added_files_l0",
     "Keys": "added_keys",
 }
+
+
+def count_of(cell: object) -> float | None:
+    """A count that RocksDB may have cut to ``24K`` or ``1081M``; None for what is no count."""
+    if isinstance(cell, int | float):
+        return float(cell)
+    found = _CUT_COUNT.fullmatch(cell) if isinstance(cell, str) else None
+    return int(found[1]) * 1000 ** "_KMG".index(found[2] or "_") if found else None
 
 
 def _span(found: re.Match[str]) -> str:

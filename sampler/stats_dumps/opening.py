@@ -51,8 +51,11 @@ class Opening:
     database: Figures  # the last known figures of the whole database
     database_stalls: Stalls  # counts of stalls that are of no family
     begin: float  # seconds since the opening at which the first interval begins
+    line: int  # at which its first dump begins, from 0
     version: str | None  # of RocksDB; None if it is not told
     tickers: Mapping[str, int]  # the last statistics; empty if there are none
+    # Their histograms: name -> ``P50``, ``P95``, ``P99``, ``P100``, ``COUNT``, ``SUM``.
+    histograms: Mapping[str, Mapping[str, float]]
     stall_lines: tuple[StallLine, ...]  # the lines that say that writes are held back, by time
     # Some options by column family, as the LOG's header has them.
     options: Mapping[str, Mapping[str, str]]
@@ -117,7 +120,13 @@ def _opening(
         before = dump.at
     begin, end = _reach(contents, spans, number)
     first = spans[number][0]
-    tickers = [found for line, found in contents.tickers if first <= line < end]
+    statistics = [
+        (tickers, histograms)
+        for (line, tickers), histograms in zip(contents.tickers, contents.histograms, strict=True)
+        if first <= line < end
+    ]
+    # RocksDB writes its LOG in blocks: the last may be cut off, unless its histograms have begun.
+    whole = [each for each in statistics if each[1]] or statistics or [({}, {})]
     lines = [line for line, _ in contents.stalls]
     stall_lines = contents.stalls[bisect_left(lines, begin) : bisect_left(lines, end)]
     return Opening(
@@ -128,7 +137,9 @@ def _opening(
         database_stalls=stalls,
         begin=max(0.0, round(dumps[0].begin, 6)),
         version=_version(contents, spans[number]),
-        tickers=tickers[-1] if tickers else {},
+        line=first,
+        tickers=whole[-1][0],
+        histograms=whole[-1][1],
         stall_lines=tuple(line for _, line in stall_lines),
         # Of a header that stands before the first dump, the last header for each family.
         options={family: told for line, family, told in contents.options if line < first and told},

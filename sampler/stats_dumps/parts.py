@@ -6,6 +6,7 @@ with an interval of 0; since 7.9 idle families are left out (pull request 10891)
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from io import StringIO
@@ -25,6 +26,11 @@ _STAMP = re.compile(
     r"(\d{4})[/-](\d\d)[/-](\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{3,9}))?(?=[\s\]Z+-])"
 )
 _TICKER = re.compile(r"^\s*(rocksdb\.[\w.-]{1,200}) COUNT :? ?(\d{1,20})\s*$")
+# RocksDB 5 writes `statistics Percentiles :=> 50 : 1.0 95 : ...`, later ones `P50 : 1.0 ...`.
+_HISTOGRAM = re.compile(
+    r"^\s*(rocksdb\.[\w.-]{1,200}) (?:statistics Percentiles :=> )?(?=P?50 : )"
+)
+_PERCENTILE = re.compile(r"(P?\d{1,3}|COUNT|SUM) : (\d{1,20}(?:\.\d{1,9})?)")
 _OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
 # Options that hold writes back, or bound what is still in memory: see `jobs.interval_report`.
 OPTIONS = (
@@ -72,6 +78,9 @@ class Contents:
     stalls: list[tuple[int, StallLine]] = field(default_factory=list)
     # Statistics of type ticker, by name.
     tickers: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    # Those of type histogram beside them: name -> ``P50``, ``P95``, ``P99``, ``P100``, ``COUNT``,
+    # ``SUM``, as far as they are told.
+    histograms: list[dict[str, dict[str, float]]] = field(default_factory=list)
     # Some options of a column family, as a LOG's header lists them.
     options: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
     older: bool = False  # whether tables of LevelDB or of a RocksDB before 2.0 were seen
@@ -79,15 +88,28 @@ class Contents:
 
 def read_contents(text: str) -> Contents:
     """Everything that the text tells. Never raises; lines of no known kind are passed over."""
-    reader = _Reader()
-    for number, line in enumerate(StringIO(text, newline="\n")):
+    return read_lines(StringIO(text, newline="\n"))
+
+
+def read_lines(lines: Iterable[str], *, totals: bool = False) -> Contents:
+    """What lines tell, each with its line break. Never raises.
+
+    With ``totals`` memory is bounded by the number of dumps, some 1 KB each: of each opening that
+    the LOG tells of the database's parts are kept, of each family the last two, and the last two
+    statistics; lines that say that writes are held back are not. So an opening's totals and the
+    rates of what came in are whole, the rates of its compactions are not.
+    """
+    reader = _Reader(totals=totals)
+    for number, line in enumerate(lines):
         reader.take(number, line.removesuffix("\n").rstrip("\r"))
     return reader.contents
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, *, totals: bool) -> None:
         self.contents = Contents()
+        self._totals = totals
+        self._kept: dict[str, list[Part]] = {}  # the last parts of each family of the opening
         self._part: Part | None = None
         self._columns: tuple[str, ...] | None = None
         self._tickers: dict[str, int] | None = None
@@ -116,7 +138,8 @@ class _Reader:
             if (stamp := _stamp(line)) is not None:
                 self.contents.stamps[self._block] = stamp
         elif "ing writes" in line and (stalled := stall_line(line)):
-            self.contents.stalls.append((number, stalled))
+            if not self._totals:
+                self.contents.stalls.append((number, stalled))
         elif self._part is None or not self._of_part(number, line, self._part):
             self._of_file(number, line)
 
@@ -124,7 +147,15 @@ class _Reader:
         self._columns = self._tickers = None
         self._part = Part(family=family, line=number, block=self._block)
         self.contents.parts.append(self._part)
+        if self._totals and family is not DATABASE:
+            self._keep_last(self._part, self._kept.setdefault(family, []))
         return self._part
+
+    def _keep_last(self, part: Part, kept: list[Part]) -> None:
+        kept.append(part)
+        if len(kept) > 3:  # the newest is still empty
+            gone, parts = kept.pop(0), self.contents.parts
+            del parts[next(i for i in reversed(range(len(parts))) if parts[i] is gone)]
 
     def _heading(self, number: int, line: str, named: tuple[str, str]) -> None:
         rest = line.partition(named[0])[2]
@@ -201,9 +232,15 @@ class _Reader:
         contents = self.contents
         if "COUNT" in line and (found := _TICKER.match(line)):
             if self._tickers is None:
-                self._tickers = {}
-                contents.tickers.append((number, self._tickers))
+                self._tickers = self._statistics(number)
             self._tickers[found[1]] = int(found[2])
+        elif "50 : " in line and (found := _HISTOGRAM.match(line)):
+            if self._tickers is not None:
+                told = {
+                    f"P{n.removeprefix('P')}" if n[-1].isdigit() else n: float(value)
+                    for n, value in _PERCENTILE.findall(line, found.end())
+                }
+                contents.histograms[-1][found[1]] = told
         elif "STATISTICS:" in line:
             self._tickers = None
         elif "version" in line and (found := _VERSION.search(line)):
@@ -217,6 +254,7 @@ class _Reader:
         elif "Recovered from manifest" in line:  # VersionSet::Recover, once in each opening
             contents.runs.append((number, "recovered"))
             contents.recovered.append(number)
+            self._kept = {}
         elif "Keys:" in line and _KEYS.match(line):
             contents.runs.append((number, "stdout"))
             self._part = None
@@ -227,6 +265,15 @@ class _Reader:
             contents.older |= "Time(sec)" in columns
             self._begin(number, DEFAULT)
             self._columns = columns
+
+    def _statistics(self, number: int) -> dict[str, int]:
+        contents = self.contents
+        opened = contents.recovered[-1] if contents.recovered else -1
+        if self._totals and len(contents.tickers) > 1 and contents.tickers[-2][0] > opened:
+            del contents.tickers[-2], contents.histograms[-2]
+        contents.tickers.append((number, {}))
+        contents.histograms.append({})
+        return contents.tickers[-1][1]
 
     def _option(self, number: int, line: str) -> None:
         if (found := _OPTION.search(line)) and found[1] in OPTIONS:

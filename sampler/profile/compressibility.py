@@ -1,0 +1,146 @@
+"""How compressible values are, from the bytes of the tables that hold them.
+
+A table's data is compressed in blocks of keys, values and framing. Blocks are made here as RocksDB
+lays them out (table/block_based/block_builder.cc) with db_bench's keys and values, and compressed
+by the same codec; the ``compression_ratio`` of db_bench whose blocks come out as large as the
+table's is the answer. So what keys, framing and the codec itself contribute is taken out.
+"""
+
+import bz2
+import struct
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+_PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
+_SOURCE_BYTES = 2**18
+_BLOCKS, _LEAST_BYTES = 24, 2**17
+_RESTART_INTERVAL, _TRAILER_BYTES = 16, 5
+_SEED = 1
+_NEAR = 0.01  # sizes that differ by less are the same
+_OFTEN = (50, 70, 90)  # random bytes of a piece, that are tried beside incompressible ones
+_ZLIB_LEVEL, _ZSTD_LEVEL = 6, 3  # what RocksDB takes for the default
+
+Codec = Callable[[bytes], int]  # bytes that a block becomes
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What tables hold on the average of an entry, and what it became."""
+
+    codec: str  # in the LOG's word: ``Snappy``
+    key_size: float
+    value_size: float
+    valued: float  # share of the entries that have a value: no deletes
+    per_block: float  # entries of a block
+    packed: float  # bytes of compressed blocks for each entry
+    spread: float  # distance of the numbers of neighbouring keys
+    sequences: int  # of so many sequence numbers the entries have one each; 0: they were zeroed
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """db_bench's ``compression_ratio``; ``sure`` is false where several fit as well."""
+
+    value: float
+    sure: bool
+
+
+def value_ratio(packed: Packed) -> Ratio | None:
+    """The ratio that makes blocks of that size; None where the codec is unknown or none is.
+
+    Where a codec saves less than an eighth RocksDB stores the block as it is, so values of which
+    nothing is saved all look the same: they count as incompressible.
+    """
+    compressed = _codec(packed.codec)
+    if compressed is None or packed.value_size < 1 or packed.per_block <= 0:
+        return None
+
+    def size(raw: int) -> float:
+        return _per_entry(packed, compressed, raw)
+
+    steps = range(1, _PIECE + 1)
+    if size(_PIECE) <= packed.packed * (1 + _NEAR):
+        as_well = (size(raw) >= packed.packed * (1 - _NEAR) for raw in _OFTEN)
+        return Ratio(1.0, sure=not any(as_well))
+    above = bisect_left(steps, packed.packed, key=size)  # the steps below it make smaller blocks
+    if above == 0:
+        return Ratio(1 / _PIECE, sure=True)
+    low, high = size(above), size(above + 1)
+    return Ratio((above + (packed.packed - low) / (high - low)) / _PIECE, sure=True)
+
+
+def _per_entry(packed: Packed, compressed: Codec, raw: int) -> float:
+    """Bytes of blocks for each entry, of values with so many random bytes in a piece."""
+    random = np.random.default_rng(_SEED)
+    key_size, value_size = max(0, round(packed.key_size)), round(packed.value_size)
+    pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, raw), dtype=np.uint8)
+    repeated = np.tile(pieces, (1, -(-_PIECE // raw)))[:, :_PIECE].tobytes()
+    source = repeated * (1 + value_size // len(repeated))
+    blocks = max(4, min(_BLOCKS, round(_LEAST_BYTES / (value_size * packed.per_block))))
+    number, total, entries = 0, 0, 0
+    for block in range(blocks):
+        count = max(1, round(packed.per_block * (block + 1)) - round(packed.per_block * block))
+        content, before = bytearray(), b""
+        for entry in range(count):
+            number += 1 + int(random.exponential(max(0.0, packed.spread - 1)))
+            sequence = int(random.integers(packed.sequences)) << 8 | 1 if packed.sequences else 1
+            key = _key(number, key_size) + struct.pack("<Q", sequence)
+            at = value_size * int(random.integers(max(1, len(source) // value_size)))
+            value = source[at : at + value_size] if random.random() < packed.valued else b""
+            shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0
+            content += _varint(shared) + _varint(len(key) - shared) + _varint(len(value))
+            content += key[shared:] + value
+            before = key
+        content += bytes(4 * (1 + -(-count // _RESTART_INTERVAL)))
+        size = compressed(bytes(content))
+        kept = size if size < len(content) - len(content) // 8 else len(content)
+        total, entries = total + kept + _TRAILER_BYTES, entries + count
+    return total / entries
+
+
+def _key(number: int, size: int) -> bytes:
+    """A key of db_bench's: its number, the highest byte first, then zeros (GenerateKeyFromInt)."""
+    told = struct.pack(">Q", number)
+    return (told + b"0" * size)[:size] if size >= len(told) else told[len(told) - size :]
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*found, number))
+
+
+def _codec(name: str) -> Codec | None:
+    """The compressed size of a block; all but Snappy put the raw size before it."""
+    import pyarrow as pa  # 0.3 s, which only databases with compressed tables pay
+
+    match name:
+        case "Snappy":
+            snappy = pa.Codec("snappy")
+            return lambda block: len(snappy.compress(block, asbytes=True))
+        case "LZ4" | "LZ4HC":
+            lz4 = pa.Codec("lz4_raw")
+            return lambda block: len(lz4.compress(block, asbytes=True)) + len(_varint(len(block)))
+        case "ZSTD" | "ZSTDNotFinal":
+            zstd = pa.Codec("zstd", _ZSTD_LEVEL)
+            return lambda block: len(zstd.compress(block, asbytes=True)) + len(_varint(len(block)))
+        case "Zlib":
+            return lambda block: _deflated(block) + len(_varint(len(block)))
+        case "BZip2":
+            return lambda block: len(bz2.compress(block)) + len(_varint(len(block)))
+    return None
+
+
+def _deflated(block: bytes) -> int:
+    packer = zlib.compressobj(_ZLIB_LEVEL, zlib.DEFLATED, -14)
+    return len(packer.compress(block)) + len(packer.flush())

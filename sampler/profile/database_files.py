@@ -1,0 +1,131 @@
+"""The files that a profile is read from: the LOGs of a database by time, and its OPTIONS file.
+
+They are only read. In a folder nothing is followed out of it, and no file of another kind (a pipe,
+a device) is waited for. RocksDB holds no lock on them that would keep a reader out.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+
+from sampler.common.errors import InputError
+from sampler.options.options_file import parse_options
+
+_OLD_LOG = re.compile(r"LOG\.old\.(\d{1,20})")
+_OPTIONS = re.compile(r"OPTIONS-(\d{1,12})")
+_COPIED_OPTIONS = ("OPTIONS", "OPTIONS.ini")
+_MOST_OPTIONS_BYTES = 16 * 2**20
+_LONGEST_LINE = 2**20  # characters; no line of RocksDB's is longer
+# What a rotated log is packed with, by its first bytes.
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
+
+
+@dataclass(frozen=True)
+class DatabaseFiles:
+    """What there is to read; paths of files that were there when the folder was listed."""
+
+    logs: tuple[Path, ...]  # the oldest first; at least one
+    options: str | None  # the text of the newest OPTIONS file that can be read
+
+
+def packed_with(first: bytes) -> str | None:
+    """The program that packed a file that begins with these bytes; None if none is known."""
+    return next((name for mark, name in _PACKED.items() if first.startswith(mark)), None)
+
+
+def encoding_of(first: bytes) -> str:
+    """UTF-16 where a file's mark says so, as a Windows shell writes outputs; UTF-8 else."""
+    return "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
+    """The files of a database's folder, or a LOG alone.
+
+    ``told`` is given a line on each OPTIONS file that is passed over.
+
+    Raises:
+        InputError: There is nothing there, it cannot be listed, or it holds no LOG.
+    """
+    field = f"database {path}"
+    try:
+        if not path.exists():
+            raise InputError(field, "is not there; name the folder of a database, or its LOG")
+        if not path.is_dir():
+            beside = path.parent if path.name == "LOG" else None
+            return DatabaseFiles(
+                (path.resolve(),), _newest_options(beside, told) if beside else None
+            )
+        names = sorted(each.name for each in path.iterdir())
+    except OSError as error:
+        raise InputError(field, f"cannot be read: {error.strerror}") from None
+    old = sorted((int(found[1]), name) for name in names if (found := _OLD_LOG.fullmatch(name)))
+    logs = [path / name for _, name in old] + [path / name for name in names if name == "LOG"]
+    if not logs:
+        raise InputError(
+            field,
+            "holds no LOG, so it is no folder of a RocksDB database; if its OPTIONS file names a "
+            "db_log_dir, give the LOG from there",
+        )
+    return DatabaseFiles(tuple(logs), _newest_options(path, told))
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a LOG with their breaks; a longer one than RocksDB writes comes in pieces.
+
+    Names of column families may be any bytes and stay apart.
+
+    Raises:
+        InputError: The file cannot be read, is none, or is packed.
+    """
+    field = f"LOG {path}"
+    try:
+        with open(_opened(path, field), "rb") as file:
+            first = file.peek(8)[:8]
+            if packed := packed_with(first):
+                raise InputError(field, f"is packed with {packed}; unpack it first")
+            text = TextIOWrapper(
+                file, encoding=encoding_of(first), errors="backslashreplace", newline="\n"
+            )
+            while line := text.readline(_LONGEST_LINE):
+                yield line
+    except OSError as error:
+        raise InputError(field, f"cannot be read: {error.strerror}") from None
+
+
+def _opened(path: Path, field: str) -> int:
+    """A descriptor of a regular file; what a link leads to is not opened."""
+    if path.is_symlink():
+        raise InputError(field, f"is a link to {path.readlink()}; give that file itself")
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(field, "is not a file")
+    return handle
+
+
+def _newest_options(folder: Path, told: Callable[[str], None]) -> str | None:
+    names = [each.name for each in folder.iterdir()]
+    numbered = sorted((int(f[1]), n) for n in names if (f := _OPTIONS.fullmatch(n)))
+    newest_first = [name for _, name in reversed(numbered)]
+    for name in (*newest_first, *(name for name in _COPIED_OPTIONS if name in names)):
+        try:
+            with open(_opened(folder / name, name), encoding="utf-8", errors="replace") as file:
+                text = file.read(_MOST_OPTIONS_BYTES)
+            parse_options(text, name=name)
+        except InputError as error:
+            told(f"{error}; an older OPTIONS file is looked for")
+        except OSError as error:
+            told(f"{name} cannot be read: {error.strerror}; an older one is looked for")
+        else:
+            return text
+    return None

@@ -1,0 +1,283 @@
+"""The figures of one column family, from the events of a LOG and its last dump of statistics."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sampler.profile.compressibility import Packed, value_ratio
+from sampler.profile.database_figures import GIB, MIB, LogEvidence
+from sampler.profile.log_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents
+from sampler.profile.overwrites import overwrites
+from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
+from sampler.stats_dumps.figure_lines import count_of
+from sampler.stats_dumps.level_table import Cell
+
+TRACE = "record a trace with DB::StartTrace, and profile the trace"
+STATISTICS = (
+    "open the database with statistics and with stats_dump_period_sec above 0, and profile it "
+    f"again after some of these periods; or {TRACE}"
+)
+_OLDER = f"keep all LOG.old files (keep_log_file_num), and profile the folder; or {TRACE}"
+_RECOMPRESS = "sst_dump --command=recompress tells it, on a copy of a table"
+# Of a write batch of one put (write_batch.cc): header, type and length of the key.
+_BATCH_BYTES = 12 + 1 + 1
+_NO_CODEC = ("", "NoCompression")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a family's figures are made of."""
+
+    name: str
+    alone: bool  # whether the database has no other family
+    log: LogEvidence
+    codec: str  # by the options, where tables do not tell it; "" if neither does
+    written: float | None  # keys that were written to the family, until the last dump
+    came_in: float | None  # their bytes in write batches
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Fields of a profile and their source; and what is not known, with how to learn it."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+    sure: Sure = "counted"
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ...]]:
+    """The profile of a family, and what is not known of it."""
+    whole = evidence.log.events.of_all_openings(evidence.name)
+    keys = _keys(evidence)
+    found = [
+        *_sizes(evidence, whole),
+        *_compression(evidence, whole, keys.fields.get("entries", 0)),
+        keys,
+        *_operations(evidence),
+        *_reads(evidence),
+        *_tree(evidence),
+        *_work(evidence, whole),
+    ]
+    fields = {name: value for each in found for name, value in each.fields.items()}
+    sources = {name: Source(each.where, each.sure) for each in found for name in each.fields}
+    unknown = [
+        Unknown(f"{what} of the column family {evidence.name!r}", how)
+        for each in found
+        for what, how in each.unknown.items()
+    ]
+    return FamilyProfile(name=evidence.name, **fields, sources=sources), tuple(unknown)
+
+
+def _summed(whole: FamilyEvents, *kinds: str) -> Counter[str]:
+    total = Counter[str]()
+    for (kind, *_), sums in whole.made.items():
+        if kind in kinds:
+            total.update(sums)
+    return total
+
+
+def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
+    """Of the tables of flushes, which hold what came in; compactions leave out what is hidden."""
+    kind = FLUSH if _summed(whole, FLUSH) else COMPACTION
+    total = _summed(whole, kind)
+    if not total:
+        yield Figures(unknown={"key and value size": _OLDER})
+        return
+    where = f"LOG: {total['tables']} tables that {kind}s made"
+    key_size = total["raw_key_size"] / total["num_entries"] - KEY_TRAILER
+    yield Figures({"key_size": key_size}, where)
+    with_value = total["num_entries"] - total["num_deletions"]
+    if whole.counts["blobs"]:
+        yield Figures(unknown={"value size": f"values are in blob files: {TRACE}"})
+        return
+    if with_value <= 0:
+        return
+    mean = total["raw_value_size"] / with_value
+    batches = evidence.log.histogram("bytes.per.write")
+    if len(whole.value_means) == 1 and mean == int(mean):
+        where += "; their means are the same, so values are of one size"
+        yield Figures({"value_size": ValueSize(mean, mean, mean)}, where, "estimated")
+    elif (
+        evidence.alone
+        and batches
+        and batches["COUNT"] == evidence.log.tickers.get("number.keys.written")
+        and total["num_deletions"] == total["num_merge_operands"] == 0
+    ):
+        beside = _BATCH_BYTES + key_size + (2 if mean > 127 else 1)
+        p50, p99 = (max(0.0, batches[name] - beside) for name in ("P50", "P99"))
+        where += "; percentiles by the histogram rocksdb.bytes.per.write, to its buckets"
+        yield Figures({"value_size": ValueSize(mean, p50, p99)}, where, "estimated")
+    else:
+        unknown = {"median and 99th percentile of the value size": TRACE}
+        yield Figures({"value_size": ValueSize(mean)}, where, unknown=unknown)
+
+
+def _compression(evidence: Evidence, whole: FamilyEvents, live: int) -> Iterator[Figures]:
+    by_codec = Counter[str]()
+    for (_, codec, _), sums in whole.made.items():
+        by_codec[codec or evidence.codec] += sums["data_size"]
+    codec = by_codec.most_common(1)[0][0] if by_codec else evidence.codec
+    if codec:
+        told = any(name for _, name, _ in whole.made)
+        yield Figures({"codec": codec}, f"LOG: {'most of the tables' if told else 'options'}")
+    # Tables of flushes come first: their sequence numbers are known not to be zeroed.
+    for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
+        if not valued or whole.counts["blobs"] or (name or evidence.codec) in _NO_CODEC:
+            continue
+        entries, with_value = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
+        each = entries / sums["tables"]
+        ratio = value_ratio(
+            Packed(
+                codec=name or evidence.codec,
+                key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
+                value_size=sums["raw_value_size"] / with_value,
+                valued=with_value / entries,
+                per_block=entries / max(1, sums["num_data_blocks"]),
+                packed=sums["data_size"] / entries,
+                spread=live / each if kind == FLUSH else 1.0,
+                sequences=round(each) if kind == FLUSH else 0,
+            )
+        )
+        if ratio:
+            where = f"LOG: data of {sums['tables']} tables that {kind}s made with {name or codec}"
+            where += (
+                "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
+            )
+            sure: Sure = "estimated" if ratio.sure else "assumed"
+            yield Figures({"compression_ratio": ratio.value}, where, sure)
+            return
+    yield Figures(unknown={"compression_ratio": _RECOMPRESS})
+
+
+def _keys(evidence: Evidence) -> Figures:
+    events, name = evidence.log.events, evidence.name
+    if events.accounted(name):
+        history = events.history(name, evidence.log.opened)
+        found = overwrites(history, events.runs(name), events.new(name))
+        where = "LOG: entries that were flushed, and those that tables still hold at its end"
+        if any(each.deletes for each in history):
+            where += "; deletes are taken to be drawn like puts"
+        fields: dict[str, Any] = {"entries": round(found.live_keys)}
+        if found.share is not None:
+            fields["overwrite_share"] = found.share
+        return Figures(fields, where, "estimated")
+    unknown = {"overwrite_share": f"it holds tables from before the LOG begins: {_OLDER}"}
+    made = _summed(events.of_all_openings(name), FLUSH, COMPACTION)
+    size = sum(level.bytes for level in _levels(evidence)[0])
+    if not size or not made["file_size"]:
+        return Figures(unknown={"entries": _OLDER, **unknown})
+    where = "LOG: bytes of the levels, over the bytes of an entry in the tables that were made"
+    fields = {"entries": round(size * made["num_entries"] / made["file_size"])}
+    return Figures(fields, where, "estimated", unknown)
+
+
+def _operations(evidence: Evidence) -> Iterator[Figures]:
+    log, written = evidence.log, evidence.written
+    if written is None:
+        yield Figures(unknown={"operations": STATISTICS})
+        return
+    counts = log.until_dump(evidence.name)
+    flushed = max(1, counts["written"])
+    deletes, merges = (written * counts[each] / flushed for each in ("deleted", "merged"))
+    did = {"put": max(0.0, written - deletes - merges), "delete": deletes, "merge": merges}
+    where, unknown = "LOG: entries of memtables that were flushed", {}
+    if log.tickers:
+        where = f"LOG: rocksdb.number.keys.written, in the shares of {where[5:]}"
+    if not log.reads():
+        unknown = {"gets, seeks and multigets": STATISTICS}
+    elif evidence.alone:
+        did |= log.reads()
+        where += "; reads by tickers"
+    else:
+        unknown = {"gets, seeks and multigets": f"tickers count all families together: {TRACE}"}
+    sure: Sure = "counted" if evidence.alone and not deletes + merges else "estimated"
+    yield Figures({"operations": did}, where, sure, unknown)
+
+
+def _reads(evidence: Evidence) -> Iterator[Figures]:
+    tickers = evidence.log.tickers
+    if not evidence.alone or not tickers:
+        return
+    gets = tickers.get("number.keys.read", 0) + tickers.get("number.multiget.keys.read", 0)
+    hits = [tickers.get(f"{where}.hit", 0) for where in ("memtable", "l0", "l1", "l2andup")]
+    if gets:
+        where = "LOG: tickers rocksdb.memtable.hit, l0.hit, l1.hit and l2andup.hit over keys read"
+        yield Figures({"hit_rate": min(1.0, sum(hits) / gets)}, where)
+    if seeks := tickers.get("number.db.seek"):
+        steps = tickers.get("number.db.next", 0) + tickers.get("number.db.prev", 0)
+        where = "LOG: tickers rocksdb.number.db.next and prev over seek"
+        yield Figures({"scan_length": steps / seeks}, where)
+
+
+def _tree(evidence: Evidence) -> Iterator[Figures]:
+    levels, where = _levels(evidence)
+    if levels:
+        yield Figures({"levels": levels}, where)
+
+
+def _levels(evidence: Evidence) -> tuple[tuple[Level, ...], str]:
+    part = evidence.log.part(evidence.name)
+    rows = {str(row["level"]): row for row in (part.levels if part else ())}
+    amplified = {level: _real(row.get("write_amplification")) for level, row in rows.items()}
+    if evidence.log.events.accounted(evidence.name):
+        files, sizes = Counter[int](), Counter[int]()
+        for table in evidence.log.events.live.values():
+            if table.family == evidence.name:
+                files[table.level] += 1
+                sizes[table.level] += table.size
+        where = "LOG: tables that are live at its end; W-Amp of the last dump"
+        told = ((level, files[level], sizes[level]) for level in sorted(files))
+    else:
+        where = "LOG: compaction table of the last dump"
+        told = (
+            (
+                int(level[1:]),
+                int(_real(row["files"]) or 0),
+                round((_real(row["size_mib"]) or 0) * MIB),
+            )
+            for level, row in rows.items()
+            if level[1:].isdigit() and "size_mib" in row
+        )
+    return tuple(Level(n, f, b, amplified.get(f"L{n}")) for n, f, b in told), where
+
+
+def _real(cell: Cell) -> float | None:
+    return float(cell) if isinstance(cell, int | float) else None
+
+
+def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
+    log = evidence.log
+    own, part = log.opened.families.get(evidence.name, FamilyEvents()), log.part(evidence.name)
+    made = _summed(own, FLUSH, COMPACTION) or _summed(whole, FLUSH, COMPACTION)
+    if made:
+        where = f"LOG: {made['tables']} tables that flushes and compactions made"
+        yield Figures({"table_bytes": made["file_size"] / made["tables"]}, where)
+        yield Figures({"table_entries": made["num_entries"] / made["tables"]}, where)
+    figures = part.figures if part else {}
+    total = next((row for row in part.levels if row["level"] == "Sum"), {}) if part else {}
+    read, dropped = count_of(total.get("keys_in")), count_of(total.get("keys_dropped"))
+    if own.counts["read"]:
+        read, kept = own.counts["read"], own.counts["kept"]
+        fields = {"keys_in": read, "keys_dropped": max(0, read - kept)}
+        yield Figures(fields, "LOG: records of its compactions")
+    elif read is not None and dropped is not None:
+        fields = {"keys_in": round(read), "keys_dropped": round(dropped)}
+        yield Figures(fields, "LOG: KeyIn and KeyDrop of the last dump, rounded by RocksDB")
+    flushed = own.counts["flushed"] or round(float(figures.get("total_flush_gib", 0)) * GIB)
+    yield Figures({"flushed_bytes": flushed}, "LOG: tables that flushes made")
+    made_bytes: float = log.until_dump(evidence.name)["made"]
+    where = "LOG: bytes of the tables that were made"
+    names = ("flush.write.bytes", "compact.write.bytes")
+    if evidence.alone and all(name in evidence.log.tickers for name in names):
+        made_bytes = sum(evidence.log.tickers[name] for name in names)
+        where = "LOG: rocksdb.flush.write.bytes and compact.write.bytes"
+    elif not made_bytes and "total_compaction_write_gib" in figures:
+        made_bytes = float(figures["total_compaction_write_gib"]) * GIB
+        where = "LOG: Cumulative compaction of the last dump"
+    if made_bytes and evidence.came_in:
+        fields_of = {"waf": made_bytes / evidence.came_in}
+        yield Figures(fields_of, f"{where}, over the bytes that came in", "estimated")
+    else:
+        yield Figures(unknown={"waf": STATISTICS})

@@ -1,0 +1,283 @@
+"""The events of a RocksDB LOG, added up by column family: tables made, entries dropped, levels.
+
+An event is a line of JSON (logging/event_logger.cc; db/event_helpers.cc, db/flush_job.cc,
+db/compaction/compaction_job.cc). That of a table names its family, others only their job, and the
+line before them tells whose job that is: ``[default] [JOB 13] Flushing memtable``.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sampler.profile.overwrites import Run, Writes
+
+_EVENT = "EVENT_LOG_v1 "
+_JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)")
+# A flush that the end of a process cancels makes a table and does not commit it.
+_COMMITTED = re.compile(r" Level-0 commit table #(\d{1,18}): memtable ")
+_MOVED = re.compile(r" Moving #(\d{1,18}) to level-(\d{1,3}) ")
+_FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
+_MOST_STEPS = 2000  # of the history of a family in an opening; more are merged
+_MOST_NUMBER = 2**63
+FLUSH, COMPACTION = "flush", "compaction"
+KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
+# What is added up of tables, besides ``tables`` and ``file_size``.
+_PROPERTIES = (
+    "num_entries", "num_deletions", "num_merge_operands", "raw_key_size", "raw_value_size",
+    "data_size", "num_data_blocks",
+)  # fmt: skip
+
+
+@dataclass
+class FamilyEvents:
+    """What the events of one column family in one opening come to."""
+
+    # (``FLUSH`` or ``COMPACTION``, codec in the LOG's word or "", whether at least half of the
+    # entries have values) -> sums over the tables made.
+    made: dict[tuple[str, str, bool], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    # ``written``, ``deleted``: entries of memtables that were flushed. ``merged``: operands among
+    # them. ``read``, ``kept``: entries that compactions read and wrote. ``made``, ``flushed``:
+    # bytes of files, those of flushes among them. ``blobs``: blob files.
+    counts: Counter[str] = field(default_factory=Counter)
+    history: list[tuple[int, int]] = field(default_factory=list)  # puts and deletes of flushes
+    value_means: set[float] = field(default_factory=set)  # of tables; no more than two are kept
+
+
+@dataclass
+class Opened:
+    """One opening of the database."""
+
+    line: int  # of the LOG at which it begins, from 0
+    families: dict[str, FamilyEvents] = field(default_factory=lambda: defaultdict(FamilyEvents))
+    # Counts of each family at the last dump of statistics.
+    at_dump: dict[str, Counter[str]] | None = None
+    begin: int | None = None  # microseconds since the epoch, of its first and its last event
+    end: int | None = None
+
+
+@dataclass
+class Table:
+    """A table that is live."""
+
+    family: str
+    level: int
+    size: int
+    entries: int
+    deletions: int
+
+
+class LogEvents:
+    """Takes a LOG's lines, the oldest first, and adds up what its events tell. Never raises."""
+
+    def __init__(self) -> None:
+        self.openings = [Opened(0)]
+        self.live: dict[int, Table] = {}  # by number
+        self.count = 0  # events
+        # Whether no table was there when the LOG begins; and whether it does with an opening.
+        self._began: bool | None = None
+        self._opened = False
+        self._unaccounted: set[str] = set()  # families whose tables are not all known
+        # By family the entries that were flushed before the first was dropped or deleted.
+        self._new: dict[str, int] = {}
+        self._flushed: Counter[str] = Counter()
+        self._family_of: dict[int, str] = {}  # the last family of a job
+        self._compacted: set[int] = set()  # jobs that made a compaction and put it into the tree
+        self._inputs: dict[int, list[int]] = {}
+        self._outputs: dict[int, dict[int, Table]] = defaultdict(dict)
+        self._memtables: dict[tuple[int, str], tuple[int, int]] = {}  # entries and deletes
+        # Tables of flushes that are not committed, with entries and deletes of their memtables.
+        self._flushes: dict[int, tuple[Table, int, int]] = {}
+
+    def passing(self, lines: Iterable[str]) -> Iterator[str]:
+        """The same lines, each of which has been taken."""
+        for number, line in enumerate(lines):
+            self._take(number, line)
+            yield line
+
+    def accounted(self, family: str) -> bool:
+        """Whether every entry of the family is known, from an empty database on."""
+        return bool(self._began) and self._opened and family not in self._unaccounted
+
+    def new(self, family: str) -> int:
+        """Entries that were flushed until one was dropped or deleted."""
+        return self._new.get(family, self._flushed[family])
+
+    def runs(self, family: str) -> list[Run]:
+        """The sorted runs of a family at the end, the newest first."""
+        runs: list[Run] = []
+        below: dict[int, Run] = {}
+        for _, table in sorted(self.live.items(), reverse=True):
+            run = Run(table.entries, table.deletions)
+            if table.family == family and table.level == 0:
+                runs.append(run)
+            elif table.family == family:
+                known = below.get(table.level, Run(0, 0))
+                below[table.level] = Run(
+                    known.entries + run.entries, known.deletions + run.deletions
+                )
+        return runs + [below[level] for level in sorted(below)]
+
+    def of_all_openings(self, family: str) -> FamilyEvents:
+        """What the events of a family in all openings come to, without their history."""
+        whole = FamilyEvents()
+        for opened in self.openings:
+            if found := opened.families.get(family):
+                for key, sums in found.made.items():
+                    whole.made[key].update(sums)
+                whole.counts.update(found.counts)
+                whole.value_means |= found.value_means
+        return whole
+
+    def entry_size(self, family: str) -> float:
+        """Mean bytes of a user's key with its value; 0 where no table tells it."""
+        total = Counter[str]()
+        for sums in self.of_all_openings(family).made.values():
+            total.update(sums)
+        raw, entries = total["raw_key_size"] + total["raw_value_size"], total["num_entries"]
+        return max(0.0, raw / entries - KEY_TRAILER) if entries else 0.0
+
+    def history(self, family: str, opening: Opened) -> list[Writes]:
+        """What was flushed of a family since the first opening; those of one opening count."""
+        return [
+            Writes(puts, deletes, counts=opened is opening)
+            for opened in self.openings
+            if family in opened.families
+            for puts, deletes in opened.families[family].history
+        ]
+
+    def _take(self, number: int, line: str) -> None:
+        if _EVENT in line:
+            self._event(line.partition(_EVENT)[2])
+        elif "[JOB " in line:
+            if found := _JOB.search(line):
+                self._family_of[int(found[2])] = found[1]
+                if found[3] == "Compacted":
+                    self._compacted.add(int(found[2]))
+                elif found[3] == "Generated" and int(found[2]) not in self._inputs:
+                    self._inputs[int(found[2])] = []  # it began before the LOG does
+                    self._unaccounted.add(found[1])
+        elif " commit table #" in line:
+            if found := _COMMITTED.search(line):
+                self._commit(int(found[1]))
+        elif " Moving #" in line:
+            if (found := _MOVED.search(line)) and (table := self.live.get(int(found[1]))):
+                table.level = int(found[2])
+        elif "DUMPING STATS" in line:
+            opened = self.openings[-1]
+            opened.at_dump = {name: Counter(f.counts) for name, f in opened.families.items()}
+        elif "Recovered from manifest" in line:  # once in each opening; a rolled LOG has it not
+            self._reopened(number)
+        elif self._began is None and "Total Num: " in line:
+            self._began = bool((found := _FOUND_TABLES.search(line)) and found[1] == "0")
+
+    def _reopened(self, number: int) -> None:
+        if not self.count:
+            self._opened = True
+        else:
+            self.openings.append(Opened(number))
+        self._family_of, self._inputs, self._memtables, self._flushes = {}, {}, {}, {}
+        self._outputs, self._compacted = defaultdict(dict), set()
+
+    def _event(self, text: str) -> None:
+        try:
+            event = json.loads(text)
+        except (ValueError, RecursionError):  # cut off
+            return
+        if not isinstance(event, dict) or "event" not in event:
+            return
+        self.count += 1
+        opened, micros = self.openings[-1], _number(event, "time_micros")
+        opened.begin, opened.end = opened.begin or micros, micros
+        job = _number(event, "job")
+        match event["event"]:
+            case "flush_started":
+                entries, deletes = _number(event, "num_entries"), _number(event, "num_deletes")
+                memtables = entries, min(entries, deletes)
+                self._memtables[job, self._family_of.get(job, "")] = memtables
+            case "table_file_creation":
+                self._made(job, event)
+            case "blob_file_creation":
+                self._family(str(event.get("cf_name", ""))).counts["blobs"] += 1
+            case "compaction_started":
+                lists = (each for name, each in event.items() if name.startswith("files_L"))
+                self._inputs[job] = [
+                    n for each in lists if isinstance(each, list) for n in each if type(n) is int
+                ]
+            case "compaction_finished" if job in self._compacted:
+                self._compaction(job, event)
+            case "table_file_deletion":
+                # Of a compaction the inputs are no longer live; this went in another way (FIFO,
+                # DeleteFilesInRange), and nothing tells of its entries.
+                if gone := self.live.pop(_number(event, "file_number"), None):
+                    self._unaccounted.add(gone.family)
+
+    def _family(self, name: str) -> FamilyEvents:
+        return self.openings[-1].families[name]
+
+    def _written(self, name: str, entries: int, deletes: int) -> None:
+        family = self._family(name)
+        family.counts.update(written=entries, deleted=deletes)
+        family.history.append((entries - deletes, deletes))
+        if len(family.history) > _MOST_STEPS:
+            halves = zip(family.history[::2], family.history[1::2], strict=False)
+            family.history = [(a[0] + b[0], a[1] + b[1]) for a, b in halves]
+
+    def _made(self, job: int, event: Mapping[str, Any]) -> None:
+        properties, number = event.get("table_properties"), _number(event, "file_number")
+        if not isinstance(properties, dict) or not _number(properties, "num_entries"):
+            return
+        told = event.get("cf_name", properties.get("column_family_name"))
+        name = self._family_of.get(job, "") if told is None else str(told)
+        kind = COMPACTION if job in self._inputs else FLUSH
+        family, size = self._family(name), _number(event, "file_size")
+        entries, deletions = (_number(properties, each) for each in _PROPERTIES[:2])
+        codec = str(properties.get("compression", ""))
+        sums = family.made[kind, codec, 2 * deletions <= entries]
+        sums.update({each: _number(properties, each) for each in _PROPERTIES})
+        sums.update(tables=1, file_size=size)
+        family.counts.update(made=size, flushed=size if kind == FLUSH else 0)
+        if entries > deletions and len(family.value_means) < 2:
+            family.value_means.add(_number(properties, "raw_value_size") / (entries - deletions))
+        table = Table(name, 0, size, entries, deletions)
+        if kind == COMPACTION:
+            self._outputs[job][number] = table
+            return
+        family.counts["merged"] += _number(properties, "num_merge_operands")
+        memtables = self._memtables.pop((job, name), None)
+        self._flushes[number] = (table, *(memtables or (entries, deletions)))
+        if memtables is None:  # a recovery flushes what its WAL holds
+            self._commit(number)
+
+    def _commit(self, number: int) -> None:
+        if number not in self._flushes:
+            return
+        table, entries, deletes = self._flushes.pop(number)
+        self._written(table.family, entries, deletes)
+        self.live[number] = table
+        if table.entries < entries or deletes:
+            self._new.setdefault(table.family, self._flushed[table.family])
+        self._flushed[table.family] += table.entries
+
+    def _compaction(self, job: int, event: Mapping[str, Any]) -> None:
+        read, kept = _number(event, "num_input_records"), _number(event, "num_output_records")
+        gone = [self.live.pop(number, None) for number in self._inputs.pop(job, [])]
+        name = self._family_of.get(job, "")
+        self._family(name).counts.update(read=read, kept=kept)
+        if None in gone:  # made before the LOG begins
+            self._unaccounted.add(name)
+        if kept < read:
+            self._new.setdefault(name, self._flushed[name])
+        for number, table in self._outputs.pop(job, {}).items():
+            table.level = _number(event, "output_level")
+            self.live[number] = table
+
+
+def _number(event: Mapping[str, Any], name: str) -> int:
+    """A whole number of an event; 0 where it is not there, or no number of RocksDB's."""
+    value = event.get(name)
+    return value if type(value) is int and 0 <= value < _MOST_NUMBER else 0
