@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
-_SOURCE_BYTES = 2**18
+_SOURCE_BYTES = 1_048_600
 _BLOCKS, _LEAST_BYTES = 24, 2**17
 _RESTART_INTERVAL, _TRAILER_BYTES = 16, 5
 _SEED = 1
+_SPREAD = 0.25  # standard deviation of sizes that vary, over their mean
 _NEAR = 0.01  # sizes that differ by less are the same
 _OFTEN = (50, 70, 90)  # random bytes of a piece, that are tried beside incompressible ones
 _ZLIB_LEVEL, _ZSTD_LEVEL = 6, 3  # what RocksDB takes for the default
@@ -36,6 +37,7 @@ class Packed:
     value_size: float
     valued: float  # share of the entries that have a value: no deletes
     per_block: float  # entries of a block
+    one_size: bool  # whether all values are of one
     packed: float  # bytes of compressed blocks for each entry
     spread: float  # distance of the numbers of neighbouring keys
     sequences: int  # of so many sequence numbers the entries have one each; 0: they were zeroed
@@ -89,15 +91,18 @@ def _per_entry(packed: Packed, compressed: Codec, raw: int) -> float:
             number += 1 + int(random.exponential(max(0.0, packed.spread - 1)))
             sequence = int(random.integers(packed.sequences)) << 8 | 1 if packed.sequences else 1
             key = _key(number, key_size) + struct.pack("<Q", sequence)
-            at = value_size * int(random.integers(max(1, len(source) // value_size)))
-            value = source[at : at + value_size] if random.random() < packed.valued else b""
+            size = value_size
+            if not packed.one_size:
+                size = max(1, round(float(random.normal(value_size, value_size * _SPREAD))))
+            at = size * int(random.integers(max(1, len(source) // size)))
+            value = source[at : at + size] if random.random() < packed.valued else b""
             shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0
             content += _varint(shared) + _varint(len(key) - shared) + _varint(len(value))
             content += key[shared:] + value
             before = key
         content += bytes(4 * (1 + -(-count // _RESTART_INTERVAL)))
-        size = compressed(bytes(content))
-        kept = size if size < len(content) - len(content) // 8 else len(content)
+        smaller = compressed(bytes(content))
+        kept = smaller if smaller < len(content) - len(content) // 8 else len(content)
         total, entries = total + kept + _TRAILER_BYTES, entries + count
     return total / entries
 

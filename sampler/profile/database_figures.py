@@ -141,7 +141,7 @@ def _writes(log: LogEvidence) -> Told:
     if not calls:
         return
     if keys is not None:
-        yield "batch_size", keys / calls, f"{where}; keys written over them", sure
+        yield "batch_size", max(1.0, keys / calls), f"{where}; keys written over them", sure
     logged: float | None = tickers.get("write.wal")
     synced: float | None = tickers.get("wal.synced")
     where = "LOG: tickers rocksdb.wal.synced over write.wal"

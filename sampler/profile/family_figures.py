@@ -136,6 +136,7 @@ def _compression(evidence: Evidence, whole: FamilyEvents, live: int) -> Iterator
                 valued=with_value / entries,
                 per_block=entries / max(1, sums["num_data_blocks"]),
                 packed=sums["data_size"] / entries,
+                one_size=len(whole.value_means) == 1,
                 spread=live / each if kind == FLUSH else 1.0,
                 sequences=round(each) if kind == FLUSH else 0,
             )
@@ -155,8 +156,8 @@ def _keys(evidence: Evidence) -> Figures:
     events, name = evidence.log.events, evidence.name
     if events.accounted(name):
         history = events.history(name, evidence.log.opened)
-        found = overwrites(history, events.runs(name), events.new(name))
-        where = "LOG: entries that were flushed, and those that tables still hold at its end"
+        found = overwrites(history, events.merges[name], events.held(name), events.new(name))
+        where = "LOG: entries that flushes and compactions dropped, of keys drawn evenly"
         if any(each.deletes for each in history):
             where += "; deletes are taken to be drawn like puts"
         fields: dict[str, Any] = {"entries": round(found.live_keys)}
@@ -179,9 +180,15 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
         yield Figures(unknown={"operations": STATISTICS})
         return
     counts = log.until_dump(evidence.name)
-    flushed = max(1, counts["written"])
-    deletes, merges = (written * counts[each] / flushed for each in ("deleted", "merged"))
-    did = {"put": max(0.0, written - deletes - merges), "delete": deletes, "merge": merges}
+    own = log.opened.families.get(evidence.name, FamilyEvents())
+    last_puts, last_deletes = own.history[-1] if own.history else (1, 0)
+    # What is still in memory is taken to be as the last memtable that was flushed.
+    in_memory = max(0.0, written - counts["written"])
+    deletes = counts["deleted"] + in_memory * last_deletes / max(1, last_puts + last_deletes)
+    merged = own.counts["merged"] / max(1, own.counts["written"] - own.counts["deleted"])
+    puts = max(0.0, written - deletes)
+    merges = puts * min(1.0, merged)
+    did = {"put": puts - merges, "delete": deletes, "merge": merges}
     where, unknown = "LOG: entries of memtables that were flushed", {}
     if log.tickers:
         where = f"LOG: rocksdb.number.keys.written, in the shares of {where[5:]}"

@@ -7,12 +7,12 @@ line before them tells whose job that is: ``[default] [JOB 13] Flushing memtable
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sampler.profile.overwrites import Run, Writes
+from sampler.profile.overwrites import Held, Merge, Writes
 
 _EVENT = "EVENT_LOG_v1 "
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)")
@@ -85,6 +85,8 @@ class LogEvents:
         # By family the entries that were flushed before the first was dropped or deleted.
         self._new: dict[str, int] = {}
         self._flushed: Counter[str] = Counter()
+        # By family flushes and compactions over all keys, from the first that dropped one.
+        self.merges: dict[str, deque[Merge]] = defaultdict(lambda: deque(maxlen=_MOST_STEPS))
         self._family_of: dict[int, str] = {}  # the last family of a job
         self._compacted: set[int] = set()  # jobs that made a compaction and put it into the tree
         self._inputs: dict[int, list[int]] = {}
@@ -107,20 +109,14 @@ class LogEvents:
         """Entries that were flushed until one was dropped or deleted."""
         return self._new.get(family, self._flushed[family])
 
-    def runs(self, family: str) -> list[Run]:
-        """The sorted runs of a family at the end, the newest first."""
-        runs: list[Run] = []
-        below: dict[int, Run] = {}
-        for _, table in sorted(self.live.items(), reverse=True):
-            run = Run(table.entries, table.deletions)
-            if table.family == family and table.level == 0:
-                runs.append(run)
-            elif table.family == family:
-                known = below.get(table.level, Run(0, 0))
-                below[table.level] = Run(
-                    known.entries + run.entries, known.deletions + run.deletions
-                )
-        return runs + [below[level] for level in sorted(below)]
+    def held(self, family: str) -> Held:
+        """Entries with values that the tree of a family holds at the end."""
+        values = Counter[tuple[int, int]]()  # by level, and by number in level 0
+        for number, table in self.live.items():
+            if table.family == family:
+                run = table.level, number if table.level == 0 else 0
+                values[run] += table.entries - table.deletions
+        return Held(values.total(), max(values.values(), default=0))
 
     def of_all_openings(self, family: str) -> FamilyEvents:
         """What the events of a family in all openings come to, without their history."""
@@ -261,6 +257,8 @@ class LogEvents:
         self.live[number] = table
         if table.entries < entries or deletes:
             self._new.setdefault(table.family, self._flushed[table.family])
+        if table.family in self._new:
+            self.merges[table.family].append(Merge(table.entries, entries, deletes))
         self._flushed[table.family] += table.entries
 
     def _compaction(self, job: int, event: Mapping[str, Any]) -> None:
@@ -268,10 +266,17 @@ class LogEvents:
         gone = [self.live.pop(number, None) for number in self._inputs.pop(job, [])]
         name = self._family_of.get(job, "")
         self._family(name).counts.update(read=read, kept=kept)
-        if None in gone:  # made before the LOG begins
+        known = [table for table in gone if table]
+        if len(known) < len(gone):  # made before the LOG begins
             self._unaccounted.add(name)
         if kept < read:
             self._new.setdefault(name, self._flushed[name])
+        runs = Counter[int]()
+        for table in known:
+            runs[table.level] += table.entries if table.level else 0
+        top = [table.entries for table in known if not table.level]
+        if top and name in self._new and not any(table.deletions for table in known):
+            self.merges[name].append(Merge(kept, runs=(*top, *filter(None, runs.values()))))
         for number, table in self._outputs.pop(job, {}).items():
             table.level = _number(event, "output_level")
             self.live[number] = table

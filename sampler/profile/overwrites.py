@@ -1,17 +1,20 @@
-"""How many writes of keys met a key that was there, from the entries that a tree still holds.
+"""How many writes of keys met a key that was there, from the entries that RocksDB dropped.
 
-Writes are taken to be drawn uniformly from a space of N keys. N is unknown, but two things hold:
-so many writes leave N(1-exp(-writes/N)) distinct keys, and those are what the sorted runs of the
-tree hold together, where each run is a random part of the N keys. The N that makes both the same
-is found. Keys that are written in order, or each once, leave no two entries of a key: as long as
-RocksDB has dropped none, every write was of a new key.
+Writes are taken to be drawn uniformly from a space of N keys. A flush, or a compaction that takes
+tables of level 0 in, merges runs that lie over the whole space, so the entries that it keeps tell
+N: of runs of e entries N(1 - (1-e/N)(1-e/N)...) keys are distinct. (A compaction between deeper
+levels merges a part of the space, nobody knows how large.) N and the writes tell the rest. Keys
+that are written in order, or each once, are known by this: as long as RocksDB has dropped nothing,
+each write was of a new key.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
+
+_ENOUGH = 400  # dropped entries: their number is then known to some 5%
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,26 @@ class Writes:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A sorted run: a table of level 0, or a whole level below."""
+class Merge:
+    """A flush of so many writes, or a compaction of runs of so many entries each."""
 
-    entries: int
-    deletions: int
+    kept: int  # entries that came out
+    writes: int = 0
+    deletes: int = 0  # of them
+    runs: tuple[int, ...] = ()
+
+    @property
+    def dropped(self) -> int:
+        """Entries that did not come out."""
+        return self.writes + sum(self.runs) - self.kept
+
+
+@dataclass(frozen=True)
+class Held:
+    """Entries with values in the tree: of all its runs, and of the largest."""
+
+    all: int
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -40,64 +58,83 @@ class Overwrites:
     live_keys: float
 
 
-def overwrites(history: Sequence[Writes], runs: Sequence[Run], new: int) -> Overwrites:
+def overwrites(
+    history: Sequence[Writes], merges: Sequence[Merge], held: Held, new: int
+) -> Overwrites:
     """The share of overwriting puts, and the live keys at the end.
 
     Args:
         history: All writes that were flushed, from an empty database on.
-        runs: What the tree holds at its end, the newest first.
-        new: Writes at the beginning of ``history`` up to the first entry that was dropped, or the
-            first delete; each is of a new key.
+        merges: From the first one on that dropped an entry.
+        held: What the tree holds at the end; that bounds the live keys.
+        new: Entries that were flushed until then, or until the first delete.
     """
-    puts = sum(each.puts for each in history)
-    held = sum(run.entries - run.deletions for run in runs)
-    if held >= puts:
-        counted = any(each.puts for each in history if each.counts)
-        return Overwrites(0.0 if counted else None, float(held))
-    least = max(1.0, float(new), *(float(run.entries) for run in runs))
-    most = max(2.0 * least, float(puts) * sum(each.puts + each.deletes for each in history))
+    telling = _telling(merges)
+    kept = sum(merge.kept for merge in telling)
+    # Where nothing tells of the space, it is so large that no write met another.
+    largest = 1e6 * sum(each.puts + each.deletes for each in history) + 1e6
 
-    def excess(log_keys: float) -> float:
-        keys = math.exp(log_keys)
-        return _held_keys(runs, keys) - _written(history, keys, new)[1]
+    def distinct(keys: float) -> float:
+        return sum(_distinct(merge, keys) for merge in telling) - kept
 
-    low, high = math.log(least), math.log(most)
-    if excess(low) <= 0:  # what was written first is the whole space
-        keys = least
-    elif excess(high) >= 0:
-        keys = most
-    else:
-        keys = math.exp(brentq(excess, low, high, xtol=1e-9))
-    share, live = _written(history, keys, new)
-    return Overwrites(share, live)
+    def live(keys: float) -> float:
+        return _after(history, keys, new)[1]
+
+    least = float(max((new, 1, *(entries for merge in telling for entries in merge.runs))))
+    keys = _root(distinct, least, largest) if telling else largest
+    if live(keys) > held.all:
+        keys = _root(lambda space: live(space) - held.all, least, keys)
+    elif live(keys) < held.largest and not any(each.deletes for each in history):
+        keys = _root(lambda space: live(space) - held.largest, keys, largest)
+    return Overwrites(*_after(history, keys, new))
 
 
-def _held_keys(runs: Sequence[Run], keys: float) -> float:
-    """Live keys of the runs, each a random part of so many keys; a newer entry hides an older."""
-    found, unhidden = 0.0, 1.0
-    for run in runs:
-        found += unhidden * (run.entries - run.deletions)
-        unhidden *= 1 - min(1.0, run.entries / keys)
-    return found
+def _telling(merges: Sequence[Merge]) -> Sequence[Merge]:
+    """The merges that tell the space best, of those of which enough was dropped.
+
+    A flush holds writes of one time: runs may be of times at which other keys were written.
+    """
+    flushes = [merge for merge in merges if merge.writes]
+    puts = [merge for merge in flushes if not merge.deletes]
+    enough = (each for each in (puts, flushes) if sum(m.dropped for m in each) >= _ENOUGH)
+    return next(enough, merges)
 
 
-def _written(history: Sequence[Writes], keys: float, new: int) -> tuple[float | None, float]:
-    """The share of overwriting puts and the live keys that writes to so many keys leave.
+def _root(rising: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function is 0, or the end that is nearer to it."""
+    if rising(low) >= 0:
+        return low
+    if rising(high) <= 0:
+        return high
+    return math.exp(
+        brentq(lambda x: rising(math.exp(x)), math.log(low), math.log(high), xtol=1e-9)
+    )
 
-    Of a write that is a put with probability f, dx = (f - x) dn / keys changes the share x of keys
-    that live.
+
+def _distinct(merge: Merge, keys: float) -> float:
+    absent = -merge.writes / keys
+    for entries in merge.runs:
+        if entries >= keys:
+            return keys
+        absent += math.log1p(-entries / keys)
+    return -keys * math.expm1(absent)
+
+
+def _after(history: Sequence[Writes], keys: float, new: int) -> tuple[float | None, float]:
+    """The share of overwriting puts and the live keys, after writes to so many keys.
+
+    Of writes that are puts with probability f, d(live) = (f - live / keys) d(writes).
     """
     live, over, counted = 0.0, 0.0, 0
     for each in history:
         counted += each.puts if each.counts else 0
         first = min(new, each.puts)
-        new, live = new - first, min(keys, live + first)
-        writes = each.puts - first + each.deletes
-        if not writes:
+        new, live, puts = new - first, min(keys, live + first), each.puts - first
+        if not puts + each.deletes:
             continue
-        settled = keys * (each.puts - first) / writes
-        gone = -math.expm1(-writes / keys)
-        mean = settled + (live - settled) * gone * keys / writes
+        settled = keys * puts / (puts + each.deletes)
+        gone = -math.expm1(-(puts + each.deletes) / keys)
+        mean = settled + (live - settled) * gone * keys / (puts + each.deletes)
         live += (settled - live) * gone
-        over += (each.puts - first) * mean / keys if each.counts else 0.0
-    return (over / counted if counted else None), live
+        over += puts * mean / keys if each.counts else 0.0
+    return (min(1.0, max(0.0, over / counted)) if counted else None), live

@@ -26,6 +26,7 @@ from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_lines
 
+_LEAST_TOLD = 0.1  # of what an opening flushed
 _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
 
 
@@ -81,7 +82,15 @@ def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[Opened, Open
         (opened, next((d for d in reversed(dumps) if opened.line <= d.line < end), None))
         for opened, end in zip(events.openings, ends, strict=True)
     ]
-    return next((pair for pair in reversed(pairs) if _tells(*pair)), pairs[-1])
+    opened, dump = next((pair for pair in reversed(pairs) if _tells(*pair)), pairs[-1])
+    return opened, None if _too_early(opened) else dump
+
+
+def _too_early(opened: Opened) -> bool:
+    """Whether nearly all came after the last dump, which tells only of the beginning."""
+    flushed = sum(family.counts["written"] for family in opened.families.values())
+    before = sum(counts["written"] for counts in (opened.at_dump or {}).values())
+    return before < _LEAST_TOLD * flushed
 
 
 def _tells(opened: Opened, dump: Opening | None) -> bool:
