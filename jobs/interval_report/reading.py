@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jobs.interval_report.stall_answer import lines_alone
 from sampler.common.errors import InputError
+from sampler.profile.database_files import encoding_of, packed_with
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_contents
 
@@ -19,14 +20,6 @@ _TOO_OLD = (
     f"holds statistics of LevelDB or of a RocksDB before {OLDEST}, which tell no uptime; the "
     f"oldest that is read is RocksDB {OLDEST}: give a LOG or an output of that version or later"
 )
-# What a rotated log is packed with, by its first bytes.
-_PACKED = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\xfd7zXZ\x00": "xz",
-    b"BZh": "bzip2",
-    b"PK\x03\x04": "zip",
-}
 _RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILINE)
 
 
@@ -45,13 +38,10 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
-    packed = next((name for mark, name in _PACKED.items() if content.startswith(mark)), None)
-    if packed:
+    if packed := packed_with(content):
         raise InputError(field, f"is packed with {packed}; unpack it first")
-    # UTF-16 where its mark says so, as a Windows shell writes outputs of programs.
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     # Names of column families may be any bytes, and must stay apart.
-    text = content.decode(encoding, errors="backslashreplace")
+    text = content.decode(encoding_of(content), errors="backslashreplace")
     contents = read_contents(text)
     openings = openings_in(contents)
     if not any(opening.told for opening in openings):

@@ -85,7 +85,7 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     if not total:
         yield Figures(unknown={"key and value size": _OLDER})
         return
-    where = f"LOG: {total['tables']} tables that {kind}s made"
+    where = f"LOG: {total['tables']} tables that {kind} made"
     key_size = total["raw_key_size"] / total["num_entries"] - KEY_TRAILER
     yield Figures({"key_size": key_size}, where)
     with_value = total["num_entries"] - total["num_deletions"]
@@ -142,7 +142,7 @@ def _compression(evidence: Evidence, whole: FamilyEvents, live: int) -> Iterator
             )
         )
         if ratio:
-            where = f"LOG: data of {sums['tables']} tables that {kind}s made with {name or codec}"
+            where = f"LOG: data of {sums['tables']} tables that {kind} made with {name or codec}"
             where += (
                 "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
             )

@@ -22,7 +22,7 @@ _MOVED = re.compile(r" Moving #(\d{1,18}) to level-(\d{1,3}) ")
 _FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
 _MOST_STEPS = 2000  # of the history of a family in an opening; more are merged
 _MOST_NUMBER = 2**63
-FLUSH, COMPACTION = "flush", "compaction"
+FLUSH, COMPACTION = "flushes", "compactions"
 KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
 # What is added up of tables, besides ``tables`` and ``file_size``.
 _PROPERTIES = (
@@ -159,7 +159,7 @@ class LogEvents:
                     self._unaccounted.add(found[1])
         elif " commit table #" in line:
             if found := _COMMITTED.search(line):
-                self._commit(int(found[1]))
+                self._commit(int(found[1]), self.openings[-1])
         elif " Moving #" in line:
             if (found := _MOVED.search(line)) and (table := self.live.get(int(found[1]))):
                 table.level = int(found[2])
@@ -215,8 +215,7 @@ class LogEvents:
     def _family(self, name: str) -> FamilyEvents:
         return self.openings[-1].families[name]
 
-    def _written(self, name: str, entries: int, deletes: int) -> None:
-        family = self._family(name)
+    def _written(self, family: FamilyEvents, entries: int, deletes: int) -> None:
         family.counts.update(written=entries, deleted=deletes)
         family.history.append((entries - deletes, deletes))
         if len(family.history) > _MOST_STEPS:
@@ -246,14 +245,14 @@ class LogEvents:
         family.counts["merged"] += _number(properties, "num_merge_operands")
         memtables = self._memtables.pop((job, name), None)
         self._flushes[number] = (table, *(memtables or (entries, deletions)))
-        if memtables is None:  # a recovery flushes what its WAL holds
-            self._commit(number)
+        if memtables is None:  # a recovery flushes what the opening before left in its WAL
+            self._commit(number, self.openings[-2:][0])
 
-    def _commit(self, number: int) -> None:
+    def _commit(self, number: int, written_in: Opened) -> None:
         if number not in self._flushes:
             return
         table, entries, deletes = self._flushes.pop(number)
-        self._written(table.family, entries, deletes)
+        self._written(written_in.families[table.family], entries, deletes)
         self.live[number] = table
         if table.entries < entries or deletes:
             self._new.setdefault(table.family, self._flushed[table.family])
