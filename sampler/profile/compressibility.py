@@ -61,8 +61,12 @@ def value_ratio(packed: Packed) -> Ratio | None:
     if compressed is None or packed.value_size < 1 or packed.per_block <= 0:
         return None
 
+    random = np.random.default_rng(_SEED)
+    pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, _PIECE), dtype=np.uint8)
+
     def size(raw: int) -> float:
-        return _per_entry(packed, compressed, raw)
+        repeated = np.tile(pieces[:, :raw], (1, -(-_PIECE // raw)))[:, :_PIECE]
+        return _per_entry(packed, compressed, repeated.tobytes())
 
     steps = range(1, _PIECE + 1)
     if size(_PIECE) <= packed.packed * (1 + _NEAR):
@@ -75,13 +79,11 @@ def value_ratio(packed: Packed) -> Ratio | None:
     return Ratio((above + (packed.packed - low) / (high - low)) / _PIECE, sure=True)
 
 
-def _per_entry(packed: Packed, compressed: Codec, raw: int) -> float:
-    """Bytes of blocks for each entry, of values with so many random bytes in a piece."""
+def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
+    """Bytes of blocks for each entry, whose values are parts of a source."""
     random = np.random.default_rng(_SEED)
     key_size, value_size = max(0, round(packed.key_size)), round(packed.value_size)
-    pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, raw), dtype=np.uint8)
-    repeated = np.tile(pieces, (1, -(-_PIECE // raw)))[:, :_PIECE].tobytes()
-    source = repeated * (1 + value_size // len(repeated))
+    source *= 1 + value_size // len(source)
     blocks = max(4, min(_BLOCKS, round(_LEAST_BYTES / (value_size * packed.per_block))))
     number, total, entries = 0, 0, 0
     for block in range(blocks):

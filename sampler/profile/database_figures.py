@@ -133,7 +133,8 @@ def _writes(log: LogEvidence) -> Told:
     where = "LOG: tickers rocksdb.write.self and other"
     sure: Sure = "counted"
     if not calls:
-        calls, keys = log.count("total_writes_count"), log.count("total_keys_count")
+        calls = log.count("total_writes_count")
+        keys = log.count("total_keys_count") if keys is None else keys
         where, sure = "LOG: Cumulative writes of the last dump, rounded by RocksDB", "estimated"
     if calls is None:
         return

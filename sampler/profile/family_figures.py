@@ -272,8 +272,11 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     elif read is not None and dropped is not None:
         fields = {"keys_in": round(read), "keys_dropped": round(dropped)}
         yield Figures(fields, "LOG: KeyIn and KeyDrop of the last dump, rounded by RocksDB")
-    flushed = own.counts["flushed"] or round(float(figures.get("total_flush_gib", 0)) * GIB)
-    yield Figures({"flushed_bytes": flushed}, "LOG: tables that flushes made")
+    if own.counts["flushed"] or log.events.accounted(evidence.name):
+        yield Figures({"flushed_bytes": own.counts["flushed"]}, "LOG: tables that flushes made")
+    elif "total_flush_gib" in figures:
+        flushed = {"flushed_bytes": round(float(figures["total_flush_gib"]) * GIB)}
+        yield Figures(flushed, "LOG: Flush(GB) of the last dump")
     made_bytes: float = log.until_dump(evidence.name)["made"]
     where = "LOG: bytes of the tables that were made"
     names = ("flush.write.bytes", "compact.write.bytes")

@@ -20,7 +20,7 @@ _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)")
 _COMMITTED = re.compile(r" Level-0 commit table #(\d{1,18}): memtable ")
 _MOVED = re.compile(r" Moving #(\d{1,18}) to level-(\d{1,3}) ")
 _FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
-_MOST_STEPS = 2000  # of the history of a family in an opening; more are merged
+_MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged
 _MOST_NUMBER = 2**63
 FLUSH, COMPACTION = "flushes", "compactions"
 KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
@@ -218,7 +218,7 @@ class LogEvents:
     def _written(self, family: FamilyEvents, entries: int, deletes: int) -> None:
         family.counts.update(written=entries, deleted=deletes)
         family.history.append((entries - deletes, deletes))
-        if len(family.history) > _MOST_STEPS:
+        if len(family.history) == _MOST_STEPS:
             halves = zip(family.history[::2], family.history[1::2], strict=False)
             family.history = [(a[0] + b[0], a[1] + b[1]) for a, b in halves]
 

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from sampler.common.errors import InputError
-from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.database_figures import (
     LogEvidence,
     database_figures,
@@ -70,8 +70,11 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
 
 
 def _not_rocksdb(log: Path) -> str:
-    if any(_LEVELDB.search(line) for line in islice(lines_of(log), 1000)):
-        return "is a LOG of LevelDB; give one of RocksDB"
+    for line in islice(lines_of(log), 1000):
+        if _LEVELDB.search(line):
+            return "is a LOG of LevelDB; give one of RocksDB"
+        if line.strip() in ("[Version]", f"[{DB}]"):
+            return "is an OPTIONS file; give the LOG, or a folder that holds both"
     return "is no LOG of RocksDB: no line in it tells a version, a table or statistics"
 
 

@@ -1,0 +1,133 @@
+"""Events of a LOG, each of which changes what is known of a tree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from sampler.profile.log_events import COMPACTION, FLUSH, LogEvents
+from sampler.profile.overwrites import Held
+
+BEGIN = ("x SST files in db dir, Total Num: 0, files: ", "x Recovered from manifest file:db/M-1")
+
+
+def event(name: str, **fields: object) -> str:
+    return "x EVENT_LOG_v1 " + json.dumps({"time_micros": 1, "event": name, **fields})
+
+
+def table(number: int, entries: int, job: int, **more: object) -> str:
+    told = {"num_entries": entries, "raw_key_size": 24 * entries, "raw_value_size": 100 * entries}
+    properties = {**told, "num_deletions": 0, "data_size": 60 * entries, **more}
+    return event(
+        "table_file_creation", cf_name="default", job=job, file_number=number, file_size=100,
+        table_properties=properties,
+    )  # fmt: skip
+
+
+def flush(number: int, entries: int, kept: int, *, commit: bool = True) -> list[str]:
+    lines = [
+        f"x [default] [JOB {number}] Flushing memtable with next log file: 9",
+        event("flush_started", job=number, num_entries=entries, num_deletes=0),
+        table(number, kept, number),
+    ]
+    committed = f"x [default] Level-0 commit table #{number}: memtable #1 done"
+    return lines + ([committed] if commit else [])
+
+
+def compaction(
+    job: int, inputs: list[int], made: dict[int, int], *, done: bool = True
+) -> list[str]:
+    return [
+        f"x [default] [JOB {job}] Compacting {len(inputs)}@0 files to L1, score 1",
+        event("compaction_started", job=job, files_L0=inputs),
+        *(table(number, entries, job) for number, entries in made.items()),
+        *([f"x [default] [JOB {job}] Compacted {len(inputs)}@0 files to L1"] if done else []),
+        event(
+            "compaction_finished", job=job, output_level=1, num_input_records=200,
+            num_output_records=sum(made.values()),
+        ),
+        *(event("table_file_deletion", file_number=n) for n in (inputs if done else made)),
+    ]  # fmt: skip
+
+
+def taken(*lines: Iterable[str]) -> LogEvents:
+    events = LogEvents()
+    for _ in events.passing([line for each in lines for line in each]):
+        pass
+    return events
+
+
+def test_a_flush_and_a_compaction() -> None:
+    events = taken(BEGIN, flush(5, 110, 100), flush(6, 100, 100), compaction(7, [5, 6], {8: 180}))
+    assert events.accounted("default")
+    assert events.held("default") == Held(180, 180)
+    assert {number: each.level for number, each in events.live.items()} == {8: 1}
+    family = events.of_all_openings("default")
+    assert family.counts["written"] == 210
+    assert (family.counts["read"], family.counts["kept"]) == (200, 180)
+    assert family.made[FLUSH, "", True]["tables"] == 2
+    assert family.made[COMPACTION, "", True]["num_entries"] == 180
+    assert events.new("default") == 0  # the first flush dropped entries
+    assert [(each.kept, each.writes, each.runs) for each in events.merges["default"]] == [
+        (100, 110, ()), (100, 100, ()), (180, 0, (100, 100))
+    ]  # fmt: skip
+
+
+def test_entries_up_to_the_first_drop_are_new() -> None:
+    events = taken(BEGIN, flush(5, 100, 100), flush(6, 100, 100), compaction(7, [5, 6], {8: 200}))
+    assert events.new("default") == 200
+    assert not events.merges["default"]
+    events = taken(BEGIN, flush(5, 100, 100), flush(6, 100, 99), flush(7, 100, 100))
+    assert events.new("default") == 100
+
+
+def test_what_the_end_of_a_process_cancels_changes_nothing() -> None:
+    events = taken(
+        BEGIN, flush(5, 100, 100), compaction(7, [5], {8: 60}, done=False),
+        flush(6, 50, 50, commit=False), [event("table_file_deletion", file_number=6)],
+    )  # fmt: skip
+    assert events.accounted("default")
+    assert events.held("default") == Held(100, 100)
+    assert events.of_all_openings("default").counts["written"] == 100
+    assert events.of_all_openings("default").counts["read"] == 0
+
+
+def test_a_recovery_flushes_what_the_opening_before_wrote() -> None:
+    again = ["x Recovered from manifest file:db/M-2", table(9, 30, 1)]
+    events = taken(BEGIN, flush(5, 100, 100), again, flush(12, 40, 40))
+    first, second = events.openings
+    assert first.families["default"].counts["written"] == 130
+    assert second.families["default"].counts["written"] == 40
+    history = events.history("default", second)
+    assert [(each.puts, each.counts) for each in history] == [
+        (100, False),
+        (30, False),
+        (40, True),
+    ]
+    assert events.held("default") == Held(170, 100)
+
+
+def test_a_moved_table_changes_its_level() -> None:
+    moved = ["x [default] Moving #5 to level-2 100 bytes"]
+    assert taken(BEGIN, flush(5, 100, 100), moved).live[5].level == 2
+
+
+def test_tables_that_come_or_go_in_other_ways_are_not_accounted_for() -> None:
+    dropped = [event("table_file_deletion", file_number=5)]  # FIFO, DeleteFilesInRange
+    assert not taken(BEGIN, flush(5, 100, 100), dropped).accounted("default")
+    assert not taken(BEGIN, compaction(7, [3], {8: 60})).accounted("default")
+    begun_before = compaction(7, [3], {8: 60})[2:]
+    generated = ["x [default] [JOB 7] Generated table #8: 60 keys, 100 bytes"]
+    events = taken(BEGIN, generated, begun_before)
+    assert not events.accounted("default")
+    assert events.of_all_openings("default").made[COMPACTION, "", True]["tables"] == 1
+    assert not taken(["x SST files in db dir, Total Num: 3, files: 1.sst"]).accounted("default")
+    # A rolled LOG repeats the header, but does not say again that the database was opened.
+    assert not taken(BEGIN[:1], flush(5, 100, 100)).accounted("default")
+
+
+def test_a_long_history_keeps_its_sums() -> None:
+    events = taken(BEGIN, *(flush(number, 10, 10) for number in range(5, 7_005)))
+    history = events.history("default", events.openings[0])
+    assert sum(each.puts for each in history) == 70_000
+    assert len(history) <= 2_000
