@@ -17,7 +17,7 @@ from sampler.profile.overwrites import Held, Merge, Writes
 _EVENT = "EVENT_LOG_v1 "
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)")
 # A flush that the end of a process cancels makes a table and does not commit it.
-_COMMITTED = re.compile(r" Level-0 commit table #(\d{1,18}): memtable ")
+_COMMITTED = re.compile(r" Level-0 commit (?:flush result of )?table #(\d{1,18}): memtable ")
 _MOVED = re.compile(r" Moving #(\d{1,18}) to level-(\d{1,3}) ")
 _FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
 _MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged
@@ -157,7 +157,7 @@ class LogEvents:
                 elif found[3] == "Generated" and int(found[2]) not in self._inputs:
                     self._inputs[int(found[2])] = []  # it began before the LOG does
                     self._unaccounted.add(found[1])
-        elif " commit table #" in line:
+        elif " Level-0 commit " in line:
             if found := _COMMITTED.search(line):
                 self._commit(int(found[1]), self.openings[-1])
         elif " Moving #" in line:

@@ -73,6 +73,15 @@ def test_a_flush_and_a_compaction() -> None:
     ]  # fmt: skip
 
 
+def test_a_flush_is_committed_in_the_words_of_each_version() -> None:
+    since_9 = "x [default] Level-0 commit flush result of table #5: memtable #1 done"
+    assert taken(BEGIN, flush(5, 100, 100, commit=False), [since_9]).held("default") == Held(
+        100, 100
+    )
+    begun = since_9.replace(": memtable #1 done", " started")
+    assert taken(BEGIN, flush(5, 100, 100, commit=False), [begun]).held("default") == Held(0, 0)
+
+
 def test_entries_up_to_the_first_drop_are_new() -> None:
     events = taken(BEGIN, flush(5, 100, 100), flush(6, 100, 100), compaction(7, [5, 6], {8: 200}))
     assert events.new("default") == 200

@@ -1,0 +1,73 @@
+"""Tables that db_bench 7.8.3 made with a known ``compression_ratio`` (2026-11-27) tell it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from sampler.profile.compressibility import Packed, value_ratio
+
+# fillrandom of 6,000,000 bytes with write_buffer_size=2097152, then compact: properties of the
+# first table of a flush, with its sequence numbers, or of the compaction, whose are zeroed.
+
+
+def packed(
+    codec: str, key: int, value: int, entries: int, blocks: int, data: int, kind: str
+) -> Packed:
+    keys = 6_000_000 / (key + value)
+    return Packed(
+        codec=codec, key_size=key, value_size=value, valued=1.0, per_block=entries / blocks,
+        one_size=True, packed=data / entries, spread=keys / entries if kind == "flush" else 1.6,
+        sequences=entries if kind == "flush" else 0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ratio", "codec", "key", "value", "entries", "blocks", "data", "kind"),
+    [
+        (0.25, "LZ4", 24, 40, 18778, 319, 822026, "flush"),
+        (0.25, "LZ4", 24, 40, 55507, 941, 2227063, "compaction"),
+        (0.25, "ZSTD", 16, 100, 12245, 372, 424174, "flush"),
+        (0.25, "ZSTD", 16, 100, 32683, 991, 1015704, "compaction"),
+        (0.5, "Snappy", 20, 1000, 1665, 417, 946614, "flush"),
+        (0.5, "Snappy", 20, 1000, 3721, 931, 2097084, "compaction"),
+        (0.75, "ZSTD", 32, 4000, 423, 423, 1126740, "flush"),
+        (0.75, "ZSTD", 32, 4000, 946, 946, 2516449, "compaction"),
+        (0.9, "Zlib", 16, 100, 12194, 370, 1085103, "flush"),
+        (0.9, "Zlib", 16, 100, 32735, 992, 2761019, "compaction"),
+        (0.9, "LZ4", 16, 100, 32678, 991, 3341483, "compaction"),
+        (1.0, "Snappy", 20, 1000, 1655, 414, 1702736, "flush"),
+        (1.0, "Snappy", 20, 1000, 3703, 926, 3808326, "compaction"),
+    ],
+)
+def test_known_ratios(
+    ratio: float, codec: str, key: int, value: int, entries: int, blocks: int, data: int, kind: str
+) -> None:
+    found = value_ratio(packed(codec, key, value, entries, blocks, data, kind))
+    assert found is not None
+    assert found.value == pytest.approx(ratio, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("codec", "key", "value", "entries", "blocks", "data"),
+    [
+        ("LZ4", 16, 100, 12258, 372, 1483365),  # 0.9: LZ4 saved less than an eighth
+        ("LZ4", 24, 40, 18720, 318, 999356),  # 0.5: 40 bytes of 50 random ones do not repeat
+    ],
+)
+def test_what_saves_nothing_counts_as_incompressible_and_is_not_sure(
+    codec: str, key: int, value: int, entries: int, blocks: int, data: int
+) -> None:
+    found = value_ratio(packed(codec, key, value, entries, blocks, data, "flush"))
+    assert found is not None
+    assert (found.value, found.sure) == (1.0, False)
+
+
+@pytest.mark.parametrize("codec", ["", "NoCompression", "Xpress"])
+def test_codecs_that_tell_nothing(codec: str) -> None:
+    assert value_ratio(packed(codec, 16, 100, 12258, 372, 1483365, "flush")) is None
+
+
+def test_values_that_hold_next_to_nothing() -> None:
+    found = value_ratio(packed("ZSTD", 16, 1000, 1000, 250, 20_000, "flush"))
+    assert found is not None
+    assert found.value == pytest.approx(0.01, abs=0.005)
