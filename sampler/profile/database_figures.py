@@ -18,6 +18,7 @@ from sampler.stats_dumps.parts import Part
 
 GIB, MIB = 2**30, 2**20
 _LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
+_ROUNDING_GIB = 0.0055
 _READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
 _KINDS = ("get", "write", "seek", "multiget")
 
@@ -33,12 +34,22 @@ class LogEvidence:
     @property
     def tickers(self) -> Mapping[str, int]:
         """The last ones, without ``rocksdb.``; empty without statistics."""
-        found = self.dump.tickers if self.dump else {}
+        found = self.dump.tickers if self.dump and not self._of_others_too() else {}
         return {name.removeprefix("rocksdb."): count for name, count in found.items()}
+
+    def _of_others_too(self) -> bool:
+        """Whether tickers also count earlier openings, or other databases, of the process."""
+        came = self.dump.intervals[-1].ingested_gb if self.dump else None
+        counted = self.dump.tickers.get("rocksdb.bytes.written") if self.dump else None
+        if came is None or counted is None:
+            return False
+        return abs(counted / GIB - came) > _ROUNDING_GIB + 0.001 * came
 
     def histogram(self, name: str) -> Mapping[str, float]:
         """A histogram of the last statistics; empty where it counts nothing."""
-        found = self.dump.histograms.get(f"rocksdb.{name}", {}) if self.dump else {}
+        found = (
+            self.dump.histograms.get(f"rocksdb.{name}", {}) if self.dump and self.tickers else {}
+        )
         return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
 
     def count(self, name: str) -> float | None:

@@ -15,8 +15,8 @@ from sampler.stats_dumps.level_table import Cell
 
 TRACE = "record a trace with DB::StartTrace, and profile the trace"
 STATISTICS = (
-    "open the database with statistics and with stats_dump_period_sec above 0, and profile it "
-    f"again after some of these periods; or {TRACE}"
+    "open the database with statistics of its own and with stats_dump_period_sec above 0, and "
+    f"profile it again after some of these periods; or {TRACE}"
 )
 _OLDER = f"keep all LOG.old files (keep_log_file_num), and profile the folder; or {TRACE}"
 _RECOMPRESS = "sst_dump --command=recompress tells it, on a copy of a table"

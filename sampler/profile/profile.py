@@ -139,6 +139,7 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
         "families": [_family_document(each) for each in profile.families],
         "rocksdb_version": profile.version,
         **{name: getattr(profile, name) for name in (*rest, "wal")},
+        "operations": dict(profile.operations),
         "latency": dict(profile.latency),
         "sources": {name: asdict(each) for name, each in profile.sources.items()},
         "unknown": [{"what": each.what, "how to learn it": each.how} for each in profile.unknown],

@@ -1,0 +1,148 @@
+"""What is read of LOGs that were written for it: openings, shares of families, shared tickers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from sampler.profile.profile import DatabaseProfile
+from sampler.profile.reading import read_profile
+from tests.support.sampler.written_dumps import Dump, Family
+from tests.support.sampler.written_events import BEGIN, event, flush, table
+
+HEADER = ("x RocksDB version: 7.8.3", *BEGIN)
+Read = Callable[..., DatabaseProfile]
+AT = "2026/01/01-00:{:02}:00.000000"
+
+
+def dump(
+    minute: int, *, gib: float = 1.0, families: tuple[Family, ...] = (Family(),)
+) -> list[str]:
+    at = AT.format(minute)
+    return Dump(
+        at=60.0 * minute, seconds=60.0, families=families, ingest=gib, marker=at
+    ).text().splitlines()  # fmt: skip
+
+
+def statistics(**tickers: float) -> list[str]:
+    told = {name.replace("_", "."): int(count) for name, count in tickers.items()}
+    return [
+        "x STATISTICS:",
+        *(f" rocksdb.{name} COUNT : {count}" for name, count in told.items()),
+        "rocksdb.db.get.micros P50 : 5.0 P95 : 7.0 P99 : 9.0 P100 : 9.0 COUNT : 3 SUM : 15",
+        "rocksdb.db.seek.micros P50 : 0.0 P95 : 0.0 P99 : 0.0 P100 : 0.0 COUNT : 0 SUM : 0",
+    ]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def written(*parts: Iterable[str]) -> DatabaseProfile:
+        lines = [line for part in parts for line in part]
+        (tmp_path / "LOG").write_text("\n".join(lines) + "\n")
+        return read_profile(tmp_path)
+
+    return written
+
+
+def test_tickers_make_the_mix_and_the_rates(read: Read) -> None:
+    told = statistics(
+        bytes_written=2**30, number_keys_written=800, number_keys_read=150, memtable_hit=20,
+        l0_hit=40, number_db_seek=50, number_db_next=70, number_db_prev=30, write_self=300,
+        write_other=100, write_wal=400, wal_synced=100, number_multiget_get=0,
+    )  # fmt: skip
+    profile = read(HEADER, flush(5, 100, 100), dump(1), told)
+    (family,) = profile.families
+    assert family.operations == {
+        "put": 800, "delete": 0, "merge": 0, "get": 150, "seek": 50, "multiget": 0
+    }  # fmt: skip
+    assert family.sources["operations"].sure == "counted"
+    assert (family.hit_rate, family.scan_length) == (60 / 150, 2.0)
+    assert (profile.writes, profile.batch_size, profile.sync_share) == (400, 2.0, 0.25)
+    assert profile.ingest_rate == pytest.approx(2**30 / 60)
+    assert profile.latency == {"get_p50": 5.0, "get_p99": 9.0}
+    assert profile.operations["get"] == 150
+
+
+def test_tickers_of_other_databases_are_left_out(read: Read) -> None:
+    told = statistics(bytes_written=9 * 2**30, number_keys_written=800, number_keys_read=150)
+    profile = read(HEADER, flush(5, 100, 100), dump(1), told)
+    (family,) = profile.families
+    assert family.operations == {"put": 704e6, "delete": 0, "merge": 0}  # Cumulative writes
+    assert profile.latency == {}
+    how = {each.what: each.how for each in profile.unknown}
+    assert (
+        "statistics of its own" in how["gets, seeks and multigets of the column family 'default'"]
+    )
+
+
+def test_families_share_what_was_written_by_their_memtables(read: Read) -> None:
+    other = [line.replace("default", "b") for line in flush(6, 300, 300)]
+    told = statistics(bytes_written=2**30, number_keys_written=800, number_keys_read=150)
+    families = (Family(), Family(name="b"))
+    profile = read(HEADER, flush(5, 100, 100), other, dump(1, families=families), told)
+    first, second = profile.families
+    assert (first.operations["put"], second.operations["put"]) == (200, 600)
+    assert "get" not in first.operations
+    assert profile.operations["get"] == 150  # of which family, nothing tells
+    assert first.waf == pytest.approx(100 / (2**30 / 4))
+
+
+def test_an_empty_default_family_takes_no_operations(read: Read) -> None:
+    only = [line.replace("default", "b") for line in flush(6, 300, 300)]
+    told = statistics(bytes_written=2**30, number_keys_written=800, number_keys_read=150)
+    named = [
+        "x --------------- Options for column family [default]:",
+        "x Options.compression: LZ4",
+    ]
+    profile = read(HEADER[:1], named, HEADER[1:], only, dump(1, families=()), told)
+    default, other = profile.families
+    assert (default.name, default.codec, default.operations) == (
+        "default", "LZ4", {"put": 0, "delete": 0, "merge": 0}
+    )  # fmt: skip
+    assert other.operations["get"] == 150
+
+
+def test_a_dump_before_nearly_everything_tells_too_little(read: Read) -> None:
+    flushes = [line for number in range(5, 30) for line in flush(number, 100, 100)]
+    told = statistics(bytes_written=2**30, number_keys_written=100, number_keys_read=9)
+    profile = read(HEADER, flush(3, 100, 100), dump(1), told, flushes)
+    assert profile.families[0].operations == {"put": 2_600, "delete": 0, "merge": 0}
+    assert profile.writes is None
+
+
+def test_the_newest_opening_that_did_something_is_taken(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "LOG.old.9").write_text("\n".join([*HEADER, *flush(5, 100, 100)]) + "\n")
+    again = ["x RocksDB version: 7.8.3", "x SST files in db dir, Total Num: 1, files: 5.sst"]
+    again += ["x Recovered from manifest file:db/MANIFEST-2"]
+    (tmp_path / "LOG.old.10").write_text("\n".join([*again, *flush(8, 30, 30)]) + "\n")
+    told: list[str] = []
+    read(again)
+    profile = read_profile(tmp_path, told=told.append)
+    (family,) = profile.families
+    assert told == ["Operations are of opening 2 of the 3 in the LOG."]
+    assert family.operations["put"] == 30
+    assert (family.entries, family.key_size) == (130, 16)
+    assert [(each.level, each.files) for each in family.levels] == [(0, 2)]
+
+
+def test_deletes_and_merges_are_counted_by_memtables(read: Read) -> None:
+    lines = [
+        "x [default] [JOB 5] Flushing memtable",
+        event("flush_started", job=5, num_entries=100, num_deletes=20),
+        table(5, 100, 5, num_deletions=20, num_merge_operands=40),
+        "x [default] Level-0 commit table #5: memtable #1 done",
+    ]
+    (family,) = read(HEADER, lines).families
+    assert family.operations == {"put": 40, "delete": 20, "merge": 40}
+    assert family.value_size.mean == 100 * 100 / 80
+    assert "deletes are taken" in family.sources["overwrite_share"].where
+
+
+def test_values_in_blob_files_are_asked_for(read: Read) -> None:
+    blob = [event("blob_file_creation", job=5, cf_name="default", file_number=7)]
+    profile = read(HEADER, flush(5, 100, 100), blob)
+    assert profile.families[0].value_size.mean is None
+    how = {each.what: each.how for each in profile.unknown}
+    assert "blob files" in how["value size of the column family 'default'"]
