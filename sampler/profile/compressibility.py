@@ -19,7 +19,6 @@ _SOURCE_BYTES = 1_048_600
 _BLOCKS, _LEAST_BYTES = 24, 2**17
 _RESTART_INTERVAL, _TRAILER_BYTES = 16, 5
 _SEED = 1
-_SPREAD = 0.25  # standard deviation of sizes that vary, over their mean
 _NEAR = 0.01  # sizes that differ by less are the same
 _OFTEN = (50, 70, 90)  # random bytes of a piece, that are tried beside incompressible ones
 _ZLIB_LEVEL, _ZSTD_LEVEL = 6, 3  # what RocksDB takes for the default
@@ -41,7 +40,7 @@ class Packed:
     value_size: float
     valued: float  # share of the entries that have a value: no deletes
     per_block: float  # entries of a block
-    one_size: bool  # whether all values are of one
+    variation: float  # standard deviation of the logarithm of value sizes; 0: they are the same
     packed: float  # bytes of compressed blocks for each entry
     spread: float  # distance of the numbers of neighbouring keys
     sequences: int  # of so many sequence numbers the entries have one each; 0: they were zeroed
@@ -88,6 +87,7 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
     key_size, value_size = max(0, round(packed.key_size)), round(packed.value_size)
     source *= 1 + value_size // len(source)
     blocks = max(4, min(_BLOCKS, round(_LEAST_BYTES / (value_size * packed.per_block))))
+    middle = -(packed.variation**2) / 2  # so that their mean is the mean
     number, total, entries = 0, 0, 0
     for block in range(blocks):
         count = max(1, round(packed.per_block * (block + 1)) - round(packed.per_block * block))
@@ -97,8 +97,10 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
             sequence = int(random.integers(packed.sequences)) << 8 | 1 if packed.sequences else 1
             key = _key(number, key_size) + struct.pack("<Q", sequence)
             size = value_size
-            if not packed.one_size:
-                size = max(1, round(float(random.normal(value_size, value_size * _SPREAD))))
+            if packed.variation:
+                size = max(
+                    1, round(value_size * float(random.lognormal(middle, packed.variation)))
+                )
             at = size * int(random.integers(max(1, len(source) // size)))
             value = source[at : at + size] if random.random() < packed.valued else b""
             shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0

@@ -147,12 +147,9 @@ def _writes(log: LogEvidence) -> Told:
         calls = log.count("total_writes_count")
         keys = log.count("total_keys_count") if keys is None else keys
         where, sure = "LOG: Cumulative writes of the last dump, rounded by RocksDB", "estimated"
-    if calls is None:
-        return
-    yield "writes", float(calls), where, sure
-    if not calls:
-        return
-    if keys is not None:
+    if calls or (calls is not None and not keys):  # RocksDB does not count calls without WAL
+        yield "writes", float(calls), where, sure
+    if calls and keys is not None:
         yield "batch_size", max(1.0, keys / calls), f"{where}; keys written over them", sure
     logged: float | None = tickers.get("write.wal")
     synced: float | None = tickers.get("wal.synced")
@@ -160,9 +157,8 @@ def _writes(log: LogEvidence) -> Told:
     if logged is None or synced is None:
         logged, synced = log.count("total_wal_writes_count"), log.count("total_wal_syncs_count")
         where = "LOG: Cumulative WAL of the last dump, rounded by RocksDB"
-    if logged is None:
-        return
-    yield "wal", logged > 0, where, "counted"
+    if logged is not None and keys:
+        yield "wal", logged > 0, where, "counted"
     if logged and synced is not None:
         yield "sync_share", min(1.0, synced / logged), where, sure
 

@@ -1,5 +1,6 @@
 """The figures of one column family, from the events of a LOG and its last dump of statistics."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ _OLDER = f"keep all LOG.old files (keep_log_file_num), and profile the folder; o
 _RECOMPRESS = "sst_dump --command=recompress tells it, on a copy of a table"
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
 _BATCH_BYTES = 12 + 1 + 1
+_USUAL_VARIATION = 0.25
 _NO_CODEC = ("", "NoCompression")
 
 
@@ -50,10 +52,15 @@ class Figures:
 def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ...]]:
     """The profile of a family, and what is not known of it."""
     whole = evidence.log.events.of_all_openings(evidence.name)
-    keys = _keys(evidence)
+    own = evidence.log.opened.families.get(evidence.name, whole)
+    written = own if _summed(own, FLUSH) else whole
+    keys, sizes = _keys(evidence), list(_sizes(evidence, written))
+    values = next(
+        (each.fields["value_size"] for each in sizes if "value_size" in each.fields), None
+    )
     found = [
-        *_sizes(evidence, whole),
-        *_compression(evidence, whole, keys.fields.get("entries", 0)),
+        *sizes,
+        *_compression(evidence, written, values or ValueSize(), keys.fields.get("entries", 0)),
         keys,
         *_operations(evidence),
         *_reads(evidence),
@@ -114,7 +121,18 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         yield Figures({"value_size": ValueSize(mean)}, where, unknown=unknown)
 
 
-def _compression(evidence: Evidence, whole: FamilyEvents, live: int) -> Iterator[Figures]:
+def _variation(size: ValueSize) -> float:
+    """Standard deviation of the logarithm of sizes, where that is normal, by mean and median."""
+    if size.mean is None or not size.p50:
+        return _USUAL_VARIATION
+    if size.p50 == size.p99:
+        return 0.0
+    return max(_USUAL_VARIATION, math.sqrt(max(0.0, 2 * math.log(size.mean / size.p50))))
+
+
+def _compression(
+    evidence: Evidence, whole: FamilyEvents, values: ValueSize, live: int
+) -> Iterator[Figures]:
     by_codec = Counter[str]()
     for (_, codec, _), sums in whole.made.items():
         by_codec[codec or evidence.codec] += sums["data_size"]
@@ -136,7 +154,7 @@ def _compression(evidence: Evidence, whole: FamilyEvents, live: int) -> Iterator
                 valued=with_value / entries,
                 per_block=entries / max(1, sums["num_data_blocks"]),
                 packed=sums["data_size"] / entries,
-                one_size=len(whole.value_means) == 1,
+                variation=_variation(values),
                 spread=live / each if kind == FLUSH else 1.0,
                 sequences=round(each) if kind == FLUSH else 0,
             )
@@ -185,7 +203,7 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     # What is still in memory is taken to be as the last memtable that was flushed.
     in_memory = max(0.0, written - counts["written"])
     deletes = counts["deleted"] + in_memory * last_deletes / max(1, last_puts + last_deletes)
-    merged = own.counts["merged"] / max(1, own.counts["written"] - own.counts["deleted"])
+    merged = counts["merged"] / max(1, counts["written"] - counts["deleted"])
     puts = max(0.0, written - deletes)
     merges = puts * min(1.0, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}

@@ -229,7 +229,11 @@ class LogEvents:
         told = event.get("cf_name", properties.get("column_family_name"))
         name = self._family_of.get(job, "") if told is None else str(told)
         kind = COMPACTION if job in self._inputs else FLUSH
-        family, size = self._family(name), _number(event, "file_size")
+        memtables = self._memtables.pop((job, name), None)
+        # A recovery flushes what the opening before left in its WAL.
+        recovered = kind == FLUSH and memtables is None
+        opened = self.openings[-2:][0] if recovered else self.openings[-1]
+        family, size = opened.families[name], _number(event, "file_size")
         entries, deletions = (_number(properties, each) for each in _PROPERTIES[:2])
         codec = str(properties.get("compression", ""))
         sums = family.made[kind, codec, 2 * deletions <= entries]
@@ -243,10 +247,9 @@ class LogEvents:
             self._outputs[job][number] = table
             return
         family.counts["merged"] += _number(properties, "num_merge_operands")
-        memtables = self._memtables.pop((job, name), None)
         self._flushes[number] = (table, *(memtables or (entries, deletions)))
-        if memtables is None:  # a recovery flushes what the opening before left in its WAL
-            self._commit(number, self.openings[-2:][0])
+        if recovered:
+            self._commit(number, opened)
 
     def _commit(self, number: int, written_in: Opened) -> None:
         if number not in self._flushes:

@@ -101,8 +101,10 @@ def _tells(opened: Opened, dump: Opening | None) -> bool:
         return True
     if dump is None:
         return False
-    read = any(dump.tickers.get(f"rocksdb.number.{name}") for name in ("keys.read", "db.seek"))
-    return read or bool(count_of(dump.database.get("total_writes_count")))
+    read = ("keys.read", "db.seek", "multiget.get")
+    return any(dump.tickers.get(f"rocksdb.number.{name}") for name in read) or bool(
+        count_of(dump.database.get("total_writes_count"))
+    )
 
 
 def _families(

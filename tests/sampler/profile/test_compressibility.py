@@ -16,7 +16,7 @@ def packed(
     keys = 6_000_000 / (key + value)
     return Packed(
         codec=codec, key_size=key, value_size=value, valued=1.0, per_block=entries / blocks,
-        one_size=True, packed=data / entries, spread=keys / entries if kind == "flush" else 1.6,
+        variation=0.0, packed=data / entries, spread=keys / entries if kind == "flush" else 1.6,
         sequences=entries if kind == "flush" else 0,
     )  # fmt: skip
 
@@ -45,6 +45,17 @@ def test_known_ratios(
     found = value_ratio(packed(codec, key, value, entries, blocks, data, kind))
     assert found is not None
     assert found.value == pytest.approx(ratio, rel=0.05)
+
+
+def test_sizes_that_vary() -> None:
+    # mixgraph: 10245 values of 33 bytes on average, half of them below 23.
+    mixed = Packed(
+        codec="Snappy", key_size=48, value_size=33, valued=1.0, per_block=10245 / 219,
+        variation=0.85, packed=456777 / 10245, spread=7.1, sequences=10245,
+    )  # fmt: skip
+    found = value_ratio(mixed)
+    assert found is not None
+    assert found.value == pytest.approx(0.5, rel=0.12)
 
 
 @pytest.mark.parametrize(
