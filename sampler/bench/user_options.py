@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sampler.bench.accepted import Accepted, RefusedOption, accepted_part, is_known
 from sampler.bench.installed import InstalledDbBench
@@ -11,6 +11,7 @@ from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
 from sampler.options.measured_part import (
     fact_of,
+    foreign_table,
     measured_part,
     unmeasured_options,
     without_derived,
@@ -31,6 +32,8 @@ from sampler.options.options_file import (
     TABLE,
     OptionsFile,
     leaves,
+    parse_options,
+    parse_struct,
 )
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -40,7 +43,7 @@ _JOBS = "max_background_jobs"
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
     "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",
-    "listeners", "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
+    "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
 _BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.caches``
@@ -54,7 +57,9 @@ _WRITTEN_WHOLE = re.compile(r"\s*[+-]?\d+([kKmMgGtT](i?[bB])?)?[bB]?;?\s*", re.A
 class UserOptions:
     """What a file says and what is measured of it."""
 
-    file: OptionsFile = field(default_factory=OptionsFile)  # in its normal form, whole, full scale
+    # One family of it as the default one, in its normal form, full scale.
+    file: OptionsFile = field(default_factory=OptionsFile)
+    text: str | None = None  # the file as the user wrote it
     # By parameter, of those that it names; full scale. Two that are no parameters count for the
     # memory: the limit of all memtables and the bytes of further caches.
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -87,9 +92,10 @@ def user_options(
     installed: InstalledDbBench | None,
     *,
     name: str = "--baseline",
+    family: str | None = None,
     drop_unknown: bool = False,
 ) -> UserOptions:
-    """Reads a file, and lets RocksDB open a database with what is measured of it.
+    """Reads a file, and lets RocksDB open a database with what is measured of one family of it.
 
     Without the db_bench that will measure, what it takes is found out later. What it does not know
     is refused, or left out with ``drop_unknown``. ``name`` is what the user calls the file.
@@ -97,11 +103,12 @@ def user_options(
     Raises:
         InputError: It is no OPTIONS file, or RocksDB refuses it; every option is named at once.
     """
-    file = without_derived(read_user_options(text, name=name))
+    file = without_derived(read_user_options(text, name=name, family=family))
     values = file_values(file)
-    notes = list(_notes(file))
+    notes = [*_other_families(text, file.family), *_notes(file)]
+    found = UserOptions(file=file, text=text, values=values, notes=tuple(notes))
     if installed is None:
-        return UserOptions(file=file, values=values, notes=tuple(notes))
+        return found
     accepted = accepted_part(installed, measured_part(file, 1))
     if accepted.part is None:
         raise InputError(name, f"RocksDB {installed.version} refuses it: {accepted.said}")
@@ -111,21 +118,33 @@ def user_options(
         notes += _dropped_lines(accepted.refused, file, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
     effective, changed = _in_effect(file, values, accepted)
-    return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
+    return replace(found, values=effective, dropped=dropped, notes=(*notes, *changed))
+
+
+def _other_families(text: str, family: str) -> Iterator[str]:
+    """Which column family is taken, where there are several."""
+    others = [name for name in parse_options(text).families if name != family]
+    if others:
+        yield (
+            f"column families {_names(others)}: not measured; only {family} is, and "
+            "--column-family names another"
+        )
 
 
 def _notes(file: OptionsFile) -> Iterator[str]:
     """What is not measured, as far as the file alone tells."""
-    others = [name for name in file.families if name != DEFAULT_FAMILY]
-    if others:
-        yield f"column families {_names(others)}: not measured; only {DEFAULT_FAMILY} is"
+    if foreign := foreign_table(file):
+        yield (
+            f"[{file.own_title(foreign)}]: not known to db_bench, measured with RocksDB's own "
+            "table; your file keeps it"
+        )
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
-    texts = dict(leaves(file))
     for section, key, fact in unmeasured_options(file):
-        text = texts[section, key]
-        if text not in {"", "nullptr", *fact.defaults} and key.partition(".")[0] not in _SILENT:
+        text = file.get(section, key) or ""
+        own = _objects(text) - {each for usual in fact.defaults for each in _objects(usual)}
+        if own and key.partition(".")[0] not in _SILENT:
             by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")
     for why, told in by_reason.items():
         yield f"{_names(told)}: left out while measuring. {why}"
@@ -142,6 +161,11 @@ def _notes(file: OptionsFile) -> Iterator[str]:
             f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: all memtables together are flushed at "
             "this size, whatever write_buffer_size allows"
         )
+
+
+def _objects(text: str) -> set[str]:
+    """The members of a list, or the one value that a text is; nothing of what is not there."""
+    return set(text.strip("{}").split(":")) - {"", "nullptr"}
 
 
 def _cut_numbers(file: OptionsFile) -> Iterator[str]:
@@ -188,7 +212,8 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
     if fact is None or fact.key != refused.key:
         titles = (t for t in (DB, CF, TABLE) if t != refused.section and is_known(t, refused.key))
         for title in titles:
-            return f"{refused.key} in [{refused.section}] (it belongs in [{title}])"
+            own = file.own_title(refused.section), file.own_title(title)
+            return f"{refused.key} in [{own[0]}] (it belongs in [{own[1]}])"
         return _as_written(refused, file)
     if not fact.since:
         return refused.key
@@ -234,7 +259,26 @@ def _in_effect(
             lines += _changed_parameter(parameter, file, effect, found)
         elif now is not None and not _alike(text, now):
             lines += _changed_option(section, key, text, now)
+        elif now is None:
+            lines += _unknown_object(section, key.partition(".")[0], file, effect)
     return found, list(dict.fromkeys(lines))
+
+
+def _unknown_object(
+    section: str, key: str, file: OptionsFile, effect: OptionsFile
+) -> Iterator[str]:
+    """An object of the application with fields: nothing in effect has them."""
+    fact, now = fact_of(section, key), effect.get(section, key) or ""
+    text = file.get(section, key) or ""
+    if (
+        fact is None
+        or fact.type not in ("object", "vector")
+        or parse_struct(text).get("id") == now
+    ):
+        return
+    if _objects(text) and (not _objects(now) or now in fact.defaults):
+        measured = f"measured with {now}" if now else "measured without"
+        yield f"{key} = {text[:60]}: not known to db_bench, {measured}"
 
 
 def _changed_parameter(

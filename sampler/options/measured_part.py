@@ -6,6 +6,7 @@ is left out. Which is which says ``rocksdb_options.csv``, option by option.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from sampler.options.option_facts import OptionFact, derived_values, option_facts
 from sampler.options.option_values import read_number, title_of
@@ -24,6 +25,8 @@ from sampler.parameters.catalogue import catalogue
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _ARENA = "arena_block_size"
 _BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
+# The tables that RocksDB has; of the fields of any other, db_bench 7.8.3 dies.
+_TABLES = ("BlockBasedTable", "PlainTable", "CuckooTable")
 # The kinds of memtable, in the spellings of all versions: before 6.28 a file holds the name alone,
 # so that the count of buckets is RocksDB's default, or a number behind a colon. Hash memtables
 # take memory for all buckets as they are made, so the count has to be seen to be divided
@@ -47,13 +50,16 @@ def fact_of(section: str, key: str) -> OptionFact | None:
 
     ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
     """
-    kind = section.partition(" ")[0].removeprefix("TableOptions/")
-    facts = option_facts()
+    kind, facts = _kind_of(section), option_facts()
     while key:
         if (kind, key) in facts:
             return facts[kind, key]
         key = key.rpartition(".")[0]
     return None
+
+
+def _kind_of(section: str) -> str:
+    return section.partition(" ")[0].removeprefix("TableOptions/")
 
 
 def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
@@ -62,6 +68,10 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     Sizes of catalogued parameters are divided as well; a search writes its own over them.
     """
     part = options.of_family(DEFAULT_FAMILY).without(TABLE, _BY_FLAG)
+    foreign = foreign_table(part)
+    if foreign:
+        kept = {title: keys for title, keys in part.sections.items() if title != foreign}
+        part = replace(part, sections=kept).without(CF, ["table_factory"])
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
@@ -79,12 +89,23 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     return part
 
 
+def foreign_table(options: OptionsFile) -> str | None:
+    """The title of the table section that is of a table of the application; None without one."""
+    title = options.table()
+    return None if _kind_of(title) in _TABLES else title
+
+
 def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
-    """Section, key and fact of each option of the default family that is not measured."""
+    """Section, key and fact of each option of the default family that is not measured.
+
+    An object is one of them, whatever fields it has.
+    """
+    found: dict[tuple[str, str], OptionFact] = {}
     for (section, key), _ in leaves(options.of_family(DEFAULT_FAMILY)):
         fact = fact_of(section, key)
         if fact is not None and fact.measure == "leave_out":
-            yield section, key, fact
+            found[section, fact.key] = fact
+    yield from ((section, key, fact) for (section, key), fact in found.items())
 
 
 def divided(text: str, scale: int, floor: int | None = None) -> str:

@@ -6,6 +6,8 @@ brought into the form that RocksDB itself writes before anything is read of it. 
 ``db_bench`` 7.8.3; the rules are those of options_parser.cc and cf_options.cc (7.9.2).
 """
 
+from dataclasses import replace
+
 from sampler.options.caches import caches_of
 from sampler.options.option_values import read_number, read_values
 from sampler.options.options_file import (
@@ -36,13 +38,18 @@ _LISTED = ("compression_opts", "bottommost_compression_opts")
 MEMTABLE_LIMIT, OTHER_CACHES = "db_write_buffer_size", "other_caches"
 
 
-def read_user_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
-    """A user's OPTIONS file in its normal form; errors are those of ``parse_options``."""
-    return normalized(parse_options(text, name=name))
+def read_user_options(
+    text: str, *, name: str = "OPTIONS file", family: str | None = None
+) -> OptionsFile:
+    """One column family of a user's OPTIONS file as its default one, in its normal form.
+
+    Errors are those of ``parse_options`` and of ``OptionsFile.as_default``.
+    """
+    return normalized(parse_options(text, name=name).as_default(family))
 
 
 def normalized(options: OptionsFile) -> OptionsFile:
-    """The same options in the form that RocksDB writes; other column families stay as they are.
+    """The same options in the form that RocksDB writes.
 
     Fields of structures keep the text that they have. What RocksDB passes over is left out: with
     a table section it reads no table structure among the options of the column family.
@@ -68,7 +75,7 @@ def normalized(options: OptionsFile) -> OptionsFile:
             del family[_FACTORY]
     else:
         sections |= _table_sections(family)
-    return OptionsFile(sections, options.lines)
+    return replace(options, sections=sections)
 
 
 def _gather_dotted(keys: dict[str, str]) -> None:

@@ -1,15 +1,16 @@
-"""RocksDB's OPTIONS files: sections of key=value lines, nested structures in braces.
+r"""RocksDB's OPTIONS files: sections of key=value lines, nested structures in braces.
 
 The format is that of rocksdb/options/options_parser.cc. Keys that a file leaves out take the
 library's defaults, and fields that a structure leaves out likewise. Of a key that a section names
-twice the first line counts.
+twice the first line counts. The name of a column family is what stands between the first quote of
+its title and the last one; here it stays escaped as RocksDB writes it (``odd\:name``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sampler.common.errors import InputError
 
@@ -26,7 +27,11 @@ _CF_KIND, _TABLE_KIND = "CFOptions", "TableOptions/"
 _DOTTED = re.compile(r"\d{1,4}(\.\d{1,4}){0,2}", re.ASCII)
 _LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re.MULTILINE)
 _COMMENT = re.compile(r"(?<!\\)#.*")  # what follows an unescaped #, as RocksDB's own parser
-_SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
+_SECTION = re.compile(r'\[([^"]*)(?:"(.*)"[^"]*)?\]')
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+# EscapeOptionString and its inverse in string_util.cc.
+_SPECIAL, _ESCAPED = re.compile(r"[\\#:\r\n]"), re.compile(r"\\(.?)", re.DOTALL)
+_NAMED = {"\n": "n", "\r": "r"}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class OptionsFile:
     # The line of each (section, key) in the file that it was read from, from 1; empty for one that
     # was put together.
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
+    # The family of the file that stands as the default one here; see ``as_default``.
+    family: str = field(default=DEFAULT_FAMILY, compare=False)
 
     @property
     def version(self) -> tuple[int, ...] | None:
@@ -59,7 +66,12 @@ class OptionsFile:
     def place(self, section: str, key: str) -> str:
         """Section, key and, where it is known, line: for messages."""
         line = self.lines.get((section, key)) or self.lines.get((section, key.partition(".")[0]))
-        return f"[{section}] {key}" + (f" (line {line})" if line else "")
+        return f"[{self.own_title(section)}] {key}" + (f" (line {line})" if line else "")
+
+    def own_title(self, section: str) -> str:
+        """The title that a section has in the file: the inverse of ``as_default``."""
+        kind, family = _title_parts(section)
+        return f'{kind} "{self.family}"' if family == DEFAULT_FAMILY else section
 
     def get(self, section: str, key: str) -> str | None:
         """A value's text; ``struct.field`` looks inside a structure. None if it is not there."""
@@ -75,13 +87,13 @@ class OptionsFile:
         for key, text in values.items():
             struct, _, member = key.partition(".")
             keys[struct] = _edited(keys.get(struct, "{}"), member, text) if member else text
-        return OptionsFile({**self.sections, section: keys}, self.lines)
+        return replace(self, sections={**self.sections, section: keys})
 
     def without(self, section: str, names: Iterable[str]) -> OptionsFile:
         """A copy with some keys left out."""
         dropped = set(names)
         keys = {k: t for k, t in self.sections.get(section, {}).items() if k not in dropped}
-        return OptionsFile({**self.sections, section: keys}, self.lines)
+        return replace(self, sections={**self.sections, section: keys})
 
     def of_family(self, family: str) -> OptionsFile:
         """The part that one column family runs with: the database's options and its own."""
@@ -90,7 +102,33 @@ class OptionsFile:
             for title, keys in self.sections.items()
             if _title_parts(title)[1] in (family, "")
         }
-        return OptionsFile(kept, self.lines)
+        return replace(self, sections=kept)
+
+    def as_default(self, asked: str | None, *, field: str = "--column-family") -> OptionsFile:
+        """The file as if one family of it were ``default``, for db_bench opens that one alone.
+
+        The other families are left out. ``asked`` is its name, as it is or escaped; None: that of
+        the default family.
+
+        Raises:
+            InputError: There is no such family; the message names those that there are.
+        """
+        names = (asked, _escaped(asked)) if asked is not None else (DEFAULT_FAMILY,)
+        name = next((each for each in names if each in self.families), None)
+        if name is None:
+            there = ", ".join(self.families)
+            problem = f"the OPTIONS file has no column family {asked!r:.80}; it has {there}"
+            raise InputError(field, problem)
+
+        def title(own: str) -> str | None:
+            kind, family = _title_parts(own)
+            if kind in (VERSION, DB):
+                return own
+            return f'{kind} "{DEFAULT_FAMILY}"' if family == name else None
+
+        kept = {new: keys for own, keys in self.sections.items() if (new := title(own))}
+        lines = {(new, key): n for (own, key), n in self.lines.items() if (new := title(own))}
+        return OptionsFile(kept, lines, name)
 
 
 def _edited(struct: str, key: str, text: str | None) -> str:
@@ -112,15 +150,21 @@ def parse_struct(text: str) -> dict[str, str]:
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
     fields: dict[str, str] = {}
+    for part in struct_parts(inner):
+        name, equals, value = part.partition("=")
+        if equals:
+            fields[name.strip()] = value.strip()
+    return fields
+
+
+def struct_parts(inner: str) -> Iterator[str]:
+    """What stands between the semicolons of a structure without its braces; ``;`` joins it."""
     depth = start = 0
     for position, character in enumerate(inner + ";"):
         depth += (character == "{") - (character == "}")
         if character == ";" and depth <= 0:
-            name, equals, value = inner[start:position].partition("=")
-            if equals:
-                fields[name.strip()] = value.strip()
+            yield inner[start:position]
             start = position + 1
-    return fields
 
 
 def format_struct(fields: Mapping[str, str]) -> str:
@@ -169,17 +213,16 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     sections: dict[str, dict[str, str]] = {}
     lines: dict[tuple[str, str], int] = {}
     title: str | None = None
-    # Editors of Windows put a byte order mark first, which RocksDB refuses and nobody sees.
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
-        line = _COMMENT.sub("", line).strip()
+    for number, raw in enumerate(split_lines(text), start=1):
+        line = said_in(raw)
         if not line:
             continue
-        header = _SECTION.fullmatch(line)
-        if header:
-            title = header.group(1) + (f' "{header.group(2)}"' if header.group(2) else "")
+        header = section_title(line)
+        if header is not None:
+            title = header
             problem = _misplaced(title, sections)
             if problem:
-                raise InputError(name, f"line {number}: [{title}] {problem}")
+                raise InputError(name, f"line {number}: [{title:.80}] {problem}")
             sections[title] = {}
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
@@ -200,10 +243,41 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     return OptionsFile(sections, lines)
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a file with their ends, which are those of Windows or of Macs, too.
+
+    Editors of Windows put a byte order mark first, which RocksDB refuses: it is left out.
+    """
+    return _LINE.findall(text.removeprefix("\ufeff"))
+
+
+def said_in(line: str) -> str:
+    """What a line says: it without its comment."""
+    return _COMMENT.sub("", line).strip()
+
+
+def section_title(said: str) -> str | None:
+    """The title of the section that a line begins, ``CFOptions "name"``; None: it begins none."""
+    header = _SECTION.fullmatch(said)
+    if header is None:
+        return None
+    kind, name = header[1].strip(), header[2]
+    return f'{kind} "{_escaped(_unescaped(name))}"' if name else kind
+
+
+def _escaped(name: str) -> str:
+    return _SPECIAL.sub(lambda found: "\\" + _NAMED.get(found[0], found[0]), name)
+
+
+def _unescaped(name: str) -> str:
+    meant = {short: long for long, short in _NAMED.items()}
+    return _ESCAPED.sub(lambda found: meant.get(found[1], found[1]), name)
+
+
 def _title_parts(title: str) -> tuple[str, str]:
     """The kind of a section and the column family that it is of; empty for the database's."""
-    kind, _, family = title.partition(" ")
-    return kind, family.strip('"')
+    kind, _, family = title.partition(' "')
+    return kind, family[:-1]
 
 
 def _misplaced(title: str, before: Mapping[str, object]) -> str | None:

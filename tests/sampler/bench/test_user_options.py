@@ -176,6 +176,91 @@ class TestWhatIsMeasured:
         assert [note for note in found.notes if note.startswith("column families meta, odd\\:nam")]
         assert "meta" not in str(measured_part(found.file, 64).sections.keys())
 
+    def test_the_family_that_is_named_is_measured_and_the_others_are_told(
+        self, installed: InstalledDbBench
+    ):
+        more = '[CFOptions "meta"]\n  num_levels=3\n'
+        found = user_options(text_of(family="num_levels=5", more=more), installed, family="meta")
+        assert found.values["num_levels"] == 3 and found.file.family == "meta"
+        assert found.notes == (
+            "column families default: not measured; only meta is, and --column-family names "
+            "another",
+        )
+        with pytest.raises(InputError, match=r'nonsense in \[CFOptions "meta"\]|know nonsense'):
+            user_options(text_of(more=more + "  nonsense=1\n"), installed, family="meta")
+
+    @pytest.mark.parametrize(
+        ("section", "key"),
+        [
+            (CF, "comparator"),
+            (CF, "merge_operator"),
+            (CF, "compaction_filter"),
+            (CF, "compaction_filter_factory"),
+            (CF, "prefix_extractor"),
+            (CF, "memtable_factory"),
+            (CF, "sst_partitioner_factory"),
+            (CF, "table_properties_collectors"),
+            (CF, "table_factory"),
+            (DB, "listeners"),
+            (DB, "file_checksum_gen_factory"),
+            (DB, "rate_limiter"),
+            (DB, "wal_filter"),
+            (TABLE, "flush_block_policy_factory"),
+            (TABLE, "filter_policy"),
+        ],
+    )
+    @pytest.mark.parametrize("text", ["app.Mine", "{id=app.Mine;size=3;}"])
+    def test_an_object_of_the_application_is_set_aside_in_one_line(
+        self, section: str, key: str, text: str, installed: InstalledDbBench
+    ):
+        parts = {DB: "", CF: "", TABLE: None, section: f"{key}={text}"}
+        found = user_options(text_of(parts[DB] or "", parts[CF] or "", parts[TABLE]), installed)
+        (note,) = found.notes
+        if key == "table_factory" and text.startswith("{"):
+            assert note.startswith('[TableOptions/app.Mine "default"]: not known to db_bench')
+        else:
+            assert note.startswith(f"{key} = {text}: ")
+        assert re.search("not known to db_bench, measured with|left out while measuring", note)
+
+    def test_a_table_of_the_application_is_not_measured_nor_moved(
+        self, installed: InstalledDbBench
+    ):
+        more = '[TableOptions/app.Mine "default"]\n  block_size=3\n'
+        found = user_options(text_of(family="table_factory=app.Mine", more=more), installed)
+        part = measured_part(found.file, 1)
+        assert "app.Mine" not in str(part.sections)
+        assert "block_size" in found.immovable
+        assert found.file.get('TableOptions/app.Mine "default"', "block_size") == "3"
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "listeners={ErrorHandlerListener:ErrorHandlerListener}",
+            "listeners={}",
+            "statistics=nullptr",
+        ],
+    )
+    def test_what_rocksdb_itself_writes_is_passed_over(
+        self, line: str, installed: InstalledDbBench
+    ):
+        assert user_options(text_of(line), installed).notes == ()
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "memtable_factory={id=SkipListFactory;lookahead=0;}",
+            "memtable_factory={id=HashSkipListRepFactory;bucket_count=9;}",
+            "merge_operator={id=PutOperator;}",
+            "table_properties_collectors={id=CompactOnDeletionCollector;window_size=64;}",
+        ],
+    )
+    def test_an_object_of_rocksdb_is_not_taken_for_one_of_the_application(
+        self, line: str, installed: InstalledDbBench
+    ):
+        options = f"{line}|prefix_extractor=rocksdb.FixedPrefix.4"
+        db = "allow_concurrent_memtable_write=false"
+        assert user_options(text_of(db, options), installed).notes == ()
+
     def test_what_belongs_to_the_application_is_told(self, installed: InstalledDbBench):
         found = user_options(
             (CASES / "04-ardb-custom-comparator-5.14/OPTIONS").read_text(), installed
