@@ -1,0 +1,236 @@
+"""A user's OPTIONS file with other values for some of its keys, and all else byte for byte.
+
+A value stands where the file has it: on a line of its own, in a structure, or on a line that
+reaches into one with a dot. Every line that differs has one above it that begins with ``#``, which
+RocksDB passes over (TrimAndRemoveComment in options_parser.cc).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+
+from sampler.options.measured_part import without_derived
+from sampler.options.option_facts import option_facts
+from sampler.options.options_file import (
+    VERSION,
+    OptionsFile,
+    format_struct,
+    parse_struct,
+    said_in,
+    section_title,
+    split_lines,
+    struct_parts,
+)
+
+_MARK = "# Rocktune: "
+_NO_END = "\n\\ No newline at end of file\n"
+_WITH_END = re.compile(r"[^\n]*\n|[^\n]+")
+_ENDING = re.compile(r"[\r\n]*$")
+# Options of a column family that hold those of its table, where that has no section.
+_TABLES = ("block_based_table_factory", "table_factory")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key that is to have another value."""
+
+    section: str  # the title of its section in the file
+    key: str  # a structure as a whole
+    text: str | None  # its value; None: it is to be taken out
+    why: str  # for the line above it
+
+
+def changes_to(file: OptionsFile, wanted: OptionsFile) -> list[Change]:
+    """What makes of a file in its normal form one that says what is wanted.
+
+    A size that ``wanted`` leaves out stays in the file while RocksDB would work out the same.
+    """
+    found = []
+    for section in dict.fromkeys([*file.sections, *wanted.sections]):
+        before, after = file.sections.get(section, {}), wanted.sections.get(section, {})
+        for key in dict.fromkeys([*before, *after]) if section != VERSION else ():
+            was, now = before.get(key), after.get(key)
+            if was == now or (now is None and _is_derived(wanted, section, key, was or "")):
+                continue
+            found.append(Change(file.own_title(section), key, now, _why(section, key, was, now)))
+    return found
+
+
+def _is_derived(wanted: OptionsFile, section: str, key: str, text: str) -> bool:
+    kept = wanted.with_values(section, {key: text})
+    return without_derived(kept).get(section, key) is None
+
+
+def _why(section: str, key: str, was: str | None, now: str | None) -> str:
+    if was is None:
+        return "new; your file did not name it"
+    if now is None:
+        fact = option_facts().get((section.partition(" ")[0], key))
+        if fact is not None and fact.overrides:
+            return f"taken out, for beside it {fact.overrides} does nothing"
+        return "taken out, for RocksDB works it out from what has changed"
+    if not (was.startswith("{") and now.startswith("{")):
+        return f"was {was}"
+    old, new = parse_struct(was), parse_struct(now)
+    told = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return ", ".join(f"{name} was {old.get(name, 'not named')}" for name in told)
+
+
+@dataclass
+class _Row:
+    """A line of the file, and what becomes of it."""
+
+    body: str
+    end: str
+    section: str  # the title of the section that it is in, or begins
+    key: str  # what it sets, with its dots; empty where it sets nothing
+    above: list[str] = field(default_factory=list)  # why it differs
+    below: list[str] = field(default_factory=list)
+
+    @property
+    def value(self) -> str:
+        return said_in(self.body).partition("=")[2].strip()
+
+    @property
+    def indent(self) -> str:
+        inside = self.body.removeprefix("#")
+        return inside[: len(inside) - len(inside.lstrip())]
+
+    def put(self, text: str, why: str) -> None:
+        """Gives it a value; fields of a structure that have theirs stay as they are."""
+        old = self.value
+        new = _merged(old, text)
+        if new != old:
+            head, _, rest = self.body.partition("=")
+            blanks = len(rest) - len(rest.lstrip()) if old else 0
+            self.body = f"{head}={rest[:blanks]}{new}{rest[blanks + len(old) :]}"
+            self.above.append(why)
+
+    def take_out(self, why: str) -> None:
+        self.body, self.key = f"#{self.body}", ""
+        self.above.append(why)
+
+    def add(self, key: str, text: str, why: str) -> None:
+        """Puts a line of its own for a key below it."""
+        indent = self.indent if self.key else "  "
+        self.below += [f"{indent}{_MARK}{why}", f"{indent}{key}={text}"]
+
+
+def patched(text: str, changes: Sequence[Change], *, comments: Iterable[str] = ()) -> str:
+    """The text of a file with some changes, each below a line that tells it.
+
+    ``comments``, without ``#``, stand at the top. A byte order mark is left out, for RocksDB
+    refuses a file that has one. The file must be one that ``parse_options`` takes.
+    """
+    rows = list(_rows(text))
+    newline = next((row.end for row in rows if row.end), "\n")
+    for change in changes:
+        mine = [row for row in rows if row.section == change.section]
+        if mine:
+            _apply(mine, change)
+        else:
+            _apply_in_family([row for row in rows if row.section == _family_of(change)], change)
+    told = [f"# {line}".rstrip() for each in comments for line in each.splitlines() or [""]]
+    lines = ([*(f"{r.indent}{_MARK}{w}" for w in r.above), r.body, *r.below] for r in rows)
+    body = "".join(newline.join(each) + row.end for each, row in zip(lines, rows, strict=True))
+    return "".join(f"{line}{newline}" for line in told) + body
+
+
+def _rows(text: str) -> Iterator[_Row]:
+    section = ""
+    for line in split_lines(text):
+        end, said = _ENDING.findall(line)[0], said_in(line)
+        title = section_title(said)
+        section = title or section
+        key = "" if title else said.partition("=")[0].strip()
+        yield _Row(line.removesuffix(end), end, section, key)
+
+
+def _apply(rows: Sequence[_Row], change: Change) -> None:
+    """Of a key that stands twice the first line counts; so all go where it is taken out."""
+    key, text, why = change.key, change.text, change.why
+    exact = [row for row in rows if row.key == key]
+    dotted = [row for row in rows if row.key.startswith(f"{key}.")]
+    fields = parse_struct(text) if text is not None and text.startswith("{") else {}
+    last = dotted[-1] if dotted else _last(rows)
+    for row in dotted:
+        member = row.key.removeprefix(f"{key}.")
+        if member in fields:
+            row.put(fields[member], why)
+        else:
+            row.take_out(why)
+    if text is None:
+        for row in exact:
+            row.take_out(why)
+    elif exact:
+        there = parse_struct(exact[0].value)
+        apart = {row.key.removeprefix(f"{key}.") for row in dotted} - there.keys()
+        kept = {name: value for name, value in fields.items() if name not in apart}
+        exact[0].put(format_struct(kept) if apart else text, why)
+    elif fields and dotted:
+        named = {row.key.removeprefix(f"{key}.") for row in dotted}
+        for name in (each for each in fields if each not in named):
+            last.add(f"{key}.{name}", fields[name], why)
+    else:
+        last.add(key, text, why)
+
+
+def _last(rows: Sequence[_Row]) -> _Row:
+    """The last line of a section that sets anything, or else the first of all."""
+    return next((row for row in reversed(rows) if row.key), rows[0])
+
+
+def _family_of(change: Change) -> str:
+    """The title of the column family whose table a section is of."""
+    return f"CFOptions {change.section.partition(' ')[2]}"
+
+
+def _apply_in_family(rows: Sequence[_Row], change: Change) -> None:
+    """Changes an option of a table that has no section among those of its column family."""
+    for struct in _TABLES:
+        mine = [row for row in rows if f"{row.key}.".startswith(f"{struct}.")]
+        fields: dict[str, str] = {}
+        for row in mine:
+            member = row.key.removeprefix(struct).removeprefix(".")
+            fields |= {member: row.value} if member else parse_struct(row.value)
+        if fields:
+            fields = {
+                n: t for n, t in {**fields, change.key: change.text}.items() if t is not None
+            }
+            _apply(rows, Change(rows[0].section, struct, format_struct(fields), change.why))
+            return
+    last = _last(rows)
+    if f"[{change.section}]" not in last.below:
+        last.below += ["", f"[{change.section}]"]
+    last.add(change.key, change.text or "", change.why)
+
+
+def _merged(old: str, new: str) -> str:
+    """A new value, written as the old one is: of a structure all fields that do not differ."""
+    if not new.startswith("{") or "=" not in old:
+        return new
+    fields, braces = parse_struct(new), old.startswith("{") and old.endswith("}")
+    parts, named = [], set()
+    for part in struct_parts(old[1:-1] if braces else old):
+        name, equals, value = part.partition("=")
+        name, value = name.strip(), value.strip()
+        named.add(name)
+        if not equals or fields.get(name) == value:
+            parts.append(part)
+        elif name in fields:
+            head, _, rest = part.partition("=")
+            parts.append(f"{head}={rest.replace(value, _merged(value, fields[name]), 1)}")
+    tail = [parts.pop()] if parts and not parts[-1].strip() else []
+    parts += [f"{name}={text}" for name, text in fields.items() if name not in named]
+    inner = ";".join(parts + tail)
+    return f"{{{inner}}}" if braces else inner
+
+
+def difference(before: str, after: str, *, names: tuple[str, str]) -> str:
+    """A unified diff from one text to another, as ``patch`` takes it; empty where they agree."""
+    old, new = _WITH_END.findall(before), _WITH_END.findall(after)
+    lines = unified_diff(old, new, *names)
+    return "".join(line if line.endswith("\n") else line + _NO_END for line in lines)
