@@ -26,7 +26,7 @@ from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
-from jobs.results.output_folder import FULLEST, MINIMAL, OPTIONS, Which
+from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, Which
 from jobs.results.pages import policy
 from jobs.results.ranking_words import (
     anova_words,
@@ -190,8 +190,12 @@ def download_options(
     which: Annotated[
         Which, Query(description="What was proven, or the candidate with most changes.")
     ] = "best",
+    diff: Annotated[
+        bool, Query(description="What it changes in the OPTIONS file that the job was given.")
+    ] = False,
 ) -> PlainTextResponse:
     """The OPTIONS file of what was proven better, or one with fewer or more changes."""
+    from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
 
     require_done(job)
@@ -205,6 +209,10 @@ def download_options(
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
+    if diff:
+        name, text = DIFFERENCE, difference_of(job.specification, text)
+        if text is None:
+            raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})
 

@@ -122,6 +122,15 @@ async def pick_by_preference(
     model: Annotated[
         bool, Query(description="What models learned from all trials expect, beside it.")
     ] = False,
+    column_family: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=500,
+            description="Write the file for this column family of the job's OPTIONS file; else "
+            "for the one that it tuned.",
+        ),
+    ] = None,
 ) -> Response:
     """The fittest of all measured configurations by a preference: explored, not proven."""
 
@@ -135,6 +144,7 @@ async def pick_by_preference(
             slos=slo or (),
             top=top,
             model=model,
+            column_family=column_family,
         )
         return rendered(picked(service, job, asked), response)
 

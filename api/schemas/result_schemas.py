@@ -234,3 +234,8 @@ class PickAnswer(BaseModel):
         description="The OPTIONS file of the first; null where it neither is better than the "
         "baseline nor keeps a limit that the baseline breaks."
     )
+    difference: str | None = Field(
+        default=None,
+        description="What it changes in the job's own OPTIONS file, as a unified diff; null "
+        "without one.",
+    )

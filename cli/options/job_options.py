@@ -28,6 +28,10 @@ Workload = Annotated[str, typer.Option(help=_FILES["workload"])]
 Baseline = Annotated[str | None, typer.Option(help=_FILES["baseline"])]
 DbBench = Annotated[str | None, typer.Option(help=_FILES["db_bench"])]
 Scale = Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")]
+ColumnFamily = Annotated[
+    str | None,
+    typer.Option(help="The column family of the OPTIONS file; default if left out."),
+]
 DropUnknown = Annotated[
     bool,
     typer.Option(

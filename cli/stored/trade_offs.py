@@ -14,7 +14,7 @@ from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
 from cli.render.screen import bare_table, print_json, say, screen
-from jobs.results.output_folder import OPTIONS, require_folder
+from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
 
@@ -98,6 +98,12 @@ def pick_command(
     model: Annotated[
         bool, typer.Option("--model", help="Beside it what models of the metrics expect: seconds.")
     ] = False,
+    column_family: Annotated[
+        str | None,
+        typer.Option(
+            help="Write it for this column family of the job's OPTIONS file, else the job's own."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder that receives the OPTIONS file of the first.")
     ] = None,
@@ -126,11 +132,14 @@ def pick_command(
         objective=None if objective is None else _objective(objective),
         top=top,
         model="true" if model else None,
+        column_family=column_family,
     )
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
         write_output(out / OPTIONS, text.encode())
+        if document.get("difference"):
+            write_output(out / DIFFERENCE, document["difference"].encode())
     if as_json:
         print_json(document)
     else:

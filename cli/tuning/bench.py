@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit
-from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
+from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload
 from cli.render.screen import TextConsole, print_json, say, told_once
 from jobs.execution.single_bench import single_bench
 from sampler.common.errors import InputError
@@ -33,6 +33,7 @@ def bench_command(
     baseline: Annotated[
         str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
+    column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
     db_bench: DbBench = None,
@@ -53,6 +54,7 @@ def bench_command(
         workload,
         settings,
         baseline=baseline,
+        column_family=column_family,
         drop_unknown=drop_unknown,
         scale=scale,
         db_bench=db_bench,

@@ -10,7 +10,7 @@ import typer
 
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import DropUnknown, ResumeRuns, Scale
+from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale
 from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
 from cli.render.screen import json_alone, print_json, say, screen
 from jobs.experiments.comparison.comparison import (
@@ -20,7 +20,14 @@ from jobs.experiments.comparison.comparison import (
     require_workloads,
 )
 from jobs.experiments.comparison.report import write_comparison
-from jobs.experiments.comparison.sides import MIDDLE, Side, read_side, side_of_job, sides_around
+from jobs.experiments.comparison.sides import (
+    MIDDLE,
+    Side,
+    in_family,
+    read_side,
+    side_of_job,
+    sides_around,
+)
 from jobs.experiments.comparison.subject import Subject, subject_of
 from jobs.experiments.comparison.tables import require_metrics
 from sampler.common.errors import InputError
@@ -68,6 +75,7 @@ def compare_command(
     ] = None,
     db_bench_a: Annotated[str | None, typer.Option(help=_BUILD)] = None,
     db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
+    column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
@@ -98,6 +106,8 @@ def compare_command(
     sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
     if b is not None:
         sides.append(_read(b, settings, db, "B", db_bench_b))
+    if column_family is not None:
+        sides = in_family(sides, column_family)
     if drop_unknown:
         sides = [replace(side, drop_unknown=True) for side in sides]
     try:

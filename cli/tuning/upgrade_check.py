@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit, complain
-from cli.options.job_options import DropUnknown, ResumeRuns, Scale, Workload
+from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Workload
 from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
 from cli.render.screen import json_alone, print_json, screen
 from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
@@ -41,6 +41,7 @@ def upgrade_check_command(
         int, typer.Option(help="Random configurations of --space as well.", min=0)
     ] = 0,
     space: Annotated[str, typer.Option(help="Where those are drawn from.")] = "default",
+    column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Decides the draws and the order of the runs.")] = 1,
@@ -63,6 +64,7 @@ def upgrade_check_command(
         workload=workload,
         space=space,
         baseline=None if options is None else str(options.absolute()),
+        column_family=column_family,
         drop_unknown=drop_unknown,
         scale=scale,
         seed=seed,

@@ -36,6 +36,7 @@ def single_bench(
     settings: Settings,
     *,
     baseline: str | None,
+    column_family: str | None = None,
     drop_unknown: bool,
     scale: int | None,
     db_bench: str | None,
@@ -55,7 +56,10 @@ def single_bench(
     """
     load = load_workload(workload)
     if not load.by_db_bench:
-        specification = specify(workload=workload, space="all", baseline=baseline, scale=scale)
+        specification = specify(
+            workload=workload, space="all", baseline=baseline, column_family=column_family,
+            scale=scale,
+        )  # fmt: skip
         assembly = assemble(specification, settings)
         return SingleBench(assembly.benchmark, assembly.warnings)
     refuse_noted(wrong_scale_or_seed(scale, 1))
@@ -69,6 +73,7 @@ def single_bench(
         library=installed.library_defaults(),
         base=name or "library",
         options=options,
+        column_family=column_family,
         drop_unknown=drop_unknown,
     )
     plan = found.plan(load, load_space("all"))

@@ -19,7 +19,7 @@ FITNESS = "fitness"
 # What decides about the baseline's figures, and about how good the best can be.
 _OF_DEFAULT = (
     "workload", "scale", "confirm_scale", "baseline", "baseline_options", "db_bench", "host_kind",
-    "drop_unknown",
+    "drop_unknown", "column_family",
 )  # fmt: skip
 # All but what is drawn anew each night, where a space came from, and what is measured beside: a
 # setting that jobs learn breaks the series of the best unless it is named here.
@@ -87,6 +87,8 @@ def _stretches(
 
 
 def _bare(document: Any) -> Any:
+    if isinstance(document, str):  # an OPTIONS file was once read without the ends of its lines
+        return document.replace("\r\n", "\n")
     if not isinstance(document, Mapping):
         return document
     return {name: each for name, each in document.items() if name not in _WORDS_ALONE}

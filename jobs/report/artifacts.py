@@ -1,8 +1,8 @@
 """What a finished job leaves: OPTIONS.ini, result.json, trials.csv and its report.
 
 The report is one page that needs nothing else, once its plots' library is in it. Beside
-OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well, and OPTIONS.full.ini where it
-is a simplified version of another candidate.
+OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well, OPTIONS.full.ini where it is
+a simplified version of another candidate, and OPTIONS.diff where it is a file of the user's.
 """
 
 from pathlib import Path
@@ -12,8 +12,10 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from jobs.report.content import content
 from jobs.results.cache import JobCache
+from jobs.results.export import difference_of
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.output_folder import (
+    DIFFERENCE,
     FULLEST,
     MINIMAL,
     OPTIONS,
@@ -58,6 +60,7 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     """
     files: dict[str, str | bytes | None] = {
         OPTIONS: finished.options,
+        DIFFERENCE: difference_of(finished.result["job"], finished.options),
         MINIMAL: finished.minimal,
         FULLEST: finished.fullest,
         REFUSED: (finished.result.get("export") or {}).get("options"),

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.results.best_words import beside_lines, change_lines
+from jobs.results.output_folder import OPTIONS
 from jobs.results.price_lines import price_lines, read_lines
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
-from sampler.options.measured_part import measured_part
-from sampler.options.options_file import format_options
+from sampler.options.measured_part import measured_part, without_derived
+from sampler.options.normal_form import read_user_options
+from sampler.options.options_file import OptionsFile, format_options, leaves
+from sampler.options.patch import changes_to, difference, patched
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space import Configuration, memory_bytes
 
@@ -34,16 +37,20 @@ def export_options(
 ) -> str:
     """The text of the OPTIONS file at full scale, once the real db_bench has loaded it.
 
-    With a benchmark of the user's own there may be none installed: then the file is not tried.
+    A user's own file stays as it is, byte for byte, but for what has changed in it. With a
+    benchmark of the user's own there may be none installed: then the file is not tried.
 
     Raises:
         ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.
     """
     options = plan.export(configuration)
     version = installed.version if installed else _UNTRIED_VERSION
-    written = _newer(version, plan.baseline_file.version)
     said = [*comments, *(f"Not measured as your file says: {note}" for note in plan.notes)]
-    text = format_options(options, rocksdb_version=written, comments=said)
+    if plan.text is None:
+        written = _newer(version, plan.baseline_file.version)
+        text = format_options(options, rocksdb_version=written, comments=said)
+    else:
+        text, options = _patched(plan.text, options, said)
     if installed is None:
         return text
     part = measured_part(plan.taken(options), 1)
@@ -60,6 +67,34 @@ def export_options(
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)
     return text
+
+
+def _patched(own: str, wanted: OptionsFile, comments: list[str]) -> tuple[str, OptionsFile]:
+    """The user's text with what is wanted of the family in it, and what that says."""
+    family = wanted.family
+    if own.startswith("\ufeff"):
+        comments = [*comments, "Without the byte order mark of your file: RocksDB refuses one"]
+    changes = changes_to(read_user_options(own, family=family), wanted)
+    text = patched(own, changes, comments=comments)
+    found = read_user_options(text, family=family)
+    said, meant = (dict(leaves(without_derived(each))) for each in (found, wanted))
+    wrong = [place for place in said | meant if said.get(place) != meant.get(place)]
+    if wrong:
+        keys = ", ".join(key for _, key in wrong)
+        problem = f"your OPTIONS file cannot be changed as it is written: {keys}"
+        raise ExportRefusedError(problem, text)
+    return text, found
+
+
+def difference_of(job: Mapping[str, Any], options: str | None) -> str | None:
+    """What a job's OPTIONS file changes in the user's own; None where either is not there.
+
+    ``job`` is its specification as result.json holds it.
+    """
+    own = job.get("baseline_options")
+    if own is None or options is None:
+        return None
+    return difference(own, options, names=("OPTIONS", OPTIONS))
 
 
 def _newer(version: str, own: tuple[int, ...] | None) -> str:

@@ -8,6 +8,7 @@ from db.schema.job_row import JobRow
 from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
+from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
 from sampler.options.options_file import VERSION, OptionsFile, parse_struct
@@ -82,9 +83,13 @@ class OptionLine:
 def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[OptionLine]:
     """What the text of a job's file changes, in the order of the file."""
     plan = resolve_stored(job).plan
+    own = plan.baseline_file
     # What RocksDB's defaults were is known by the job better than by the catalogue.
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
-    after = _flat(read_user_options(text))
+    file = read_user_options(text, family=own.family)
+    # What RocksDB works out by itself stays in a user's file.
+    kept = _flat(file).keys() - _flat(without_derived(file)).keys() - before.keys()
+    after = {place: said for place, said in _flat(file).items() if place not in kept}
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
     lines = []
     for place in dict.fromkeys([*after, *before]):
@@ -93,7 +98,7 @@ def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[Opti
             written = write_values(OptionsFile(), plan.library, [parameter], scale=1)
             default = written.get(*place)
         line = OptionLine(
-            section=place[0],
+            section=own.own_title(place[0]),
             key=place[1],
             before=before.get(place),
             after=after.get(place),

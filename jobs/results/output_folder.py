@@ -12,6 +12,7 @@ from sampler.common.errors import InputError
 from sampler.common.untrusted_text import without_formula
 
 OPTIONS, MINIMAL, FULLEST = "OPTIONS.ini", "OPTIONS.minimal.ini", "OPTIONS.full.ini"
+DIFFERENCE = "OPTIONS.diff"  # from the user's own OPTIONS file to the first of these
 # Of these, as users ask for them.
 Which = Literal["best", "minimal", "fullest"]
 RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from jobs.specification.request import require_file
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions, user_options
@@ -30,7 +31,9 @@ class MeasuredBaseline:
         """How a space around this baseline is measured."""
         around = space.at_baseline(self.values)
         own = self.own
-        return BenchPlan(workload, around, self.library, own.file, own.dropped, own.notes)
+        return BenchPlan(
+            workload, around, self.library, own.file, own.dropped, own.notes, own.text
+        )
 
 
 def measured_baseline(
@@ -40,6 +43,7 @@ def measured_baseline(
     library: Mapping[str, Value],
     base: str = "library",
     options: str | None = None,
+    column_family: str | None = None,
     drop_unknown: bool = False,
     field: str = "--baseline",
 ) -> MeasuredBaseline:
@@ -47,14 +51,18 @@ def measured_baseline(
 
     Without an ``installed`` db_bench, what it takes is found out later. The base is ``library``
     (whose defaults are given), ``db_bench`` or a shipped starting point; the text of an OPTIONS
-    file over that may be without what its RocksDB does not know. ``field`` is the user's word.
+    file over that may be without what its RocksDB does not know, and of its column families one
+    counts, by default ``default``. ``field`` is the user's word.
 
     Raises:
-        InputError: The text is no OPTIONS file, or RocksDB refuses it.
+        InputError: The text is no OPTIONS file, it has no such family, or RocksDB refuses it.
     """
+    require_file(column_family, options)
     own = UserOptions()
     if options is not None:
-        own = user_options(options, installed, name=field, drop_unknown=drop_unknown)
+        own = user_options(
+            options, installed, name=field, family=column_family, drop_unknown=drop_unknown
+        )
     values = {**baseline_values(base, library), **own.values, **workload.facts()}
     return MeasuredBaseline(values=values, library=library, own=own)
 

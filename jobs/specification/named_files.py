@@ -153,7 +153,7 @@ def baseline_named(given: str | None) -> tuple[str | None, str | None]:
 
 def _options_text(given: str) -> str:
     try:
-        return Path(given).read_text(encoding="utf-8")
+        return Path(given).read_bytes().decode("utf-8")  # with the ends that its lines have
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(

@@ -87,6 +87,11 @@ class JobSettings(BaseModel):
     baseline: Literal["library", "db_bench"] | None = Field(
         default=None, description="Else the space's own."
     )
+    column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
+        default=None,
+        description="The column family of the OPTIONS file that is tuned, default if left out; "
+        "the others are kept as they are.",
+    )
     trials: Whole | None = Field(
         default=None, description="Runs of the benchmark in all, at least 12; 96 by default."
     )
@@ -255,6 +260,13 @@ def read_request(given: Mapping[str, Any]) -> JobRequest:
     return request
 
 
+def require_file(column_family: str | None, options: str | None) -> None:
+    """Refuses, with an InputError, a column family where there is no OPTIONS file to have it."""
+    if column_family is not None and options is None:
+        problem = f"{column_family!r:.80} is of an OPTIONS file, and none is given; name one"
+        raise InputError("--column-family", problem)
+
+
 def option_of(name: str) -> str:
     """A field as the terminal calls it."""
     return "--limit" if name == "limits" else f"--{name.replace('_', '-')}"
@@ -310,8 +322,10 @@ def parts_of(
         parts["warm_start"] = None
     if {"baseline", "baseline_options"} <= parts.keys():
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
-    elif {"baseline", "baseline_options"} & parts.keys():
-        parts = {"baseline": None, "baseline_options": None} | parts
+    elif "baseline" in parts:  # and no file that could have a family
+        parts = {"column_family": None, "baseline_options": None} | parts
+    elif "baseline_options" in parts:
+        parts = {"baseline": None} | parts
     if given.get("memory") is not None:
         with noting(found):
             parts["memory"] = parse_bytes(str(given["memory"]), field="--memory")

@@ -72,6 +72,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
             library=library,
             base=specification.baseline or space.baseline,
             options=specification.baseline_options,
+            column_family=specification.column_family,
             drop_unknown=specification.drop_unknown,
         )
         own, space = baseline.own, space.at_baseline(baseline.values)
@@ -119,7 +120,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     )
     starts = starting_points(tuned, specification.start_from, cores=specification.cores)
     tuned = replace(tuned, starts=starts)
-    plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
+    plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes, own.text)
     warnings = [*unknown, *small, *shallow_warnings(workload, space)]
     if factors := [p.name for p in space.parameters if p.section == "workload"]:
         what = f"{', '.join(factors)} describe the workload, not RocksDB"

@@ -57,6 +57,8 @@ class Specification(JobSettings):
         search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
         said = {k: v for k, v in self.document().items() if v is not None and v is not False}
         said.pop("cores", None)
+        if self.baseline_options is not None:  # once read without the ends of its lines
+            said["baseline_options"] = self.baseline_options.replace("\r\n", "\n")
         said["strategy"] = former.get(self.strategy, self.strategy)
         asked = {**said, "shipped_space": self.shipped_space, "search": search}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))

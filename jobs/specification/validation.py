@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jobs.specification.request import WarmStart, option_of
+from jobs.specification.request import WarmStart, option_of, require_file
 from jobs.specification.specification import Specification
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
@@ -86,9 +86,13 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
             if limits:
                 rows = [limit_document(limit) for limit in whole.limits]
                 objective = {**objective, "limit": rows}
+    with noting(found):
+        require_file(draft.column_family, draft.baseline_options)
     if draft.baseline_options is not None:
         with noting(found):
-            read_user_options(draft.baseline_options, name="--baseline")
+            read_user_options(
+                draft.baseline_options, name="--baseline", family=draft.column_family
+            )
     with noting(found):
         _require_build(draft.db_bench, draft.workload)
     if draft.host_kind is not None and not is_build_name(draft.host_kind):

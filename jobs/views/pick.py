@@ -6,8 +6,8 @@ from typing import Any
 
 from jobs.results.background_fit import fitted
 from jobs.results.cache import about_to_fit
-from jobs.results.export import export_options, outside_file_lines
-from jobs.specification.resolved_job import ResolvedJob
+from jobs.results.export import difference_of, export_options, outside_file_lines
+from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.trade_off_selection import (
     TradeOff,
     require_measured,
@@ -22,6 +22,7 @@ from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.bench.bench_plan import BenchPlan
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
@@ -42,6 +43,8 @@ class Preference:
     slos: Sequence[str] = ()
     top: int = 5  # how many picks at most
     model: bool = False  # whether the models are asked too
+    # Into which column family of the job's OPTIONS file it is written; None: the job's own.
+    column_family: str | None = None
 
 
 def preferred(own: Objective, preference: Preference) -> Objective:
@@ -100,6 +103,9 @@ def pick_of_job(
     # A file is worth it if it is better than the baseline, or keeps what the baseline breaks.
     if best and best.fitness <= 0 and objective.admissible(level, level):
         best = None
+    plan, options = _plan_of(framed, preference.column_family), None
+    if best is not None:
+        options = _options(job_id, framed, history[best.trial], best, objective, level, plan=plan)
     return {
         "standing": EXPLORED,
         "objective": objective_document(objective),
@@ -115,10 +121,17 @@ def pick_of_job(
             | {"proven_by_job": each.trial == proven}
             for each in found.best
         ],
-        "options": _options(job_id, framed, history[best.trial], best, objective, level)
-        if best
-        else None,
+        "options": options,
+        "difference": difference_of(framed.specification.document(), options),
     }
+
+
+def _plan_of(framed: ResolvedJob, column_family: str | None) -> BenchPlan:
+    """How a file is made for a family, by default for that of the job; an InputError without."""
+    if column_family is None:
+        return framed.plan
+    asked = framed.specification.model_copy(update={"column_family": column_family})
+    return resolve(asked, None).plan
 
 
 def _require_measured(
@@ -169,6 +182,8 @@ def _options(
     picked: TradeOff,
     objective: Objective,
     baseline: Mapping[str, float],
+    *,
+    plan: BenchPlan,
 ) -> str:
     """The OPTIONS file of the best pick."""
     problem, workload = framed.problem, framed.problem.workload
@@ -190,7 +205,10 @@ def _options(
         + format_bytes(memory_bytes(problem.space.complete(trial.configuration))),
         *outside_file_lines(problem, trial.configuration),
     ]
-    return export_options(framed.plan, None, trial.configuration, comments)
+    own, written = framed.plan.baseline_file.family, plan.baseline_file.family
+    if own != written:
+        comments.append(f"Measured for the column family {own}, written into {written}")
+    return export_options(plan, None, trial.configuration, comments)
 
 
 @dataclass(frozen=True)

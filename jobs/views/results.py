@@ -15,6 +15,7 @@ from jobs.report import rows
 from jobs.results.best_words import beside_lines, reasons
 from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
+from jobs.results.export import difference_of
 from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import kept_of
 from jobs.results.price_lines import price_lines
@@ -51,6 +52,7 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "charts": _charts(result, proof, objective, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
+        "difference": difference_of(result["job"], kept.options),
         "rank": rank,
         "apart": values_outside_file(result),
         "options": kept.options,

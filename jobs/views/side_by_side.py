@@ -56,6 +56,8 @@ def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     asked, standing = row.specification, row.standing or {}
     environment, best = row.environment or {}, result.get("best")
     own = "an OPTIONS file" if asked.get("baseline_options") else asked.get("baseline")
+    if asked.get("column_family"):
+        own = f"{own}, column family {asked['column_family']}"
     proven = "not yet" if not result else f"{best['fitness']:.0f}" if best else "nothing"
     return {
         "state": row.state.value,

@@ -31,13 +31,14 @@ class BenchPlan:
     workload: Workload
     space: Space
     library: Configuration  # the library's default of every catalogued parameter
-    # The user's own OPTIONS file in its normal form, full scale, or an empty one.
+    # A family of the user's own OPTIONS file in its normal form, full scale, or an empty one.
     baseline_file: OptionsFile = field(default_factory=OptionsFile)
     # Section and key of what of that file is not measured, for the RocksDB that measures does not
     # know it.
     dropped: frozenset[tuple[str, str]] = frozenset()
     # A line for each thing of that file that is not measured as it says.
     notes: tuple[str, ...] = ()
+    text: str | None = None  # the user's file as it is; None without one
 
     def options(self, configuration: Configuration) -> OptionsFile:
         """The scaled file that a trial runs with."""
@@ -123,12 +124,18 @@ class BenchPlan:
         named = [
             parameter
             for name, parameter in catalogue().items()
-            if self.moved(name, values) or (parameter.varies and name in configuration)
+            if self.moved(name, values)
+            or (parameter.varies and name in configuration and not self._names(parameter))
         ]
         own = self._freed(values)
         if values["cache_size"] != self.space.context["cache_size"]:
             own = with_block_cache(own, int(values["cache_size"]))
         return write_values(own, values, named, scale=1)
+
+    def _names(self, parameter: Parameter) -> bool:
+        """Whether the user's file says itself what it has."""
+        title = title_of(parameter) if parameter.is_option else DB
+        return self.baseline_file.get(title, parameter.key) is not None
 
     def moved(self, name: str, values: Configuration) -> bool:
         """Whether a value must be written: it is not what the file, or the library, has anyway."""

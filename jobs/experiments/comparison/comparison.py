@@ -152,10 +152,12 @@ def _identity(asked: ComparisonRequest) -> dict[str, Any]:
 
     def known(subject: Subject) -> dict[str, Any]:
         side, options = subject.side, subject.side.options
+        family = {"column_family": side.column_family} if side.column_family is not None else {}
         return {
             "build": subject.build.document(),
             "base": side.base,
             "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+            **family,
             **side.set_values(),
         }
 

@@ -45,6 +45,7 @@ class Side:
     # what is not set otherwise: `library`, `db_bench` or a shipped starting point
     base: str = "library"
     options: str | None = None  # the text of an OPTIONS file over that; None without one
+    column_family: str | None = None  # of that file; None: its default one
     values: Mapping[str, Value]  # parameters over both, full scale
     # more of them under the workload of that name
     by_workload: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
@@ -205,10 +206,27 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         build=specification.db_bench,
         base="library" if specification.baseline_options is not None else baseline,
         options=specification.baseline_options,
+        column_family=specification.column_family,
         values={name: value for name, value in configuration.items() if name not in facts},
         notes=tuple(f"{name} = {configuration[name]} {told}" for name in facts),
         drop_unknown=specification.drop_unknown,
     )
+
+
+def in_family(sides: Sequence[Side], column_family: str) -> list[Side]:
+    """The sides, those of an OPTIONS file with that family of it; that of a job stays as it is.
+
+    Raises:
+        InputError: None is of an OPTIONS file.
+    """
+
+    def is_file(side: Side) -> bool:  # a job's winner has values over its file
+        return side.options is not None and not side.values
+
+    if not any(map(is_file, sides)):
+        problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
+        raise InputError("--column-family", problem)
+    return [replace(s, column_family=column_family) if is_file(s) else s for s in sides]
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:

@@ -58,6 +58,7 @@ class Subject:
             "build": self.build.document(),
             "base": self.side.base,
             "options": self.side.options,
+            "column_family": self.side.column_family,
             **self.side.set_values(),
             "memory": self.memory,
             "warnings": list(self.warnings),
@@ -111,6 +112,7 @@ def _plan(side: Side, workload: Workload, installed: InstalledDbBench, field: st
         library=installed.library_defaults(),
         base=side.base,
         options=side.options,
+        column_family=side.column_family,
         drop_unknown=side.drop_unknown,
         field=field,
     )

@@ -54,7 +54,8 @@ def cases_of(
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
     """
-    plain = specification.model_copy(update={"baseline": "library", "baseline_options": None})
+    library = {"baseline": "library", "baseline_options": None, "column_family": None}
+    plain = specification.model_copy(update=library)
     framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))

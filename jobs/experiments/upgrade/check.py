@@ -82,9 +82,10 @@ def build_differences(builds: Builds, specification: Specification) -> BuildDiff
     file: OwnFile | None = None
     notes: tuple[str, ...] = ()
     if text is not None:
-        options = read_user_options(text, name="--options")
+        family = specification.column_family
+        options = read_user_options(text, name="--options", family=family)
         file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
-        notes = user_options(text, old, name="--options", drop_unknown=True).notes
+        notes = user_options(text, old, name="--options", family=family, drop_unknown=True).notes
     return BuildDifferences(drift=option_drift(old, new), file=file, notes=notes)
 
 
@@ -173,7 +174,7 @@ def _asked(
     def known(build: Build) -> dict[str, Any]:
         return {"program": build.program, **(build.facts.document() if build.facts else {})}
 
-    options = specification.baseline_options
+    options, family = specification.baseline_options, specification.column_family
     return {
         "check": 1,
         "host": host_name(),
@@ -183,6 +184,7 @@ def _asked(
         "scale": specification.scale,
         "space": specification.space["name"],
         "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+        **({"column_family": family} if family is not None else {}),
         "seed": specification.seed,
         "pairs": pairs,
         "cases": {case.name: dict(case.configuration) for case in cases},
