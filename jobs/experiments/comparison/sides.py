@@ -226,7 +226,13 @@ def in_family(sides: Sequence[Side], column_family: str) -> list[Side]:
     if not any(map(is_file, sides)):
         problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
         raise InputError("--column-family", problem)
-    return [replace(s, column_family=column_family) if is_file(s) else s for s in sides]
+    told = f"column family {column_family}"
+    return [
+        replace(each, column_family=column_family, what=f"{each.what}, {told}")
+        if is_file(each)
+        else each
+        for each in sides
+    ]
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:

@@ -224,3 +224,29 @@ def test_bad_input_is_one_line_that_names_the_field(
     Path(desk.folder / "wrong").write_text('[DBOptions]\n  nix=1\n[CFOptions "default"]\n')
     assert compare(*arguments) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"rocktune: {said}")
+
+
+TWO = '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n[CFOptions "blocks"]\n  num_levels=4\n'
+
+
+@pytest.mark.db_bench
+def test_another_column_family_is_another_comparison(
+    compare: Compare, desk: Desk, capsys: Capture
+):
+    (desk.folder / "OPTIONS").write_text(TWO)
+    asked = ("default", "./OPTIONS", "--workload", "tiny.toml", "--rounds", 3, "--metrics", "waf")
+    assert compare(*asked, "--column-family", "blocks") == 0
+    printed = capsys.readouterr()
+    assert "B: column families default: not measured; only blocks is" in printed.err
+    assert "B: the OPTIONS file OPTIONS, column family blocks; RocksDB" in printed.out
+    document = json.loads((desk.folder / OUT / "result.json").read_text())
+    assert document["subjects"]["B"]["column_family"] == "blocks"
+    assert document["subjects"]["A"]["column_family"] is None
+    assert compare(*asked, "--column-family", "blocks", "--resume") == 0
+    assert "0 runs of 6 are left" in capsys.readouterr().err
+    assert compare(*asked, "--resume") == 2
+    assert "B differ" in capsys.readouterr().err
+    assert compare(*asked, "--column-family", "block") == 2
+    assert "no column family 'block'; it has default, blocks" in capsys.readouterr().err
+    assert compare("default", "num_levels=4", "--column-family", "blocks") == 2
+    assert "'blocks' is of an OPTIONS file; name one as A or B" in capsys.readouterr().err
