@@ -107,7 +107,11 @@ def compare_command(
     if b is not None:
         sides.append(_read(b, settings, db, "B", db_bench_b))
     if column_family is not None:
-        sides = in_family(sides, column_family)
+        named = [in_family(side, column_family) for side in sides]
+        if named == sides:
+            problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
+            raise InputError("--column-family", problem)
+        sides = named
     if drop_unknown:
         sides = [replace(side, drop_unknown=True) for side in sides]
     try:

@@ -53,15 +53,12 @@ def changes_to(file: OptionsFile, wanted: OptionsFile) -> list[Change]:
         before, after = file.sections.get(section, {}), wanted.sections.get(section, {})
         for key in dict.fromkeys([*before, *after]) if section != VERSION else ():
             was, now = before.get(key), after.get(key)
-            if was == now or (now is None and _is_derived(wanted, section, key, was or "")):
-                continue
-            found.append(Change(file.own_title(section), key, now, _why(section, key, was, now)))
+            kept = wanted.with_values(section, {key: was or ""})
+            derived = now is None and key not in without_derived(kept).sections[section]
+            if was != now and not derived:
+                why = _why(section, key, was, now)
+                found.append(Change(file.own_title(section), key, now, why))
     return found
-
-
-def _is_derived(wanted: OptionsFile, section: str, key: str, text: str) -> bool:
-    kept = wanted.with_values(section, {key: text})
-    return without_derived(kept).get(section, key) is None
 
 
 def _why(section: str, key: str, was: str | None, now: str | None) -> str:
@@ -120,7 +117,7 @@ class _Row:
 
 
 def patched(text: str, changes: Sequence[Change], *, comments: Iterable[str] = ()) -> str:
-    """The text of a file with some changes, each below a line that tells it.
+    """The text of a file with some changes, as ``changes_to`` gives them, each told above it.
 
     ``comments``, without ``#``, stand at the top. A byte order mark is left out, for RocksDB
     refuses a file that has one. The file must be one that ``parse_options`` takes.

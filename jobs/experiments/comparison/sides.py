@@ -213,26 +213,12 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     )
 
 
-def in_family(sides: Sequence[Side], column_family: str) -> list[Side]:
-    """The sides, those of an OPTIONS file with that family of it; that of a job stays as it is.
-
-    Raises:
-        InputError: None is of an OPTIONS file.
-    """
-
-    def is_file(side: Side) -> bool:  # a job's winner has values over its file
-        return side.options is not None and not side.values
-
-    if not any(map(is_file, sides)):
-        problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
-        raise InputError("--column-family", problem)
-    told = f"column family {column_family}"
-    return [
-        replace(each, column_family=column_family, what=f"{each.what}, {told}")
-        if is_file(each)
-        else each
-        for each in sides
-    ]
+def in_family(side: Side, column_family: str) -> Side:
+    """The side with that family of its OPTIONS file; a job's winner, with values, as it is."""
+    if side.options is None or side.values:
+        return side
+    what = f"{side.what}, column family {column_family}"
+    return replace(side, column_family=column_family, what=what)
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:
