@@ -22,6 +22,12 @@ FactType = Literal[
     "time", "rate",
 ]  # fmt: skip
 Measure = Literal["scale", "keep", "leave_out", "derive"]
+# From when on a change acts, once RocksDB has it. ``new files``: in tables that are written from
+# then on, where the others keep theirs until they are compacted. ``whole rewrite``: in full when
+# everything was compacted. ``restart``: when the database, and every table in it, is opened anew.
+Acts = Literal[
+    "at once", "new memtables", "new files", "next compaction", "whole rewrite", "restart"
+]  # fmt: skip
 # What RocksDB derives when an option is 0, -1 or not set. A file that RocksDB wrote holds the
 # derived values, not the zeros: of a tree that is measured at another size they have to be derived
 # again. Formulas of SanitizeOptions (db/column_family.cc, db/db_impl/db_impl_open.cc); where
@@ -65,6 +71,13 @@ class OptionFact:
     choices: tuple[str, ...]
     why: str  # the reason for ``measure``, or what became of an old key: one sentence
     source: str  # the file of RocksDB's sources that says so
+    # The version since which ``SetDBOptions``, ``SetOptions`` of a family's and a table's, changes
+    # it in a database that runs; "" for never. By HISTORY.md, ``db_mutable_options_type_info``,
+    # ``cf_mutable_options_type_info``, the flags of block_based_table_factory.cc, and trials with
+    # 7.8.3 and 9.8.4.
+    mutable: str
+    mutable_is_exact: bool  # false: that version changes it, and some before may, too
+    acts: Acts
 
     @property
     def defaults(self) -> frozenset[str]:
@@ -75,6 +88,10 @@ class OptionFact:
         """Its text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
         since = [text for first, text in self.later if _numbers(first) <= _numbers(version)]
         return since[-1] if since else self.default
+
+    def is_mutable_in(self, version: str) -> bool:
+        """Whether a database of a version, ``9.10.0``, changes it while it runs."""
+        return bool(self.mutable) and _numbers(self.mutable) <= _numbers(version)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -93,6 +110,8 @@ def _fact(row: dict[str, str]) -> OptionFact:
         **row,
         "since": row["since"].removeprefix("<="),
         "since_is_exact": not row["since"].startswith("<="),
+        "mutable": row["mutable"].removeprefix("<="),
+        "mutable_is_exact": not row["mutable"].startswith("<="),
         "deprecated": row["deprecated"].removeprefix("<="),
         "floor": row["floor"] or None,
         "later": [each.split("=", 1) for each in row["later"].split("|") if each],
