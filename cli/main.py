@@ -28,7 +28,7 @@ submit         stored.submit         Asks a service for a tuning job, and prints
 jobs           stored.jobs           Lists jobs, newest first.
 show           stored.show           Shows a job: its phase and why, how far it is, and what it found.
 parameters     stored.importance     Ranks the parameters, the most important first.
-options        stored.files          Writes the OPTIONS file of what a job has proven better.
+options        stored.files          Writes the OPTIONS file of what a job has proven better, or another form of it.
 pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
 front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
 contributions  stored.importance     Says what each parameter contributed to what a greedy job found.

@@ -26,7 +26,8 @@ from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
-from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, Which
+from jobs.results.option_changes import options_diff
+from jobs.results.output_folder import FULLEST, MINIMAL, OPTIONS, Which
 from jobs.results.pages import policy
 from jobs.results.ranking_words import (
     anova_words,
@@ -35,6 +36,7 @@ from jobs.results.ranking_words import (
     ranks_anova,
     trust_words,
 )
+from sampler.options.forms import Form, write_form
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
@@ -44,6 +46,7 @@ router = APIRouter(
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
 _NOT_YET = described(409)
+_ENDINGS = {"json": "json", "table": "md"}
 _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
 
 
@@ -190,12 +193,15 @@ def download_options(
     which: Annotated[
         Which, Query(description="What was proven, or the candidate with most changes.")
     ] = "best",
-    diff: Annotated[
-        bool, Query(description="What it changes in the OPTIONS file that the job was given.")
-    ] = False,
-) -> PlainTextResponse:
-    """The OPTIONS file of what was proven better, or one with fewer or more changes."""
-    from jobs.results.export import difference_of
+    form: Annotated[
+        Form, Query(alias="format", description="The file, or the same in a form to paste.")
+    ] = "ini",
+) -> Response:
+    """The OPTIONS file of what was proven better, or one with fewer or more changes.
+
+    `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON; `setoptions`
+    is the calls that a running database takes, and `table` says of each change what makes it.
+    """
     from jobs.results.outcome import options_of
 
     require_done(job)
@@ -209,12 +215,13 @@ def download_options(
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
-    if diff:
-        name, text = DIFFERENCE, difference_of(job.specification, text)
-        if text is None:
-            raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
+    if form != "ini":
+        changes = [line.change for line in options_diff(job, result_of(service, job), text)]
+        text = write_form(form, text, changes)
+        name = f"{name.removesuffix('.ini')}.{_ENDINGS.get(form, f'{form}.txt')}"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return PlainTextResponse(text, headers={**response.headers, **disposition})
+    kind = "application/json" if form == "json" else "text/plain"
+    return Response(text, headers={**response.headers, **disposition}, media_type=kind)
 
 
 def _require_metric(metric: str, found: Mapping[str, Any]) -> None:

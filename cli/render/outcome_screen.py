@@ -1,6 +1,6 @@
 """What a finished job found: the proof, the changed options, contributions, an explanation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -77,6 +77,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     if best is not None:
         before, after = result["baseline"]["configuration"], best["configuration"]
         console.print(changed_options(before, after, reasons(result)))
+        say(console, *_applied(best.get("changes") or []))
         say(console, *_explanation(result))
     say(console, *beside_lines(result))
     contributed = result.get("contributions")
@@ -91,6 +92,17 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         say(console, f"When the search ended: {search['why']}.")
     if not contributed:  # it draws nothing to rank parameters by
         say(console, *_ranking(result))
+
+
+def _applied(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which changes a running database takes, and which take a restart."""
+    names: dict[str, list[str]] = {}
+    for row in filter(lambda row: row.get("apply"), changes):  # none in one of an earlier version
+        names.setdefault(row["apply"]["call"] or "a restart", []).append(row["name"])
+    if not names:
+        return []
+    how = "; ".join(f"by {call}: {', '.join(changed)}" for call, changed in sorted(names.items()))
+    return [f"To apply it, {how}. `rocktune options ID --format setoptions` prints the calls."]
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """`rocktune options` and `report`: the files of a finished job."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
+from sampler.options.forms import FORMS
 
 OPTIONS_EXAMPLES = """
 Examples:
@@ -20,6 +22,8 @@ Examples:
   rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
   rocktune options 12 --minimal            the fewest changes that are as good
   rocktune options 12 --fullest            the candidate that it was simplified from
+  rocktune options 12 --format setoptions  the calls that change a running database
+  rocktune options 12 --format string      option strings, as MyRocks takes them
 """
 
 
@@ -34,19 +38,22 @@ def options_command(
     fullest: Annotated[
         bool, typer.Option("--fullest", help="The candidate with most changes, not proven.")
     ] = False,
+    form: Annotated[str, typer.Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
     url: Url = None,
     db: Db = None,
 ) -> int:
-    """Writes the OPTIONS file of what a job has proven better.
+    """Writes the OPTIONS file of what a job has proven better, or another form of it.
 
     Exit status: 0 written, 3 the job found nothing better (or has no file with fewer
     changes for --minimal, with more for --fullest), 2 bad input.
     """
     if minimal and fullest:
         raise InputError("--fullest", "give it or --minimal, not both")
+    if form not in FORMS:
+        raise InputError("--format", f"is one of {', '.join(FORMS)}, not {form!r}")
     which = "minimal" if minimal else "fullest" if fullest else None
     with opened(url, db) as remote:
-        text = _options(remote, job_id, which)
+        text = _options(remote, job_id, which, form)
     if text is None:
         why = "found nothing better than its baseline"
         if minimal:
@@ -66,13 +73,18 @@ def options_command(
     return Exit.DONE
 
 
-def _options(remote: Remote, job_id: int, which: str | None) -> str | None:
+def _options(remote: Remote, job_id: int, which: str | None, form: str) -> str | None:
     """The file's text; None where nothing was better."""
     try:
         # ``minimal`` is what services of earlier versions know.
         minimal = "true" if which == "minimal" else None
         more = which if which == "fullest" else None
-        return remote.text(f"jobs/{job_id}/options", minimal=minimal, which=more)
+        path = f"jobs/{job_id}/options"
+        if form == "json":
+            found = remote.get(path, minimal=minimal, which=more, format=form)
+            return json.dumps(found, indent=1) + "\n"
+        asked = None if form == "ini" else form
+        return remote.text(path, minimal=minimal, which=more, format=asked)
     except NotFoundError:
         # There is no file, or not even a job: then this is not found either.
         if job_of(remote, job_id)[0].state.value != "done":

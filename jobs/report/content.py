@@ -27,7 +27,7 @@ from jobs.report import rows
 from jobs.report.phases import phase_rows
 from jobs.results.best_words import beside_lines
 from jobs.results.explanation_words import withheld_words
-from jobs.results.option_changes import option_changes, values_outside_file
+from jobs.results.option_changes import option_changes, steps_of_best, values_outside_file
 from jobs.results.outcome import JobOutcome
 from jobs.results.price_lines import price_lines
 from jobs.results.ranking_words import (
@@ -145,6 +145,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         },
         "sampling": result.get("sampling") or {},
         "options": finished.options,
+        "apply": steps_of_best(result, finished.options) if finished.options else None,
         "minimal": finished.minimal,
         "fullest": finished.fullest,
         "beside": beside_lines(result),

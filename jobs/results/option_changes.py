@@ -8,7 +8,7 @@ from db.schema.job_row import JobRow
 from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
-from sampler.options.measured_part import without_derived
+from sampler.options.applying import Change, Steps, steps_of
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
 from sampler.options.options_file import VERSION, OptionsFile, parse_struct
@@ -76,8 +76,13 @@ class OptionLine:
     @property
     def differs(self) -> bool:
         """Whether more differs than that one side names the default."""
+        return self.change.before != self.change.after
+
+    @property
+    def change(self) -> Change:
+        """With RocksDB's own value for the side that does not name it."""
         sides = [self.default if said is None else said for said in (self.before, self.after)]
-        return sides[0] != sides[1]
+        return Change(self.section, self.key, *sides)
 
 
 def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[OptionLine]:
@@ -124,3 +129,12 @@ def _flat(options: OptionsFile) -> dict[tuple[str, str], str]:
             else:
                 found[title, key] = text
     return found
+
+
+def steps_of_best(result: Mapping[str, Any], text: str) -> Steps:
+    """How what the best configuration changes is applied, by the job's file."""
+    file, known = read_user_options(text), catalogue()
+    best = (result["best"] or {}).get("configuration", {})  # without what it leaves inactive
+    changed = [row["name"] for row in option_changes(result) if row["name"] in {*best} & {*known}]
+    places = [(title_of(known[n]), known[n].key) for n in changed if known[n].is_option]
+    return steps_of([Change(*at, None, file.get(*at)) for at in places], file)

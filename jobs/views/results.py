@@ -26,6 +26,8 @@ from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
+from sampler.options.applying import steps_of
+from sampler.options.options_file import parse_options
 
 
 def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +54,9 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "charts": _charts(result, proof, objective, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
-        "difference": difference_of(result["job"], kept.options),
+        "apply": steps_of([line.change for line in diff], parse_options(kept.options))
+        if kept.options
+        else None,
         "rank": rank,
         "apart": values_outside_file(result),
         "options": kept.options,

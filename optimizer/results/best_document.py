@@ -23,14 +23,18 @@ from optimizer.simplification.simplified import contributions_of
 from optimizer.surrogate.comparison import comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
+from sampler.options.applying import parameter_document
 from sampler.space.space import Configuration, digest
 
 
-def changes_document(evaluation: Evaluation, winner: Configuration) -> list[dict[str, Any]]:
+def changes_document(
+    evaluation: Evaluation, winner: Configuration, version: str | None
+) -> list[dict[str, Any]]:
     """What differs from the baseline, and why: the largest gain first, then what follows.
 
     ``gain`` is what a change is worth beside the others, by the job's models: null where it only
     follows another (``rule``), where the space sets it, or where too few trials were made.
+    ``apply`` is how RocksDB ``version`` takes the change; null where it is no option of RocksDB.
     """
     problem = evaluation.problem
     changes = Changes(problem, winner)
@@ -66,6 +70,7 @@ def changes_document(evaluation: Evaluation, winner: Configuration) -> list[dict
                 "reason": reason,
                 "rule": name in leaders,
                 "gain": gain,
+                "apply": parameter_document(name, version),
             }
         )
     return sorted(rows, key=lambda row: (row["rule"], -(row["gain"] or {}).get("expected", 0.0)))

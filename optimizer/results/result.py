@@ -153,7 +153,7 @@ def result_document(
             "configuration": dict(problem.space.default_configuration()),
             "noise": {name: asdict(noise) for name, noise in baseline.noise.items()},
         },
-        "best": _best(conclusion),
+        "best": _best(conclusion, environment.get("rocksdb")),
         "verdict": _verdict(conclusion),
         "starting_point": starting_point_document(evaluation, plan),
         "no_trade": no_trade_document(evaluation, conclusion.winner, verdict),
@@ -199,7 +199,7 @@ def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
     ]
 
 
-def _best(conclusion: Conclusion) -> dict[str, Any] | None:
+def _best(conclusion: Conclusion, version: str | None) -> dict[str, Any] | None:
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
         return None
@@ -213,7 +213,7 @@ def _best(conclusion: Conclusion) -> dict[str, Any] | None:
         "runs": verdict.pairs,
         "change": {name: asdict(change) for name, change in verdict.changes.items()},
         "changes": changes_document(
-            conclusion.evaluation, conclusion.history[winner].configuration
+            conclusion.evaluation, conclusion.history[winner].configuration, version
         ),
         "fullest": fullest_document(conclusion.evaluation, conclusion.plan),
     }

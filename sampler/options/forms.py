@@ -113,10 +113,12 @@ def _ceph(file: OptionsFile) -> Iterator[str]:
     pairs, own, left = [], [], []
     for title, key, text in _measured(file):
         setting = _ceph_setting(key, text) if title == TABLE else None
+        struct, _, member = key.partition(".")
+        whole = fact_of(title, struct) if member else None
         if setting:
             own.append(f"rocksdb_{setting}")
-        elif title == TABLE or key.endswith(".id") or any(each in text for each in ",;{"):
-            left.append(key)
+        elif title == TABLE or (whole and whole.type != "struct") or set(text) & set(",;{"):
+            left.append(key)  # an object needs its name and its fields at once
         else:
             pairs.append(f"{key}={text}")
     yield "# For [osd] in ceph.conf. It takes the place of all that was there."
@@ -168,7 +170,7 @@ def _flags(file: OptionsFile) -> Iterator[str]:
             flags.setdefault(name, value)
     yield "# For db_bench --flagfile=FILE. What is not named has db_bench's own default."
     for name, value in flags.items():
-        value = -1 if name == "bloom_bits" and value == 0 else value  # 0 is a filter of no bits
+        value = -1 if name == "bloom_bits" and value == 0 else value  # 0 is a bit before 7.0
         yield f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
     yield from _left("db_bench has no flag for", left)
 

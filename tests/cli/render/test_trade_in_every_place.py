@@ -75,3 +75,25 @@ def test_a_result_of_an_earlier_version_is_shown_without(finished: JobOutcome):
     earlier = replace(finished, result={**finished.result, "verdict": old})
     assert "Better: " not in printed(earlier) and "better" in printed(earlier)
     assert old["why"] in unescape(report_html(earlier))
+
+
+def test_terminal_and_report_say_how_to_apply_it(finished: JobOutcome):
+    changes = {row["name"]: row["apply"] for row in finished.result["best"]["changes"]}
+    screen, page = printed(finished), unescape(report_html(finished))
+    line = next(line for line in screen.splitlines() if line.startswith("To apply it, "))
+    parts = dict(part.split(": ") for part in line.partition(". ")[0][13:].split("; "))
+    for how, names in parts.items():
+        for name in names.split(", "):
+            assert how == f"by {changes[name]['call'] or 'a restart'}", name
+    assert sum(len(names.split(", ")) for names in parts.values()) == len(changes)
+    assert "<h2>How to apply it</h2>" in page
+    assert 'db->SetOptions({{"' in page and "These take a restart, with OPTIONS.ini: " in page
+
+
+def test_a_result_of_an_earlier_version_is_told_without_how(finished: JobOutcome):
+    old = [{k: v for k, v in row.items() if k != "apply"}
+           for row in finished.result["best"]["changes"]]  # fmt: skip
+    best = {**finished.result["best"], "changes": old}
+    earlier = replace(finished, result={**finished.result, "best": best})
+    assert "To apply it" not in printed(earlier)
+    assert "<h2>How to apply it</h2>" in unescape(report_html(earlier))

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
+from sampler.options.forms import FORMS
 from tests.support.cli.client_scene import Scene, on_terminal, serving
 
 Client = Callable[..., int]
@@ -110,6 +111,23 @@ def test_the_options_file(
     assert client("options", done, "--out", out, url=service.url) == 0
     assert out.read_text() == text
     assert [path for path in tmp_path.iterdir() if "OPTIONS" in path.name] == [out]
+
+
+def test_the_same_in_other_forms(
+    client: Client, service: Scene, done: int, tmp_path: Path, capsys: Capture
+):
+    for form in FORMS:
+        assert client("options", done, "--format", form, url=service.url) == 0
+        printed = capsys.readouterr().out
+        out = tmp_path / form
+        assert client("options", done, "--format", form, "--out", out, url=service.url) == 0
+        assert out.read_text() == printed
+        capsys.readouterr()
+        told = service.desk.call("GET", f"{service.url}/v1/jobs/{done}/options?format=json")
+        assert form != "json" or json.loads(printed) == told
+    assert client("options", done, "--format", "yaml", url=service.url) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rocktune: --format: is one of ini, string, ceph") and "'yaml'" in said
 
 
 @pytest.mark.parametrize("place", ["pipe", "folder", "none/OPTIONS.ini"])

@@ -140,6 +140,21 @@ def test_ceph_is_read_as_ceph_reads_it(installed: InstalledDbBench, tmp_path: Pa
     }  # fmt: skip
 
 
+def test_what_ceph_would_cut_is_named():
+    objects = {
+        "memtable_factory": "{id=VectorRepFactory;count=9;}",
+        "compression_opts": "{level=4;}",
+        "of_a_fork": "a,b",
+        "prefix_extractor": "rocksdb.FixedPrefix.4",
+    }
+    text = format_options(OptionsFile({DB: {}, CF: objects}), rocksdb_version="8.0.0")
+    _, line, *rest = lines("ceph", text)
+    pairs = line.partition(" = ")[2].split(",")
+    assert pairs == ["compression_opts.level=4", "prefix_extractor=rocksdb.FixedPrefix.4"]
+    named = "memtable_factory.id, memtable_factory.count, of_a_fork"
+    assert rest == [f"# Ceph has no setting for: {named}."]
+
+
 @pytest.mark.db_bench
 def test_flags_make_what_the_file_says(installed: InstalledDbBench, tmp_path: Path):
     (tmp_path / "flags").write_text(write_form("flags", TEXT, CHANGES))
@@ -150,6 +165,20 @@ def test_flags_make_what_the_file_says(installed: InstalledDbBench, tmp_path: Pa
     )  # fmt: skip
     assert differing(written_options(tmp_path / "db")) == []
     assert not [line for line in lines("flags")[1:] if line.startswith("#")]
+
+
+@pytest.mark.db_bench
+def test_a_flag_turns_the_filter_off(installed: InstalledDbBench, tmp_path: Path):
+    text = format_options(
+        OptionsFile({DB: {}, CF: {}, TABLE: {"filter_policy": "nullptr"}}), rocksdb_version="7.8.3"
+    )
+    assert lines("flags", text)[1:] == ["--bloom_bits=-1"]
+    subprocess.run(
+        [installed.program, "--bloom_bits=-1", f"--db={tmp_path / 'db'}", "--benchmarks=fillseq",
+         "--num=1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    assert written_options(tmp_path / "db").get(TABLE, "filter_policy") == "nullptr"
 
 
 def test_what_no_flag_carries_is_named():

@@ -13,6 +13,8 @@ from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.documents import parse_toml
+from sampler.options.option_values import write_values
+from sampler.options.options_file import OptionsFile, format_options
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text
 from sampler.workload.workload import Workload
@@ -89,7 +91,11 @@ def finished_job(
     result = result_document(
         conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
-    options = "[Version]\n  rocksdb_version=7.8.3\n" if result["best"] else None
+    options = None
+    if result["best"]:
+        values = asked.space.complete(result["best"]["configuration"])
+        file = write_values(OptionsFile(), values, asked.space.known.values(), scale=1)
+        options = format_options(file, rocksdb_version="7.8.3")
     return JobOutcome(result, options, fitness_by_trial(conclusion), tuple(conclusion.history))
 
 
