@@ -79,12 +79,10 @@ def _options(remote: Remote, job_id: int, which: str | None, form: str) -> str |
         # ``minimal`` is what services of earlier versions know.
         minimal = "true" if which == "minimal" else None
         more = which if which == "fullest" else None
-        path = f"jobs/{job_id}/options"
+        asked = {"minimal": minimal, "which": more, "format": None if form == "ini" else form}
         if form == "json":
-            found = remote.get(path, minimal=minimal, which=more, format=form)
-            return json.dumps(found, indent=1) + "\n"
-        asked = None if form == "ini" else form
-        return remote.text(path, minimal=minimal, which=more, format=asked)
+            return json.dumps(remote.get(f"jobs/{job_id}/options", **asked), indent=1) + "\n"
+        return remote.text(f"jobs/{job_id}/options", **asked)
     except NotFoundError:
         # There is no file, or not even a job: then this is not found either.
         if job_of(remote, job_id)[0].state.value != "done":

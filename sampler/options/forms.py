@@ -43,7 +43,7 @@ _CEPH_TABLE = frozenset({
     "block_size", "metadata_block_size", "partition_filters", "cache_index_and_filter_blocks",
     "cache_index_and_filter_blocks_with_high_priority", "pin_l0_filter_and_index_blocks_in_cache",
 })  # fmt: skip
-_NO_LIMIT = str(2**32 - 1)  # of universal_max_merge_width: more than its flag holds
+_NO_LIMIT = str(2**32 - 1)  # of universal_max_merge_width
 _BY_NUMBER = frozenset({
     "compaction_pri", "compaction_style", "checksum_type", "prepopulate_block_cache",
     "prepopulate_blob_cache", "index_shortening_mode",
@@ -136,10 +136,8 @@ def _ceph_setting(key: str, text: str) -> str | None:
     return f"{key} = {text}" if key in _CEPH_TABLE else None
 
 
-def _left(what: str, keys: Iterable[str]) -> Iterator[str]:
-    named = ", ".join(keys)
-    if named:
-        yield f"# {what}: {named}."
+def _left(what: str, keys: Sequence[str]) -> list[str]:
+    return [f"# {what}: {', '.join(keys)}."] if keys else []
 
 
 def _flags(file: OptionsFile) -> Iterator[str]:
@@ -156,7 +154,9 @@ def _flags(file: OptionsFile) -> Iterator[str]:
         if name in _BY_NUMBER:
             fact = fact_of(title, key)
             value = fact.choices.index(text) if fact and text in fact.choices else None
-        elif parameter and "ribbon" not in text and text != _NO_LIMIT:
+        elif text == _NO_LIMIT:
+            pass  # more than its flag holds, and what db_bench takes without one
+        elif parameter and "ribbon" not in text:
             value = values.get(parameter.name)
             if parameter.kind == "cat" and value not in dict(parameter.choices):
                 value = None  # a codec that db_bench has no word for

@@ -71,10 +71,9 @@ class OptionFact:
     choices: tuple[str, ...]
     why: str  # the reason for ``measure``, or what became of an old key: one sentence
     source: str  # the file of RocksDB's sources that says so
-    # The version since which ``SetDBOptions``, ``SetOptions`` of a family's and a table's, changes
-    # it in a database that runs; "" for never. By HISTORY.md, ``db_mutable_options_type_info``,
-    # ``cf_mutable_options_type_info``, the flags of block_based_table_factory.cc, and trials with
-    # 7.8.3 and 9.8.4.
+    # The version since which ``SetDBOptions`` or ``SetOptions`` changes it in a database that
+    # runs; "" for never. By HISTORY.md, the ``..._mutable_options_type_info`` of db_options.cc and
+    # cf_options.cc, the flags of block_based_table_factory.cc, and trials with 7.8.3 and 9.8.4.
     mutable: str
     mutable_is_exact: bool  # false: that version changes it, and some before may, too
     acts: Acts

@@ -168,6 +168,23 @@ def test_flags_make_what_the_file_says(installed: InstalledDbBench, tmp_path: Pa
 
 
 @pytest.mark.db_bench
+def test_flags_of_a_whole_dump_make_it_again(installed: InstalledDbBench, tmp_path: Path):
+    text = format_options(installed.defaults, rocksdb_version=installed.version)
+    *flags, last = lines("flags", text)
+    (tmp_path / "flags").write_text("\n".join(flags))
+    subprocess.run(
+        [installed.program, f"--flagfile={tmp_path / 'flags'}", f"--db={tmp_path / 'db'}",
+         "--benchmarks=fillseq", "--num=1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    left = set(last.partition(": ")[2].rstrip(".").split(", "))
+    assert len(flags) > 90 and left > {"info_log_level", "keep_log_file_num"}
+    made = written_options(tmp_path / "db")
+    left.add("listeners")  # code of the application
+    assert not [key for _, key in differing(made, installed.defaults) if key not in left]
+
+
+@pytest.mark.db_bench
 def test_a_flag_turns_the_filter_off(installed: InstalledDbBench, tmp_path: Path):
     text = format_options(
         OptionsFile({DB: {}, CF: {}, TABLE: {"filter_policy": "nullptr"}}), rocksdb_version="7.8.3"
