@@ -73,7 +73,7 @@ def make_app(
         store=JobStore(engine),
         exports=Exports(),
         settings=settings,
-        workloads=registered_workloads(settings.workloads_dir),
+        registered=registered_workloads(settings.workloads_dir),
         installed=installed,
         builds=replace(builds or KnownBuilds(), elsewhere=lambda: names_on_hosts(engine)),
         trusted=trusted,

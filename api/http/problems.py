@@ -107,7 +107,7 @@ _RENAMED = {"limit": "limits"}  # given again and again there, a list here
 _DOCUMENTS = {
     "space": ("parameter", "fixed."),
     "objective": ("metric[", "limit["),
-    "workload": ("command.", "flags."),
+    "workload": ("command.", "flags.", "prepare."),
 }
 
 

@@ -20,6 +20,7 @@ from api.pages import (
     schedules,
     static_files,
     trials_table,
+    workloads,
 )
 
 router = APIRouter(include_in_schema=False)
@@ -37,5 +38,6 @@ for each in (
     hosts,
     interface,
     schedules,
+    workloads,
 ):
     router.include_router(each.router)

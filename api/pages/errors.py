@@ -22,6 +22,7 @@ from api.services.dependencies import NotModifiedError
 from api.services.validation_errors import findings_of_job, refusal
 from db.jobs.job_queue import KeyReusedError
 from db.leases.lease import LeaseHeld
+from db.workloads import WorkloadRefused
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import WrongState
 from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken
@@ -81,6 +82,7 @@ def _answered(request: Request, error: ProblemError) -> Response:
 
 _CONFLICTS = (
     WrongState, NotAsked, LeaseHeld, LeaseLost, KeyReusedError, ScheduleTaken, BatchGoesOn,
+    WorkloadRefused,
 )  # fmt: skip
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
 _log = structlog.get_logger("api")

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
@@ -24,14 +24,17 @@ from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 _NAME = re.compile(r"[a-z_]+")
-_FIRST = {"workload": "load-quick"}
 T = TypeVar("T", bound=JobChange)
 
 
 @router.get("/jobs/new")
-def new_job_page(visit: Submitter, service: ServiceDep) -> Response:
-    """An empty form."""
-    return _form(visit, service, None, _FIRST, None)
+def new_job_page(
+    visit: Submitter,
+    service: ServiceDep,
+    workload: Annotated[str, Query(max_length=100)] = "load-quick",
+) -> Response:
+    """A form in which a workload is chosen."""
+    return _form(visit, service, None, {"workload": workload}, None)
 
 
 @router.post("/jobs/new")

@@ -1,18 +1,28 @@
-"""What needs no job: what one may name, the hosts that measure, KIOXIA's guide."""
+"""What needs no job: what one may name or send, the hosts that measure, KIOXIA's guide."""
 
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query, Response
 
-from api.auth.security import READS
-from api.http.problems import EVERYWHERE
-from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPublic, StartEntry
-from api.schemas.job_schemas import public_specification
+from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
+from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.responses import created
+from api.schemas.catalogue_schemas import (
+    CatalogueEntry,
+    GuideAnswer,
+    HostPublic,
+    StartEntry,
+    WorkloadCreate,
+    WorkloadEntry,
+    WorkloadPublic,
+)
 from api.services.dependencies import ServiceDep
+from api.services.known_workloads import take_workload, workload_entries, workload_public
 from db.connection.transactions import now, reading
 from db.hosts import read_hosts
+from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import parse_toml
@@ -26,15 +36,58 @@ from sampler.space.starting_points import classes_of, known_points
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
 _ALIVE = timedelta(minutes=1)
+WorkloadName = Annotated[str, Path(max_length=200, description="Its name.", examples=["load"])]
+Replace = Annotated[
+    bool, Query(description="Let it stand instead of another uploaded one of its name.")
+]
 
 
 @router.get("/workloads")
-def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
-    """The workloads that a job may name: the shipped ones, and the operator's own."""
-    shown = [
-        public_specification({"workload": each})["workload"] for each in service.workloads.values()
-    ]
-    return _entries(shown)
+def list_workloads(service: ServiceDep) -> list[WorkloadEntry]:
+    """The workloads that a job may name: the shipped ones, the operator's, and uploaded ones."""
+    return workload_entries(service)
+
+
+@router.post(
+    "/workloads",
+    status_code=201,
+    responses={
+        **described(400, 409, 413),
+        200: {"model": WorkloadPublic, "description": "The name was there; it is as asked now"},
+        **created("The workload"),
+    },
+)
+def upload_workload(
+    service: ServiceDep,
+    response: Response,
+    asked: WorkloadCreate,
+    caller: Annotated[Caller, SUBMITS],
+    replace: Replace = False,
+) -> WorkloadPublic:
+    """Keeps a workload, so that jobs may name it; jobs that were submitted keep theirs."""
+    name, new = take_workload(service, asked, caller, replace=replace)
+    response.status_code = 201 if new else 200
+    response.headers["Location"] = f"/v1/workloads/{name}"
+    return workload_public(service, name)
+
+
+@router.get("/workloads/{name}", responses=described(404))
+def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
+    """A workload; of an uploaded one also its profile and its OPTIONS file."""
+    return workload_public(service, name)
+
+
+@router.delete(
+    "/workloads/{name}",
+    status_code=204,
+    dependencies=[ADMINISTERS],
+    responses=described(404, 409),
+)
+def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
+    """Deletes an uploaded workload; jobs of it go on with their copies."""
+    if workload_public(service, name).origin != "uploaded":
+        raise ProblemError(409, f"{name!r} was not uploaded; it comes with the service")
+    remove_workload(service.engine, name)
 
 
 @router.get("/spaces")

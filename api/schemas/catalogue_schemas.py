@@ -1,9 +1,11 @@
 """What needs no job, over the wire: what one may name, the hosts, KIOXIA's guide."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+from sampler.workload.load_class import LoadClass
 
 
 class CatalogueEntry(BaseModel):
@@ -12,6 +14,56 @@ class CatalogueEntry(BaseModel):
     name: str
     help: str
     document: dict[str, Any]
+
+
+_SENT: dict[str, Any] = {
+    "workload": {"name": "my-db", "num": 100_000, "value_size": 400},
+    "profile": {"families": [{"name": "default", "key_size": 16}]},
+}
+
+
+class WorkloadCreate(BaseModel):
+    """A workload to be named by jobs, and what is known of the database that it stands for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_SENT]})
+
+    workload: dict[str, Any] = Field(
+        description="As its TOML file would hold it, in at most 64 KiB; it names no program and "
+        "no file."
+    )
+    profile: dict[str, Any] | None = Field(
+        default=None,
+        description="What `rocktune profile --json` prints, in at most 256 KiB; what is not known "
+        "of it is left out.",
+    )
+    baseline_options: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500_000,
+        description="The text of the database's OPTIONS file: the baseline of jobs of this "
+        "workload that ask for none.",
+    )
+
+
+class WorkloadEntry(CatalogueEntry):
+    """A workload that a job may name."""
+
+    origin: Literal["shipped", "operator", "uploaded"]
+    load_class: LoadClass | None = Field(
+        description="What it does most; null of a benchmark of somebody's own."
+    )
+    data_bytes: int | None = Field(
+        description="Of all keys that there may be with their values, before compression."
+    )
+
+
+class WorkloadPublic(WorkloadEntry):
+    """A workload with all that is known of it; the last four are null unless it was uploaded."""
+
+    submitter: str | None = Field(default=None, description="The name of the token that sent it.")
+    uploaded_at: datetime | None = None
+    profile: dict[str, Any] | None = None
+    baseline_options: str | None = None
 
 
 class StartEntry(BaseModel):

@@ -8,7 +8,8 @@ from api.http.problems import field_problems, refused
 from api.schemas.job_schemas import JobChange
 from api.schemas.schedule_schemas import BatchAsked
 from api.services.dependencies import Service
-from api.services.submission import specification_from
+from api.services.inline_documents import Registry
+from api.services.submission import on_own_baseline, specification_from
 from jobs.batch.batch_items import batch_items
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from sampler.common.errors import InputError
@@ -34,10 +35,10 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     except InputError as error:
         raise refused(field_problems(error)) from None
     found = [finding for each in noted for finding in field_problems(each)]
-    items = []
+    items, workloads = [], service.workloads
     for each in listed:
         try:
-            items.append(_item(each.name, dict(each.settings), service))
+            items.append(_item(each.name, dict(each.settings), service, workloads))
         except InputError as error:
             found += [
                 finding.model_copy(update={"field": f"{each.name}: {finding.field}"})
@@ -53,14 +54,13 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     return plan
 
 
-def _item(name: str, settings: dict[str, Any], service: Service) -> BatchItem:
+def _item(name: str, settings: dict[str, Any], service: Service, workloads: Registry) -> BatchItem:
     try:
         asked = JobChange.model_validate(settings)
     except ValidationError as error:
         wrong = error.errors()[0]  # each was checked by itself before; so this is never reached
         raise InputError(str(wrong["loc"][0]), value_problem(wrong)) from None
-    specification = specification_from(
-        asked, service.workloads, service.installed, builds=service.builds
-    )
+    asked = on_own_baseline(service, asked)
+    specification = specification_from(asked, workloads, service.installed, builds=service.builds)
     require_measured_here(specification)
     return BatchItem(name, specification, asked.priority)

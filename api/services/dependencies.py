@@ -16,6 +16,7 @@ from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobRow
+from db.workloads import workload_documents
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.pages import VERSION
 from sampler.bench.installed import InstalledDbBench
@@ -32,11 +33,19 @@ class Service:
     store: JobStore
     exports: Exports
     settings: ServiceSettings
-    workloads: Mapping[str, Mapping[str, Any]]  # those that jobs may name, with their documents
+    registered: Mapping[str, Mapping[str, Any]]  # the shipped and the operator's workloads
     installed: InstalledDbBench | None  # the db_bench that measures, where it is on this machine
     builds: KnownBuilds  # further RocksDB builds that jobs may name
     trusted: bool  # whether whoever asks could as well open the database: then they need no token
     stopping: Callable[[], bool]  # whether the server is about to stop: then long answers end
+
+    @property
+    def workloads(self) -> Mapping[str, Mapping[str, Any]]:
+        """All that jobs may name now, with their documents: those that were sent come last.
+
+        A name that is registered is that of the registered one, whatever was sent before.
+        """
+        return {**self.registered, **workload_documents(self.engine), **self.registered}
 
     @cached_property
     def external(self) -> ExternalJobs:

@@ -1,11 +1,13 @@
 """The documents within a request: by the name of a shipped one, or as they are sent."""
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from api.http.problems import shortened
 from db.schema.types import safe_text
+from jobs.batch.batch_items import require_name
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (
     load_objective,
@@ -14,8 +16,11 @@ from optimizer.objective.objective_file import (
 )
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
+from sampler.profile.known_profile import known_profile
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
+from sampler.workload.measurable import require_no_place
+from sampler.workload.workload_file import workload_document, workload_from_document
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500
@@ -64,6 +69,30 @@ def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
     _require_shallow(given, "objective")
     # In full, as the terminal keeps it: the same job then has the same digest either way.
     return objective_document(objective_from_document(given))
+
+
+def inline_workload(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document of a workload that is sent, in full, as the terminal would keep it.
+
+    Raises:
+        InputError: It is none, too large, or names a program or a file.
+    """
+    _require_small(given, "workload", 64 * 2**10)
+    require_name(given.get("name"), "workload.name")
+    require_no_place(given)
+    return workload_document(workload_from_document(given))
+
+
+def inline_profile(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is known of a profile that is sent; an InputError if it is none, or too large."""
+    _require_small(given, "profile", 256 * 2**10)
+    return known_profile(given)
+
+
+def _require_small(document: Mapping[str, Any], field: str, most_bytes: int) -> None:
+    _require_shallow(document, field)
+    if len(json.dumps(document, default=str)) > most_bytes:
+        raise InputError(field, f"takes more than {most_bytes:,} bytes of JSON")
 
 
 def _require_shallow(document: Mapping[str, Any], field: str) -> None:

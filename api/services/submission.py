@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from api.auth.security import Caller
 from api.http.problems import ProblemError, field_problems, refused
@@ -19,6 +19,7 @@ from api.services.inline_documents import (
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_queue import QueueFullError, enqueue_job
 from db.schema.job_row import JobRow, JobState
+from db.workloads import find_workload
 from jobs.queue import lifecycle
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
@@ -34,6 +35,7 @@ from sampler.space.space_file import space_text
 from sampler.workload.workload_file import workload_from_document
 
 # For a workload that is missing or wrong, so that the rest is checked all the same.
+T = TypeVar("T", bound=JobRequest)
 _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
 
 
@@ -51,7 +53,7 @@ def take_job(
         ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
             jobs are queued.
     """
-    specification = _checked(service, asked, None)
+    specification = _checked(service, on_own_baseline(service, asked), None)
     if key is not None:
         key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
     return _submit(service, specification, asked.priority, caller, key, _request_digest(asked))
@@ -70,6 +72,20 @@ def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller
     specification = _checked(service, changes, start)
     priority = changes.priority if "priority" in changes.model_fields_set else job.priority
     return _submit(service, specification, priority, caller, None, None)[0]
+
+
+def on_own_baseline(service: Service, asked: T) -> T:
+    """The request, with the OPTIONS file that was sent with its workload as its baseline.
+
+    Only where there is one, and the request says nothing of a baseline.
+    """
+    told = {"baseline", "baseline_options"} & asked.model_fields_set
+    if told or asked.workload in service.registered:
+        return asked
+    row = find_workload(service.engine, asked.workload)
+    if row is None or row.baseline_options is None:
+        return asked
+    return asked.model_copy(update={"baseline_options": row.baseline_options})
 
 
 def _checked(service: Service, asked: JobChange, start: Specification | None) -> Specification:

@@ -15,6 +15,7 @@ from cli.client.client_errors import (
     UnavailableError,
     document_of,
     no_rocktune,
+    not_understood,
     refuse,
 )
 from sampler.common.errors import InputError
@@ -56,6 +57,18 @@ class Remote:
         """Asks for a change, once, or once under a key, however often; the answer's document."""
         headers = {"Idempotency-Key": key} if key else {}
         return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
+
+    def upload(self, workload: Mapping[str, Any], *, replace: bool = False) -> str:
+        """Sends the document of a workload; its name, by which the service then knows it."""
+        query = "?replace=true" if replace else ""
+        try:
+            return str(self.post(f"workloads{query}", {"workload": workload})["name"])
+        except InputError as error:
+            if error.field != "ID":
+                raise
+            raise InputError("--workload", f"{error.problem} (--replace)") from None
+        except (KeyError, TypeError):
+            raise not_understood() from None
 
     def delete(self, path: str) -> None:
         """Deletes what is at a path."""

@@ -89,6 +89,9 @@ def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]
     """Asks a service to keep it; returns its name."""
     batch = batch_request(file, complain)
     require_json("FILE", batch)
+    for row in batch["job"]:
+        if isinstance(row.get("workload"), dict):  # a file of the user's own
+            row["workload"] = remote.upload(row["workload"])
     kept = name or str(batch["name"])
     remote.post("schedules", {"name": kept, **about, "batch": batch})
     return kept

@@ -43,7 +43,7 @@ ResumeRuns = Annotated[
     bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
 ]
 _AT_A_SERVICE = {
-    "workload": "A name: a shipped workload's, or one of the service's own.",
+    "workload": "A name that the service knows, or a TOML file, which is uploaded.",
     "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
 }
 _USUAL = {"workload": "load-quick", "objective": None}

@@ -24,6 +24,7 @@ Examples:
   export ROCKTUNE_URL=http://bench:8080 ROCKTUNE_TOKEN=...
   rocktune submit --workload load --trials 400     prints the job's number
   rocktune submit --space mine.toml --watch        and shows how it goes
+  rocktune submit --workload my-db.toml            uploads it; later jobs name it
   rocktune submit --baseline /etc/my/OPTIONS       to beat what you run today
 """
 # What a restart of the service takes.
@@ -34,6 +35,9 @@ _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 def submit_command(
     asked: Mapping[str, Any],
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the service's workload by your file.")
+    ] = False,
     as_json: Annotated[bool, json_alone("The job's document")] = False,
     url: Url = None,
 ) -> int:
@@ -52,6 +56,10 @@ def submit_command(
             require_json(option_of(name), value)
     refuse_noted(found)
     with opened(url, None) as remote:
+        if isinstance(body.get("workload"), dict):
+            body["workload"] = remote.upload(body["workload"], replace=replace)
+            known = f"the service has your file as its workload {body['workload']}"
+            say(screen(stderr=True), known)
         document = _submitted(remote, body)
         return _tell(remote, document, watch=watch, as_json=as_json)
 

@@ -103,6 +103,7 @@ class Counted(IntEnum):
     QUEUE = 1
     TOKEN_NAMES = 2
     RESTORED_JOBS = 3
+    WORKLOADS = 4
 
 
 # "rock": the first half of a number of PostgreSQL's advisory locks, which a server may share.

@@ -155,6 +155,17 @@ host = Table(
     Column("environment", Document, nullable=False),
 )
 
+workload = Table(
+    "workload",
+    metadata,
+    Column("name", SafeText, primary_key=True),
+    Column("document", Document, nullable=False),
+    Column("profile", Document),  # of the database that it stands for
+    Column("baseline_options", SafeText),  # the text of that database's OPTIONS file
+    Column("submitter", SafeText),  # the name of the token that sent it
+    Column("uploaded_at", UtcDateTime, nullable=False),
+)
+
 schedule = Table(
     "schedule",
     metadata,

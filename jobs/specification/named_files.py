@@ -19,7 +19,7 @@ from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points, point_names
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
-from sampler.workload.workload_file import load_workload, workload_document
+from sampler.workload.workload_file import load_workload, workload_document, workload_text
 
 BASELINES = ("library", "db_bench")
 _NAMED = ("workload", "space", "objective", "baseline", "db_bench")
@@ -107,7 +107,8 @@ def specify(
 def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
     """The same settings as ``POST /v1/jobs`` takes them: what files hold goes in.
 
-    Spaces, objectives and OPTIONS files may be paths.
+    Spaces, objectives and OPTIONS files may be paths. So may a workload, whose document then
+    stands there: ``POST /v1/workloads`` takes it, and the job its name.
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
@@ -123,11 +124,8 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
 
 def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
     if name == "workload" and str(value).endswith(".toml"):
-        raise InputError(
-            "--workload",
-            "a service runs only workloads that it knows by name; "
-            "its operator puts files into ROCKTUNE_WORKLOADS_DIR",
-        )
+        written = workload_text(find(name, str(value)))
+        return {name: parse_toml(written, field=f"--workload {value}")}
     if name in ("space", "objective"):
         known, text = (SPACES, space_text) if name == "space" else (OBJECTIVES, objective_text)
         if value in known or not isinstance(value, str):

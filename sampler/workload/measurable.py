@@ -4,9 +4,11 @@ What is wrong is found before anything runs. A job that an earlier version store
 again: it ran, or failed, as it did.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from sampler.common.errors import InputError
+from sampler.common.errors import InputError, refuse_noted
 from sampler.options.option_flags import option_flags
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun
@@ -56,6 +58,16 @@ _REFUSED = {
     "statistics_string": "takes the place of the statistics that are read; leave it out",
     "stats_level": "may leave out what is read; leave it out",
 }  # fmt: skip
+# What a load that comes over the network may hold; of its flags, those whose value is a word.
+_SENT = (
+    "name", "help", *_FIELDS, "benchmarks", "measured", "settle", "scale", "flags",
+    "timeout_seconds", "prepare",
+)  # fmt: skip
+_SENT_WORDS = (
+    "column_family_distribution", "expire_style", "merge_operator", "value_size_distribution_type",
+)  # fmt: skip
+_WORD = re.compile(r"[A-Za-z0-9_,.:-]{1,200}")
+_PLACE = re.compile(r"(file|path|dir|uri|env)$")
 # A value at which the flag means nothing.
 _OFF = (False, 0, 1, "")
 
@@ -76,6 +88,33 @@ def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError
             if name == "bloom_bits":
                 problem = "is an option of RocksDB, which every trial has in its OPTIONS file"
             yield InputError(f"{where}.{name}", f"{problem}; {options[name].instead(value)}")
+
+
+def require_no_place(document: Mapping[str, Any]) -> None:
+    """Refuses a document of a workload in which anything may name a program, a file or a place.
+
+    Raises:
+        InputErrors: Fields are such, or unknown; each is named.
+    """
+    instead = "the operator of the service puts such a workload into ROCKTUNE_WORKLOADS_DIR"
+    found = [
+        InputError(
+            f"workload.{name:.80}",
+            f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}",
+        )
+        for name in document
+        if name not in _SENT
+    ]
+    prepare = document.get("prepare")
+    for where, table in (("workload", document), ("prepare", prepare)):
+        flags = table.get("flags") if isinstance(table, Mapping) else None
+        for name, value in flags.items() if isinstance(flags, Mapping) else ():
+            word = name in _SENT_WORDS and _WORD.fullmatch(str(value))
+            if _PLACE.search(name) or (isinstance(value, str) and not word):
+                at = "flags" if where == "workload" else f"{where}.flags"
+                problem = f"may name a file, and is not taken over HTTP; {instead}"
+                found.append(InputError(f"{at}.{name:.80}", problem))
+    refuse_noted(found)
 
 
 def load_problems(workload: Workload) -> Iterator[InputError]:

@@ -43,6 +43,14 @@
 
   addEventListener("DOMContentLoaded", () => {
     tellTimes(document);
+    // A file that is chosen fills in the field that it is for; nothing is sent by that.
+    for (const file of document.querySelectorAll("[data-into]")) {
+      file.parentElement.hidden = false;
+      file.addEventListener("change", async () => {
+        if (!file.files.length) return;
+        document.getElementById(file.dataset.into).value = await file.files[0].text();
+      });
+    }
     for (const part of document.querySelectorAll("[data-again]")) {
       const seconds = Number(part.dataset.again);
       setInterval(() => {

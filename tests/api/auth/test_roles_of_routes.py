@@ -22,6 +22,9 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/readyz"): None,
     ("GET", "/metrics"): Role.READ,
     ("GET", "/v1/workloads"): Role.READ,
+    ("POST", "/v1/workloads"): Role.SUBMIT,
+    ("GET", "/v1/workloads/{name}"): Role.READ,
+    ("DELETE", "/v1/workloads/{name}"): Role.ADMIN,
     ("GET", "/v1/spaces"): Role.READ,
     ("GET", "/v1/objectives"): Role.READ,
     ("GET", "/v1/starts"): Role.READ,
@@ -68,6 +71,10 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/cancel"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/resume"): Role.SUBMIT,
+    ("GET", "/workloads"): Role.READ,
+    ("POST", "/workloads"): Role.SUBMIT,
+    ("GET", "/workloads/{name}"): Role.READ,
+    ("POST", "/workloads/{name}/delete"): Role.ADMIN,
     ("GET", "/compare"): Role.READ,
     ("GET", "/hosts"): Role.READ,
     ("GET", "/schedules"): Role.READ,
@@ -79,7 +86,9 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/jobs/{job_id}/trials.{ending}"): Role.READ,
 }
 SCHEDULE = {"name": "n", "cron": "30 2 * * *", "batch": {"workloads": ["load-quick"]}}
+WORKLOAD = {"workload": {"name": "nightly"}}
 BODIES: dict[str, dict[str, Any]] = {
+    "/v1/workloads": WORKLOAD,
     "/v1/jobs": QUEUED,
     "/v1/schedules": SCHEDULE,
     "/v1/jobs/{job_id}/clone": {},
@@ -130,6 +139,9 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/schedules", json=nightly, headers=asks)
                     client.post("/v1/schedules/nightly/run", headers=asks)
+                if "/workloads/{" in route[1]:
+                    asks = bearer(tokens[Role.SUBMIT])
+                    client.post("/v1/workloads", json=WORKLOAD, headers=asks)
                 if route[1].endswith(("events", "resume")) or route[0] == "DELETE":
                     client.post(f"/v1/jobs/{job}/cancel", headers=bearer(tokens[Role.SUBMIT]))
                 headers = {} if role is None else bearer(tokens[role])
@@ -138,7 +150,8 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     assert answer.status_code == 401, "without a token in its form"
                 elif needed is None or (role is not None and role.may(needed)):
                     # A form in which nothing is filled in is refused by what it lacks.
-                    fine = (422,) if route == ("POST", "/jobs/new") else (200, 201, 204, 409)
+                    empty = route in (("POST", "/jobs/new"), ("POST", "/workloads"))
+                    fine = (422,) if empty else (200, 201, 204, 409)
                     assert answer.status_code in fine, (route, role, answer.text)
                 else:
                     assert answer.status_code == (401 if role is None else 403), (route, role)

@@ -25,7 +25,9 @@ from tests.support.api.callers import EXTERNAL, QUEUED, admin, bearer, submit
 from tests.support.api.described import call_everything, from_app
 from tests.support.api.real_server import real_server
 
-BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
+BODIES = (
+    "submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule", "upload_workload",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -126,6 +128,8 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
             submit(client, example)
         for example in schemas["ScheduleCreate"]["examples"]:
             assert client.post("/v1/schedules", json=example).status_code == 201
+        for example in schemas["WorkloadCreate"]["examples"]:
+            assert client.post("/v1/workloads", json=example).status_code == 201
         job = submit(client, EXTERNAL)
         for example in schemas["JobChange"]["examples"]:
             assert client.post(f"/v1/jobs/{job}/clone", json=example).status_code == 201

@@ -39,6 +39,9 @@ BODIES = {
         **QUEUED, "baseline_options": EMPTY, "start_from": [{"name": "x", "options": EMPTY}]}),
     "clone_job": ({**EXTERNAL, "db_bench": "x", "host_kind": "x", "warm_start": "auto"},),
     "add_schedule": (SCHEDULE,),
+    "upload_workload": ({
+        "workload": {"name": "x", "help": "x", "flags": {"merge_operator": "put"}},
+        "baseline_options": EMPTY},),
     "tell_trials": (TOLD,),
     "suggest_trials": (SUGGESTED,),
 }  # fmt: skip
@@ -46,7 +49,10 @@ HEADERS = (
     "Host", "Origin", "Referer", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host",
     "Idempotency-Key", "Last-Event-ID", "Accept", "If-None-Match", "Via", "Link",
 )  # fmt: skip
-PAGES = ("/", "/login", "/jobs/new", "/jobs/1", "/compare", "/hosts", "/schedules", "/docs")
+PAGES = (
+    "/", "/login", "/jobs/new", "/jobs/1", "/compare", "/hosts", "/schedules", "/docs",
+    "/workloads",
+)  # fmt: skip
 ASKED = ("next", "url", "workload", "search", "jobs")
 Request = tuple[str, str, dict[str, Any]]
 OWN_PLACE = re.compile(r"/(?![/\\])")
