@@ -32,10 +32,6 @@ _FIGURES = {
     "waf": "write amplification", "hit_rate": "gets that found a key",
     "scan_length": "keys of a scan", "skew": "share of keys with half of the operations",
 }  # fmt: skip
-_DATABASE = (
-    ("batch_size", "Keys of a write", ""), ("ingest_rate", "Written", " bytes a second"),
-    ("ingest_peak", "At its peak", " bytes a second"), ("stall_percent", "Stalled", "%"),
-)  # fmt: skip
 _SHARES = ("operations", "overwrite_share", "hit_rate", "skew")
 
 
@@ -70,7 +66,6 @@ def workload_page(visit: Reader, service: ServiceDep, name: WorkloadName) -> Res
         text=toml_of(found.document),
         families=families,
         profile=profile,
-        database=_DATABASE,
     )
 
 

@@ -22,14 +22,12 @@ _FAMILY: Mapping[str, Any] = {
     "skew": dict.fromkeys(("reads", "writes"), float),
     "sources": _SOURCES,
 }
-DATABASE_FIGURES = (
-    "seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share",
-)  # fmt: skip
 _PROFILE: Mapping[str, Any] = {
     "families": [_FAMILY],
     "column_family": str,
     "rocksdb_version": str,
-    **dict.fromkeys(DATABASE_FIGURES, float),
+    **dict.fromkeys(("seconds", "batch_size", "ingest_rate", "ingest_peak"), float),
+    **dict.fromkeys(("stall_percent", "sync_share"), float),
     "wal": bool,
     "latency": {_ANY: float},
     "sources": _SOURCES,

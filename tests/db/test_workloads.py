@@ -1,5 +1,7 @@
 """Workloads that were sent to the service, as they are kept."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -79,3 +81,19 @@ def test_what_is_not_finite_is_refused(database: Engine):
     with pytest.raises(ValueError, match=r"profile\.x is nan"):
         keep_workload(database, DOCUMENT, profile={"x": float("nan")})
     assert workload_documents(database) == {}
+
+
+def test_of_several_who_send_at_once_one_is_first(
+    database: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(workloads, "MOST_WORKLOADS", 2)
+    keep_workload(database, {**DOCUMENT, "name": "there"})
+
+    def send(number: int) -> bool:
+        with suppress(WorkloadRefused):
+            return keep_workload(database, {**DOCUMENT, "name": f"w{number % 2}", "num": number})
+        return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(send, range(1, 9))) == 1
+    assert len(workload_documents(database)) == 2

@@ -183,7 +183,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         read_batch(tmp_path / "nightly.toml")
 
 
-def test_a_request_holds_what_the_files_hold_and_names_workloads(tmp_path: Path) -> None:
+def test_a_request_holds_what_the_files_hold(tmp_path: Path) -> None:
     write_workload(tmp_path)
     write_space(tmp_path)
     (tmp_path / "OPTIONS").write_text("[DBOptions]\n")
@@ -195,5 +195,5 @@ def test_a_request_holds_what_the_files_hold_and_names_workloads(tmp_path: Path)
     assert row["space"]["name"] == "codecs"
     assert row["baseline_options"] == "[DBOptions]\n" and "baseline" not in row
     path.write_text('name = "n"\nworkloads = ["workload.toml"]\n')
-    with pytest.raises(InputError, match="workload/default: workload: a service runs only"):
-        batch_request(path)
+    (row,) = batch_request(path)["job"]
+    assert row["workload"]["name"] == "instant", "as it is uploaded, before jobs name it"

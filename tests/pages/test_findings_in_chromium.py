@@ -1,6 +1,8 @@
 """What a job has found, in a real browser: read the rank, set a preference, keep the file."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -13,6 +15,7 @@ from db.hosts import see_host
 from tests.support.api.callers import admin
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import SeenPage
+from tests.support.api.sent_workload import SENT
 from tests.support.api.stored_job import keep, proved, unproven
 from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 
@@ -21,6 +24,7 @@ pytestmark = pytest.mark.slow
 PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
     "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",
+    "/workloads", "/workloads/my-db",
 )  # fmt: skip
 SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC",
@@ -42,6 +46,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     see_host(engine, finished.result["hosts"][0]["name"], {"cpu": "one", "cores": 2}, None)
     app = make_app(engine)
     with admin(app) as client:
+        client.post("/v1/workloads", json=SENT)
         client.post("/v1/schedules", json=SCHEDULE)
         client.post("/v1/schedules/nightly/run")
     kept_nights(engine, nights_that_turn_worse())
@@ -119,3 +124,28 @@ def test_a_slider_is_moved_by_keyboard_and_picks_anew(page: SeenPage, found: str
         page.page.goto(f"{found}/jobs/1/won?weight-waf=1")
         page.page.get_by_role("button", name="Download the OPTIONS file").click()
     assert "explored, not proven" in file.value.path().read_text().lower()
+
+
+def test_a_workload_is_sent_out_of_files_and_tuned(
+    page: SeenPage, found: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text('name = "of-a-file"\nnum = 100_000\n[flags]\ndb = "x"\n')
+    page.open(f"{found}/workloads")
+    field = page.page.get_by_label("Workload: its TOML", exact=True)
+    chosen = page.page.get_by_label("Workload: its TOML, from a file")
+    chosen.set_input_files(tmp_path / "mine.toml")
+    expect(field).to_have_value(re.compile("of-a-file"))
+    page.page.get_by_role("button", name="Upload").click()
+    expect(page.page.get_by_role("alert")).to_contain_text("workload.flags.db: may name a file")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    assert page.hindrances() == []
+    page.wrong.clear()  # the status of the refused form
+    field.fill('name = "of-a-file"\nnum = 100_000\n')
+    page.page.get_by_role("button", name="Upload").click()
+    expect(page.page.locator("h1")).to_have_text("Workload of-a-file")
+    page.page.get_by_role("link", name="Tune this").click()
+    expect(page.page.get_by_label("Workload", exact=True)).to_have_value("of-a-file")
+    page.open(f"{found}/workloads/of-a-file")
+    page.page.get_by_role("button", name="Delete").click()
+    expect(page.page.locator("h1")).to_have_text("Workloads")
+    expect(page.page.get_by_role("link", name="of-a-file")).to_have_count(0)

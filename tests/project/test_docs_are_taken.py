@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from api.schemas.catalogue_schemas import WorkloadCreate
 from api.schemas.job_schemas import JobCreate
 from api.schemas.schedule_schemas import ScheduleCreate
 from cli.main import app
@@ -17,7 +18,9 @@ from sampler.workload.workload_file import load_workload
 from tests.support import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BODIES = {"/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate}
+BODIES = {
+    "/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
+}  # fmt: skip
 
 
 def blocks(page: Path) -> list[str]:

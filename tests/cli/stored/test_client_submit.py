@@ -106,7 +106,7 @@ def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, c
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--workload", "mine.toml"], "--workload: a service runs only workloads"),
+        (["--workload", "mine.toml"], "--workload: cannot read 'mine.toml'"),
         (["--space", "nope"], "--space: 'nope' is neither one of default"),
         (["--baseline", "nope"], "--baseline: 'nope' is neither library, db_bench nor"),
         (["--minutes", "nan"], "--minutes: nan and inf cannot be asked for over HTTP"),
