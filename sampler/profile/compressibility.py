@@ -9,7 +9,7 @@ table's is the answer. So what keys, framing and the codec itself contribute is 
 import struct
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ _PIECE = 100  # bytes; db_bench strings values together of pieces that are compr
 _SOURCE_BYTES = 1_048_600
 _BLOCKS, _LEAST_BYTES = 24, 2**17
 _RESTART_INTERVAL, _TRAILER_BYTES = 16, 5
+_BLOCK_BYTES = 4096
 _SEED = 1
 _NEAR = 0.01  # sizes that differ by less are the same
 _OFTEN = (50, 70, 90)  # random bytes of a piece, that are tried beside incompressible ones
@@ -63,22 +64,65 @@ def value_ratio(packed: Packed) -> Ratio | None:
     compressed = _codec(packed.codec)
     if compressed is None or packed.value_size < 1 or packed.per_block <= 0:
         return None
-    random = np.random.default_rng(_SEED)
-    pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, _PIECE), dtype=np.uint8)
 
     def size(raw: int) -> float:
-        repeated = np.tile(pieces[:, :raw], (1, -(-_PIECE // raw)))[:, :_PIECE]
-        return _per_entry(packed, compressed, repeated.tobytes())
+        return _per_entry(packed, compressed, _source(raw))
 
-    steps = range(1, _PIECE + 1)
     if size(_PIECE) <= packed.packed * (1 + _NEAR):
         as_well = (size(raw) >= packed.packed * (1 - _NEAR) for raw in _OFTEN)
         return Ratio(1.0, sure=not any(as_well))
-    above = bisect_left(steps, packed.packed, key=size)  # the steps below it make smaller blocks
+    return Ratio(_between_steps(size, packed.packed), sure=True)
+
+
+def ratio_of_values(values: Sequence[bytes]) -> float | None:
+    """The ratio of values themselves: that at which db_bench's compress as well; None of nothing.
+
+    Both are compressed as LZ4 and Snappy do: repeats are replaced, and nothing else.
+    """
+    if not any(values):
+        return None
+    share = _lz_share(values)
+    longest = max(map(len, values))
+
+    def made(raw: int) -> float:
+        source = _source(raw) * (1 + longest // _SOURCE_BYTES)
+        random = np.random.default_rng(_SEED)
+        parts = []
+        for size in filter(None, map(len, values)):  # db_bench takes one after the other
+            at = size * int(random.integers(len(source) // size))
+            parts.append(source[at : at + size])
+        return _lz_share(parts)
+
+    return 1.0 if share >= made(_PIECE) else _between_steps(made, share)
+
+
+def _source(raw: int) -> bytes:
+    """What db_bench takes values from, where so many bytes of each piece are random."""
+    random = np.random.default_rng(_SEED)
+    pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, _PIECE), dtype=np.uint8)
+    return np.tile(pieces[:, :raw], (1, -(-_PIECE // raw)))[:, :_PIECE].tobytes()
+
+
+def _between_steps(size: Callable[[int], float], wanted: float) -> float:
+    """The ratio at which a size that grows with the random bytes of a piece is the wanted one."""
+    above = bisect_left(range(1, _PIECE + 1), wanted, key=size)  # the steps below it are smaller
     if above == 0:
-        return Ratio(1 / _PIECE, sure=True)
+        return 1 / _PIECE
     low, high = size(above), size(above + 1)
-    return Ratio((above + (packed.packed - low) / (high - low)) / _PIECE, sure=True)
+    return (above + (wanted - low) / (high - low)) / _PIECE
+
+
+def _lz_share(values: Sequence[bytes]) -> float:
+    """Compressed over raw bytes of values, in blocks as tables have them."""
+    raw = packed = 0
+    block = b""
+    for place, value in enumerate(values, 1):
+        block += value
+        if len(block) >= _BLOCK_BYTES or place == len(values):
+            packing = zlib.compressobj(_ZLIB_LEVEL, zlib.DEFLATED, -15, 9, zlib.Z_FIXED)
+            packed += len(packing.compress(block) + packing.flush())
+            raw, block = raw + len(block), b""
+    return packed / raw
 
 
 def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:

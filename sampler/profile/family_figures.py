@@ -38,6 +38,16 @@ class Evidence:
     written: float | None  # keys that were written to the family, until the last dump
     came_in: float | None  # their bytes in write batches
 
+    @property
+    def own(self) -> FamilyEvents:
+        """The events of the family in the opening that operations are counted in."""
+        return self.log.opened.families.get(self.name, FamilyEvents())
+
+    @property
+    def later(self) -> float:
+        """Keys that were flushed by the end of the LOG over those of the last dump, at least 1."""
+        return max(1.0, self.own.counts["written"] / self.written) if self.written else 1.0
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -181,6 +191,8 @@ def _keys(evidence: Evidence) -> Figures:
         fields: dict[str, Any] = {"entries": round(found.live_keys)}
         if found.share is not None:
             fields["overwrite_share"] = found.share
+        if found.with_merges is not None:
+            fields["rewrite_share"] = found.with_merges
         return Figures(fields, where, "estimated")
     unknown = {"overwrite_share": f"it holds tables from before the LOG begins: {_OLDER}"}
     made = _summed(events.of_all_openings(name), FLUSH, COMPACTION)
@@ -198,14 +210,14 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
         yield Figures(unknown={"operations": STATISTICS})
         return
     counts = log.until_dump(evidence.name)
-    own = log.opened.families.get(evidence.name, FamilyEvents())
-    last_puts, last_deletes = own.history[-1] if own.history else (1, 0)
+    own = evidence.own
+    last_puts, last_deletes, last_merges = own.history[-1] if own.history else (1, 0, 0)
     # What is still in memory is taken to be as the last memtable that was flushed.
     in_memory = max(0.0, written - counts["written"])
     deletes = counts["deleted"] + in_memory * last_deletes / max(1, last_puts + last_deletes)
-    merged = counts["merged"] / max(1, counts["written"] - counts["deleted"])
+    merged = counts["merged"] + in_memory * last_merges / max(1, last_puts + last_deletes)
     puts = max(0.0, written - deletes)
-    merges = puts * min(1.0, merged)
+    merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
     where, unknown = "LOG: entries of memtables that were flushed", {}
     if log.tickers:
@@ -218,6 +230,9 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     else:
         unknown = {"gets, seeks and multigets": f"tickers count all families together: {TRACE}"}
     sure: Sure = "counted" if evidence.alone and not deletes + merges else "estimated"
+    if evidence.later > 1:
+        did = {name: count * evidence.later for name, count in did.items()}
+        where, sure = f"{where}; the same shares after the last dump", "estimated"
     yield Figures({"operations": did}, where, sure, unknown)
 
 
@@ -274,7 +289,7 @@ def _real(cell: Cell) -> float | None:
 
 def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     log = evidence.log
-    own, part = log.opened.families.get(evidence.name, FamilyEvents()), log.part(evidence.name)
+    own, part = evidence.own, log.part(evidence.name)
     made = _summed(own, FLUSH, COMPACTION) or _summed(whole, FLUSH, COMPACTION)
     if made:
         where = f"LOG: {made['tables']} tables that flushes and compactions made"
@@ -298,14 +313,17 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     made_bytes: float = log.until_dump(evidence.name)["made"]
     where = "LOG: bytes of the tables that were made"
     names = ("flush.write.bytes", "compact.write.bytes")
-    if evidence.alone and all(name in evidence.log.tickers for name in names):
+    came_in = (evidence.came_in or 0.0) * evidence.later
+    if evidence.later > 1:
+        made_bytes = own.counts["made"]
+    elif evidence.alone and all(name in evidence.log.tickers for name in names):
         made_bytes = sum(evidence.log.tickers[name] for name in names)
         where = "LOG: rocksdb.flush.write.bytes and compact.write.bytes"
     elif not made_bytes and "total_compaction_write_gib" in figures:
         made_bytes = float(figures["total_compaction_write_gib"]) * GIB
         where = "LOG: Cumulative compaction of the last dump"
-    if made_bytes and evidence.came_in:
-        fields_of = {"waf": made_bytes / evidence.came_in}
+    if made_bytes and came_in:
+        fields_of = {"waf": made_bytes / came_in}
         yield Figures(fields_of, f"{where}, over the bytes that came in", "estimated")
     else:
         yield Figures(unknown={"waf": STATISTICS})

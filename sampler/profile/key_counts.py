@@ -86,11 +86,17 @@ class KeyCounts:
         states = np.fromiter((*self._hot.values(), *self._rest.values()), np.int64, size)
         weights = np.full(size, self.weight)
         weights[: len(self._hot)] = 1
-        return Skew(_half(states >> 32, weights), _half((states & _WRITES) >> 1, weights))
+        reads, reads_per_key = _half(states >> 32, weights)
+        writes, writes_per_key = _half((states & _WRITES) >> 1, weights)
+        return Skew(reads, writes, reads_per_key, writes_per_key)
 
 
-def _half(counts: NDArray[np.int64], weights: NDArray[np.int64]) -> float | None:
-    """The share of the keys, the most used first, that takes half of the uses; None: no uses.
+def _half(
+    counts: NDArray[np.int64], weights: NDArray[np.int64]
+) -> tuple[float, float] | tuple[None, None]:
+    """The share of the keys, the most used first, that takes half of the uses, and uses per key.
+
+    None where there are no uses.
 
     Args:
         counts: Uses of each key, of shape (keys,).
@@ -98,9 +104,10 @@ def _half(counts: NDArray[np.int64], weights: NDArray[np.int64]) -> float | None
     """
     used = counts > 0
     if not used.any():
-        return None
+        return None, None
     counts, weights = counts[used], weights[used]
     order = np.argsort(-counts, kind="stable")
     taken = np.cumsum((counts * weights)[order])
     keys = np.cumsum(weights[order])
-    return float(np.interp(taken[-1] / 2, [0, *taken], [0, *keys]) / keys[-1])
+    share = np.interp(taken[-1] / 2, [0, *taken], [0, *keys]) / keys[-1]
+    return float(share), float(taken[-1] / keys[-1])

@@ -44,7 +44,8 @@ class FamilyEvents:
     # them. ``read``, ``kept``: entries that compactions read and wrote. ``made``, ``flushed``:
     # bytes of files, those of flushes among them. ``blobs``: blob files.
     counts: Counter[str] = field(default_factory=Counter)
-    history: list[tuple[int, int]] = field(default_factory=list)  # puts and deletes of flushes
+    # Of each flush: puts and merges together, deletes, merges.
+    history: list[tuple[int, int, int]] = field(default_factory=list)
     value_means: set[float] = field(default_factory=set)  # of tables; no more than two are kept
 
 
@@ -92,8 +93,8 @@ class LogEvents:
         self._inputs: dict[int, list[int]] = {}
         self._outputs: dict[int, dict[int, Table]] = defaultdict(dict)
         self._memtables: dict[tuple[int, str], tuple[int, int]] = {}  # entries and deletes
-        # Tables of flushes that are not committed, with entries and deletes of their memtables.
-        self._flushes: dict[int, tuple[Table, int, int]] = {}
+        # Tables of flushes that are not committed; entries, deletes and merges of their memtables.
+        self._flushes: dict[int, tuple[Table, int, int, int]] = {}
 
     def passing(self, lines: Iterable[str]) -> Iterator[str]:
         """The same lines, each of which has been taken."""
@@ -140,10 +141,10 @@ class LogEvents:
     def history(self, family: str, opening: Opened) -> list[Writes]:
         """What was flushed of a family since the first opening; those of one opening count."""
         return [
-            Writes(puts, deletes, counts=opened is opening)
+            Writes(puts, deletes, merges, counts=opened is opening)
             for opened in self.openings
             if family in opened.families
-            for puts, deletes in opened.families[family].history
+            for puts, deletes, merges in opened.families[family].history
         ]
 
     def _take(self, number: int, line: str) -> None:
@@ -215,12 +216,12 @@ class LogEvents:
     def _family(self, name: str) -> FamilyEvents:
         return self.openings[-1].families[name]
 
-    def _written(self, family: FamilyEvents, entries: int, deletes: int) -> None:
+    def _written(self, family: FamilyEvents, entries: int, deletes: int, merges: int) -> None:
         family.counts.update(written=entries, deleted=deletes)
-        family.history.append((entries - deletes, deletes))
+        family.history.append((entries - deletes, deletes, merges))
         if len(family.history) == _MOST_STEPS:
             halves = zip(family.history[::2], family.history[1::2], strict=False)
-            family.history = [(a[0] + b[0], a[1] + b[1]) for a, b in halves]
+            family.history = [(a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in halves]
 
     def _made(self, job: int, event: Mapping[str, Any]) -> None:
         properties, number = event.get("table_properties"), _number(event, "file_number")
@@ -246,16 +247,17 @@ class LogEvents:
         if kind == COMPACTION:
             self._outputs[job][number] = table
             return
-        family.counts["merged"] += _number(properties, "num_merge_operands")
-        self._flushes[number] = (table, *(memtables or (entries, deletions)))
+        merges = _number(properties, "num_merge_operands")
+        family.counts["merged"] += merges
+        self._flushes[number] = (table, *(memtables or (entries, deletions)), merges)
         if recovered:
             self._commit(number, opened)
 
     def _commit(self, number: int, written_in: Opened) -> None:
         if number not in self._flushes:
             return
-        table, entries, deletes = self._flushes.pop(number)
-        self._written(written_in.families[table.family], entries, deletes)
+        table, entries, deletes, merges = self._flushes.pop(number)
+        self._written(written_in.families[table.family], entries, deletes, merges)
         self.live[number] = table
         if table.entries < entries or deletes:
             self._new.setdefault(table.family, self._flushed[table.family])

@@ -23,6 +23,7 @@ class Writes:
 
     puts: int  # and merges
     deletes: int
+    merges: int = 0  # among the puts
     counts: bool = True  # whether the share is asked of these
 
 
@@ -55,6 +56,7 @@ class Overwrites:
 
     # Of the puts that count, those of keys that were there, 0 to 1; None where no put counts.
     share: float | None
+    with_merges: float | None  # the same of puts and merges
     live_keys: float
 
 
@@ -78,7 +80,7 @@ def overwrites(
         return sum(_distinct(merge, keys) for merge in telling) - kept
 
     def live(keys: float) -> float:
-        return _after(history, keys, new)[1]
+        return _after(history, keys, new)[2]
 
     least = float(max((new, 1, *(entries for merge in telling for entries in merge.runs))))
     keys = _root(distinct, least, largest) if telling else largest
@@ -120,14 +122,17 @@ def _distinct(merge: Merge, keys: float) -> float:
     return -keys * math.expm1(absent)
 
 
-def _after(history: Sequence[Writes], keys: float, new: int) -> tuple[float | None, float]:
-    """The share of overwriting puts and the live keys, after writes to so many keys.
+def _after(
+    history: Sequence[Writes], keys: float, new: int
+) -> tuple[float | None, float | None, float]:
+    """The shares of ``Overwrites`` and the live keys, after writes to so many keys.
 
     Of writes that are puts with probability f, d(live) = (f - live / keys) d(writes).
     """
-    live, over, counted = 0.0, 0.0, 0
+    live, over, counted, over_puts, counted_puts = 0.0, 0.0, 0, 0.0, 0
     for each in history:
         counted += each.puts if each.counts else 0
+        counted_puts += each.puts - each.merges if each.counts else 0
         first = min(new, each.puts)
         new, live, puts = new - first, min(keys, live + first), each.puts - first
         if not puts + each.deletes:
@@ -136,5 +141,10 @@ def _after(history: Sequence[Writes], keys: float, new: int) -> tuple[float | No
         gone = -math.expm1(-(puts + each.deletes) / keys)
         mean = settled + (live - settled) * gone * keys / (puts + each.deletes)
         live += (settled - live) * gone
-        over += puts * mean / keys if each.counts else 0.0
-    return (min(1.0, max(0.0, over / counted)) if counted else None), live
+        met = puts * mean / keys if each.counts else 0.0
+        over, over_puts = over + met, over_puts + met * (1 - each.merges / max(1, each.puts))
+    return _share(over_puts, counted_puts), _share(over, counted), live
+
+
+def _share(part: float, whole: int) -> float | None:
+    return min(1.0, max(0.0, part / whole)) if whole else None

@@ -44,8 +44,10 @@ class Level:
 class Skew:
     """How unevenly keys are used: the share of the keys used that takes half of the operations."""
 
-    reads: float | None = None  # 0 to 0.5; 0.5 is even
+    reads: float | None = None  # 0 to 0.5; with many uses of each key 0.5 is even
     writes: float | None = None
+    reads_per_key: float | None = None  # mean, of the keys that are read at all
+    writes_per_key: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,7 @@ class FamilyProfile:
     # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
     operations: Mapping[str, float] = field(default_factory=dict)
     overwrite_share: float | None = None  # of puts, those of keys that were there
+    rewrite_share: float | None = None  # the same of puts and merges together
     waf: float | None = None  # bytes flushed and compacted over bytes that came in
     levels: tuple[Level, ...] = ()
     table_bytes: float | None = None  # mean of a table that was made

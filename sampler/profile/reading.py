@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
+from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.database_figures import (
@@ -22,6 +23,7 @@ from sampler.profile.database_files import find_files, lines_of
 from sampler.profile.family_figures import STATISTICS, TRACE, Evidence, family_profile
 from sampler.profile.log_events import LogEvents, Opened
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Unknown
+from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_lines
@@ -31,19 +33,21 @@ _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
 
 
 def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) -> DatabaseProfile:
-    """The profile of a database, from its LOGs and its OPTIONS file.
+    """The profile of a database, from its LOGs and its OPTIONS file, or from a trace.
 
     Sizes of keys and values and the shape of the tree are of all LOGs; operations and rates are of
     the newest opening that the LOGs tell enough of.
 
     Args:
-        path: The folder of a database, a LOG, or a folder that holds LOGs and an OPTIONS file. A
-            process may hold the database open.
+        path: The folder of a database, a LOG, or a folder that holds LOGs and an OPTIONS file; or
+            a trace. A process may hold the database open.
         told: Is given lines on what is read, and on files that are passed over.
 
     Raises:
         InputError: It cannot be read, or is no LOG of RocksDB.
     """
+    if is_trace(path):
+        return read_trace_profile(path, told=told)
     files = find_files(path, told)
     events = LogEvents()
     lines = chain.from_iterable(map(lines_of, files.logs))

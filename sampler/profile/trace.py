@@ -2,9 +2,8 @@
 
 import contextlib
 import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from sampler.bench.installed import newest_options
 from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, is_trace, open_trace
 from sampler.common.errors import InputError
+from sampler.profile.compressibility import ratio_of_values
 from sampler.profile.key_counts import KeyCounts
 from sampler.profile.profile import (
     OPERATIONS,
@@ -28,7 +28,6 @@ MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
 _STEP_RECORDS = 20_000  # after so many the keys are counted
 _EXACT_SIZE = 2**12  # a larger value's size is kept to one in 4096
 _SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
-_BLOCK_BYTES = 4096  # RocksDB's usual block
 _SECOND = 1_000_000  # us
 _LONGEST_LINE = 2**16  # of a LOG
 _FAMILY = re.compile(r"olumn family \[(.{1,200})\] \(ID (\d{1,9})\)")
@@ -42,7 +41,7 @@ _UNTOLD = (
     Unknown("scan_length", _SCANS),
     Unknown("sync_share, wal", "profile the database's LOG"),
 )
-_COMPRESSED = "a sample of values, compressed here without entropy coding, as LZ4 does"
+_COMPRESSED = "a sample of values, compressed here as LZ4 does, beside values of db_bench"
 _OVERWRITTEN = (
     "puts of keys that the trace wrote before: which keys were there when it began it does not "
     "tell, so this is the least"
@@ -213,7 +212,7 @@ def _family(name: str, tally: _Tally, where: str) -> FamilyProfile:
         name=name,
         key_size=sum(tally.key_bytes[kind] for kind in kinds) / keys,
         value_size=_value_size(tally),
-        compression_ratio=compressed_share(tally.sample),
+        compression_ratio=ratio_of_values(tally.sample),
         operations={what: float(tally.operations[what]) for what in OPERATIONS},
         overwrite_share=tally.counts.overwrites / puts if puts else None,
         skew=tally.counts.skew(),
@@ -241,22 +240,6 @@ def _value_size(tally: _Tally) -> ValueSize:
                 found.append(float(size))
                 break
     return ValueSize(tally.value_bytes / count, *found)
-
-
-def compressed_share(values: Sequence[bytes]) -> float | None:
-    """Compressed over raw bytes of values, in blocks as tables have them; None of nothing.
-
-    Repeats are replaced and nothing else: so do LZ4 and Snappy, and db_bench's flag means that.
-    """
-    raw = packed = 0
-    block = b""
-    for place, value in enumerate(values, 1):
-        block += value
-        if len(block) >= _BLOCK_BYTES or place == len(values):
-            packing = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_FIXED)
-            packed += len(packing.compress(block) + packing.flush())
-            raw, block = raw + len(block), b""
-    return min(1.0, packed / raw) if raw else None
 
 
 def _names(folder: Path) -> dict[int, str]:

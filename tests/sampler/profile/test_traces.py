@@ -9,8 +9,9 @@ import pytest
 
 from sampler.common.errors import InputError
 from sampler.profile import trace as reading
+from sampler.profile.compressibility import ratio_of_values
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
-from sampler.profile.trace import compressed_share, read_trace_profile
+from sampler.profile.trace import read_trace_profile
 from tests.support.sampler.traces import FAMILIES, MIXED, get, header, multiget, seek, whole, write
 
 
@@ -242,6 +243,6 @@ def test_compressibility_is_that_of_repeats_alone():
     draw = random.Random(3)
     noise = [draw.randbytes(500) for _ in range(50)]
     halves = [each[:250] * 2 for each in noise]
-    assert compressed_share(noise) == pytest.approx(1.0, abs=0.02)
-    assert compressed_share(halves) == pytest.approx(0.5, abs=0.05)
-    assert compressed_share([b"", b""]) is None
+    assert ratio_of_values(noise) == pytest.approx(1.0, abs=0.02)
+    assert ratio_of_values(halves) == pytest.approx(0.5, abs=0.05)
+    assert ratio_of_values([b"", b""]) is None
