@@ -20,7 +20,7 @@ from api.services.validation_errors import refusal
 from db.access.tokens import Role
 from db.workloads import WorkloadRefused
 from jobs.results.figures import figure
-from sampler.common.documents import parse_toml
+from sampler.common.documents import parse_toml, toml_text
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
@@ -63,7 +63,7 @@ def workload_page(visit: Reader, service: ServiceDep, name: WorkloadName) -> Res
     return visit.page(
         "workload.html",
         each=found,
-        text=toml_of(found.document),
+        text=toml_text(found.document),
         families=families,
         profile=profile,
     )
@@ -74,21 +74,6 @@ def delete_by_button(service: ServiceDep, name: WorkloadName, _form: FormDep) ->
     """Deletes one that was sent, and leads to the others."""
     delete_workload(service, name)
     return RedirectResponse("/workloads", 303)
-
-
-def toml_of(document: Mapping[str, Any], table: str = "") -> str:
-    """The document of a workload as its TOML file would hold it."""
-    plain = [
-        f"{name} = {json.dumps(value, ensure_ascii=False)}"
-        for name, value in document.items()
-        if not isinstance(value, dict)
-    ]
-    tables = [
-        toml_of(value, f"{table}.{name}".strip("."))
-        for name, value in document.items()
-        if isinstance(value, dict)
-    ]
-    return "\n".join([*([f"\n[{table}]"] if table else []), *plain, *tables])
 
 
 def _asked(form: Mapping[str, str]) -> WorkloadCreate:

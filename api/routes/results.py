@@ -27,7 +27,7 @@ from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff
-from jobs.results.output_folder import FULLEST, MINIMAL, OPTIONS, Which
+from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, Which
 from jobs.results.pages import policy
 from jobs.results.ranking_words import (
     anova_words,
@@ -193,6 +193,9 @@ def download_options(
     which: Annotated[
         Which, Query(description="What was proven, or the candidate with most changes.")
     ] = "best",
+    diff: Annotated[
+        bool, Query(description="What it changes in the OPTIONS file that the job was given.")
+    ] = False,
     form: Annotated[
         Form, Query(alias="format", description="The file, or the same in a form to paste.")
     ] = "ini",
@@ -202,6 +205,7 @@ def download_options(
     `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON; `setoptions`
     is the calls that a running database takes, and `table` says of each change what makes it.
     """
+    from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
 
     require_done(job)
@@ -215,7 +219,11 @@ def download_options(
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
-    if form != "ini":
+    if diff:
+        name, text = DIFFERENCE, difference_of(job.specification, text)
+        if text is None:
+            raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
+    elif form != "ini":
         changes = [line.change for line in options_diff(job, result_of(service, job), text)]
         text = write_form(form, text, changes)
         name = f"{name.removesuffix('.ini')}.{_ENDINGS.get(form, f'{form}.txt')}"

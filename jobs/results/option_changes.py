@@ -9,6 +9,7 @@ from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
 from sampler.options.applying import Change, Steps, steps_of
+from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
 from sampler.options.options_file import VERSION, OptionsFile, parse_struct

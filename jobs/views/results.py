@@ -54,6 +54,7 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "charts": _charts(result, proof, objective, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
+        "difference": difference_of(result["job"], kept.options),
         "apply": steps_of([line.change for line in diff], parse_options(kept.options))
         if kept.options
         else None,

@@ -45,7 +45,8 @@ def trial_metrics(
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
     until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
     the measured benchmarks, warm-ups left out; of a trace RocksDB's counters tell the operations,
-    for db_bench prints 1. ``memory``: bytes at full scale. ``cpu_percent``:
+    for db_bench prints 1. ``stall_percent``: of ``load_time``, the share that writes waited,
+    whatever settling took. ``memory``: bytes at full scale. ``cpu_percent``:
     CPU seconds of the process over ``time``, of all processors that it could run on.
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one

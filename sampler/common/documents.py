@@ -1,6 +1,7 @@
 """Documents that users write: TOML files of spaces, workloads and objectives."""
 
 import csv
+import json
 import math
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
@@ -86,6 +87,29 @@ def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:
     """The rows of a CSV file that a package brings, by column."""
     text = files(package).joinpath(name).read_text(encoding="utf-8")
     return csv.DictReader(text.splitlines())
+
+
+def toml_text(document: Mapping[str, Any], notes: Mapping[str, str] | None = None) -> str:
+    """A document of plain values and tables as TOML; ``parse_toml`` reads the same.
+
+    ``notes`` are comments by field, each above it.
+    """
+    notes = notes or {}
+
+    def lines(table: Mapping[str, Any], title: str) -> Iterator[str]:
+        inner = {name: value for name, value in table.items() if isinstance(value, Mapping)}
+        for name, value in table.items():
+            if name not in inner:
+                yield from [f"# {notes[name]}"] if not title and name in notes else []
+                # JSON's texts are TOML's, but for one control character.
+                text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+                yield f"{name} = {text}"
+        for name, value in inner.items():
+            whole = f"{title}.{name}" if title else name
+            yield from ["", *([f"# {notes[whole]}"] if whole in notes else []), f"[{whole}]"]
+            yield from lines(value, whole)
+
+    return "\n".join(lines(document, "")) + "\n"
 
 
 def name_in(document: Mapping[str, Any], kind: str) -> str:

@@ -19,7 +19,7 @@ _FAMILY: Mapping[str, Any] = {
     "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
     "operations": dict.fromkeys(OPERATIONS, float),
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
-    "skew": dict.fromkeys(("reads", "writes"), float),
+    "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
     "sources": _SOURCES,
 }
 _PROFILE: Mapping[str, Any] = {
@@ -29,8 +29,10 @@ _PROFILE: Mapping[str, Any] = {
     **dict.fromkeys(("seconds", "batch_size", "ingest_rate", "ingest_peak"), float),
     **dict.fromkeys(("stall_percent", "sync_share"), float),
     "wal": bool,
+    "operations": {_ANY: float},
     "latency": {_ANY: float},
     "sources": _SOURCES,
+    "not_expressed": [str],
     "unknown": [{"what": str, "how to learn it": str}],
 }
 

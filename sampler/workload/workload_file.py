@@ -51,7 +51,7 @@ _TRACE = {
 }  # fmt: skip
 _REPLAY = "replay"
 _FIELDS = {
-    "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
+    "name", "help", "benchmarks", "measured", *_INTEGERS, _FIFO, "compression_ratio", "settle",
     "flags", "timeout_seconds", "command", "external", "prepare", *_TRACE.values(),
 }  # fmt: skip
 _MOST = 2**63 - 1  # of db_bench's own numbers
@@ -91,7 +91,9 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         return Workload(**known, external=True, settle="none", scale=1)
     if "command" in document:
         return _own_program(document, known)
-    known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
+    known |= {
+        key: _integer(document, key, "workload") for key in (*_INTEGERS, _FIFO) if key in document
+    }
     trace = _trace(document)
     whole = {"benchmarks": [_REPLAY if trace else "fillrandom"], **document}
     benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
