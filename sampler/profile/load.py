@@ -1,0 +1,338 @@
+"""From a profile to the load of db_bench that expresses most of it, scaled down.
+
+What the load does is chosen from the counts of operations: a plain fill or overwrite where only
+puts are known, ``readrandomwriterandom`` with gets, ``mixgraph`` with scans or skewed keys, and
+rounds of several benchmarks with deletes or merges. What none of them can do is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import poisson
+
+from sampler.common.documents import toml_text
+from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
+from sampler.parameters.parameter import Value
+from sampler.profile.profile import DatabaseProfile, FamilyProfile
+from sampler.profile.scaled_counts import (
+    MOST_OPERATIONS,
+    MOST_TURNOVERS,
+    NONE,
+    Counts,
+    Shape,
+)
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
+
+ROUNDS = 4  # of benchmarks that run one after the other where one cannot mix them
+MOST_REPEATS = 1000  # of one benchmark (db_bench_benchmarks.py)
+_EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
+USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
+_USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
+
+
+@dataclass(frozen=True)
+class ChosenLoad:
+    """The load of a family."""
+
+    workload: Workload
+    document: Mapping[str, Any]  # the same as a workload's TOML file holds it
+    reasons: Mapping[str, str]  # by field of the document: what it is made of, and how sure
+    not_expressed: tuple[str, ...]  # what of the profile the load does not do
+
+
+def choose_load(
+    profile: DatabaseProfile,
+    family: FamilyProfile,
+    *,
+    name: str,
+    write_buffer: int | None = None,
+    scale: int | None = None,
+    times: float = 1.0,
+) -> ChosenLoad:
+    """The load that does what a family did, at a scale at which a run takes seconds.
+
+    ``write_buffer`` is the family's, in bytes: RocksDB takes no smaller one than 64 KiB, which
+    bounds the scale; None: RocksDB's default. ``times``: of a database so many times as large.
+
+    Raises:
+        InputError: The profile tells of no operations.
+    """
+    counts = Counts.of(family).times(times)
+    if not counts.writes and not counts.reads:
+        raise InputError(
+            "PATH",
+            f"tells of no operation of the column family {family.name!r}: its LOG has no flush "
+            "and no statistics; give a LOG that covers some hours of the load, or a trace",
+        )
+    pair = _pair_bytes(family)
+    scale = scale or counts.scale(pair, write_buffer or USUAL_BUFFER)
+    shape = Shape.of(counts, scale)
+    document: dict[str, Any] = {
+        "name": name,
+        "help": _help(profile, family),
+        "key_size": max(1, round(family.key_size or _USUAL_KEY)),
+        "value_size": max(1, round(family.value_size.mean or _USUAL_VALUE)),
+        "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
+        "scale": scale,
+        "settle": "wait",
+        "timeout_seconds": 600,
+    }
+    flags = {**_value_flags(family), **_write_flags(profile)}
+    document |= _operations(family, shape, flags)
+    if shape.before:
+        document["prepare"] = {"benchmarks": ["filluniquerandom"], "num": shape.before}
+    workload = workload_from_document(document)
+    missing = tuple(_not_expressed(profile, family, shape, document))
+    return ChosenLoad(workload, document, _reasons(profile, family), missing)
+
+
+def _pair_bytes(family: FamilyProfile) -> float:
+    return (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
+
+
+def _help(profile: DatabaseProfile, family: FamilyProfile) -> str:
+    hours = f" in {profile.seconds / 3600:.3g} h" if profile.seconds else ""
+    return f"What the column family {printable(family.name)} did{hours}, scaled down"
+
+
+def _value_flags(family: FamilyProfile) -> dict[str, Value]:
+    """Values of different sizes, where their quantiles are told: normal, as wide as the 99%."""
+    size = family.value_size
+    if size.mean is None or size.p99 is None or size.p99 <= 1.05 * size.mean:
+        return {}
+    # db_bench's normal distribution has three deviations on each side; 99% are 2.33 above.
+    half = min((size.p99 - size.mean) / 2.326 * 3, size.mean - 1)
+    least, most = round(size.mean - half), round(size.mean + half)
+    return {
+        "value_size_distribution_type": "normal",
+        "value_size_min": least,
+        "value_size_max": most,
+    }
+
+
+def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
+    flags: dict[str, Value] = {}
+    if profile.wal is False:
+        flags["disable_wal"] = True
+    elif (profile.sync_share or 0.0) > 0.5:
+        flags["sync"] = True
+    if (profile.batch_size or 1.0) >= 1.5:
+        flags["batch_size"] = round(profile.batch_size or 1.0)
+    return flags
+
+
+def _operations(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
+    """Benchmarks, key space and flags of the measured process."""
+    if shape.deletes > NONE * shape.puts or shape.merging:
+        return _in_rounds(family, shape, flags)
+    reads = shape.gets + shape.seeks
+    if not shape.puts:
+        return _reading(shape, flags)
+    if reads < NONE * shape.puts:
+        writer = "overwrite" if shape.before else _filling(family, shape)
+        return _document(shape, [writer], flags | {"writes": shape.puts})
+    skew = _skew(family)
+    both = shape.gets + shape.puts - shape.first
+    # db_bench does the larger of writes, which fill first, and reads.
+    if shape.seeks > NONE * reads or (skew is not None and skew < _EVEN) or both < shape.first:
+        return _mixed(family, shape, flags, skew)
+    count = {"reads": both, "readwritepercent": round(100 * shape.gets / both)}
+    flags.pop("batch_size", None)
+    return _beside_reads(shape, "readrandomwriterandom", flags | count)
+
+
+def _beside_reads(shape: Shape, benchmark: str, flags: Mapping[str, Value]) -> dict[str, Any]:
+    """A mix of reads and writes, after what fills the database for the reads to find."""
+    if not shape.first:
+        return _document(shape, [benchmark], flags)
+    filled = _document(shape, ["filluniquerandom", benchmark], {**flags, "writes": shape.first})
+    return {**filled, "measured": [benchmark]}
+
+
+def _document(shape: Shape, benchmarks: list[str], flags: Mapping[str, Value]) -> dict[str, Any]:
+    known = dict(flags)
+    fewest = min(int(known.get(name, MOST_OPERATIONS)) for name in ("writes", "deletes"))
+    if "batch_size" in known:  # whole batches are written, so at least one
+        known["batch_size"] = min(int(known["batch_size"]), max(1, fewest))
+    return {"benchmarks": benchmarks, "num": shape.num, "flags": known}
+
+
+def _filling(family: FamilyProfile, shape: Shape) -> str:
+    """The benchmark that fills an empty database as the family was filled."""
+    if shape.overwritten >= NONE:
+        return "fillrandom"
+    read, entries = family.keys_in, family.entries
+    in_order = read is not None and entries is not None and read < 0.2 * entries
+    return "fillseq" if in_order else "filluniquerandom"
+
+
+def _reading(shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
+    flags.pop("batch_size", None)
+    if shape.seeks > shape.gets:
+        return _document(shape, ["seekrandom"], flags | {"reads": shape.seeks})
+    return _document(shape, ["readrandom"], flags | {"reads": shape.gets})
+
+
+def _skew(family: FamilyProfile) -> float | None:
+    """The share of keys that takes half of the operations, by what there is more of.
+
+    It is that of many operations: of few, some keys are used more often by chance alone.
+    """
+    did, skew = family.operations, family.skew
+    reads = did.get("get", 0.0) + did.get("multiget", 0.0)
+    of_reads = skew.writes is None or (skew.reads is not None and reads >= did.get("put", 0.0))
+    share, uses = (
+        (skew.reads, skew.reads_per_key) if of_reads else (skew.writes, skew.writes_per_key)
+    )
+    return share if not share or uses is None else 0.5 * min(1.0, share / even_share(uses))
+
+
+def even_share(uses: float) -> float:
+    """The share of the keys that takes half of the operations where all keys are drawn alike.
+
+    ``uses`` is the mean of those that are drawn at all, at least 1. How often a key is drawn is
+    then of a Poisson distribution without its zero.
+    """
+    if uses <= 1.001:
+        return 0.5
+    rate = brentq(lambda each: each / -math.expm1(-each) - uses, 1e-6, uses)
+    counts = np.arange(math.ceil(rate + 12 * math.sqrt(rate) + 20), 0, -1)
+    keys = np.cumsum(poisson.pmf(counts, rate))
+    taken = np.cumsum(counts * poisson.pmf(counts, rate))
+    return float(np.interp(taken[-1] / 2, [0, *taken], [0, *keys]) / keys[-1])
+
+
+def _mixed(
+    family: FamilyProfile, shape: Shape, flags: dict[str, Value], skew: float | None
+) -> dict[str, Any]:
+    """``mixgraph``: gets, puts and seeks in one, with values of one size and a power of keys.
+
+    db_bench draws a key as the x at which a x^b is uniform (PowerCdfInversion). Then the share
+    0.5^(1/b) of all keys takes half of the operations, and 1/a is their number to the b-th power.
+    """
+    puts = shape.puts - shape.first
+    total = shape.gets + puts + shape.seeks
+    value = float(max(1, round(family.value_size.mean or _USUAL_VALUE)))
+    length = float(max(0, round(family.scan_length or 0)))
+    mixed: dict[str, Value] = {
+        "reads": total,
+        "mix_get_ratio": round(shape.gets / total, 4),
+        "mix_put_ratio": round(puts / total, 4),
+        "mix_seek_ratio": round(shape.seeks / total, 4),
+        "value_theta": value, "value_k": 0.0, "value_sigma": 0.0,
+        "mix_max_value_size": int(value) + 1,
+        "iter_theta": length, "iter_k": 0.0, "iter_sigma": 0.0,
+    }  # fmt: skip
+    if skew is not None and 0 < skew < _EVEN:
+        power = math.log(0.5) / math.log(skew)
+        mixed |= {"key_dist_a": float(f"{shape.num**-power:.6g}"), "key_dist_b": round(power, 4)}
+    kept = {n: v for n, v in flags.items() if n in ("disable_wal", "sync")}
+    return _beside_reads(shape, "mixgraph", kept | mixed)
+
+
+def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
+    """Each kind of operation by itself, a part of all at a time, in turn.
+
+    db_bench has one flag for how many reads there are, of each kind: the rarer kind sets it, and
+    the other is repeated. ``mergerandom`` does as many as the larger of writes and reads.
+    """
+    first = "overwrite" if shape.before else _filling(family, shape)
+    later = ["overwrite"]
+    counts: dict[str, Value] = dict(flags)
+    if shape.merging:
+        first, later = "mergerandom", ["mergerandom"]
+        counts["merge_operator"] = "put"
+    unique = first in ("fillseq", "filluniquerandom")
+    counts["writes"] = shape.puts if unique else max(1, shape.puts // ROUNDS)
+    kinds: list[str] = []
+    if shape.deletes:
+        kinds.append("deleterandom")
+        counts["deletes"] = max(1, shape.deletes // ROUNDS)
+    asked = {"readrandom": shape.gets // ROUNDS, "seekrandom": shape.seeks // ROUNDS}
+    asked = {name: count for name, count in asked.items() if count > NONE * max(asked.values())}
+    if asked:
+        fewest = min(*asked.values(), shape.puts // ROUNDS or 1)
+        counts["reads"] = max(1, fewest, -(-max(asked.values()) // MOST_REPEATS))
+        kinds += [_repeated(name, count // int(counts["reads"])) for name, count in asked.items()]
+    benchmarks = [first, *kinds]
+    for _ in range(ROUNDS - 1):
+        benchmarks += [*([] if unique else later), *kinds]
+    return _document(shape, benchmarks, counts)
+
+
+def _repeated(benchmark: str, times: int) -> str:
+    return benchmark if times < 2 else f"{benchmark}[X{times}]"
+
+
+def _not_expressed(
+    profile: DatabaseProfile,
+    family: FamilyProfile,
+    shape: Shape,
+    document: Mapping[str, Any],
+) -> Iterator[str]:
+    """A line for each thing that the database does and the load does not."""
+    others = [each.name for each in profile.families if each.name != family.name]
+    if others:
+        yield (
+            f"the other column families ({', '.join(others)}): they share threads, cache and WAL "
+            "with this one, and the load has this one alone"
+        )
+    if shape.cut > 1:
+        yield (
+            f"how long it went on: the database did {shape.cut:.3g} times more, which is cut to "
+            f"what writes its live keys {MOST_TURNOVERS} times, or {MOST_OPERATIONS:,} operations"
+        )
+    if profile.ingest_rate:
+        peak = f", at its peak {profile.ingest_peak / 2**20:.3g}" if profile.ingest_peak else ""
+        yield (
+            f"its pace: {profile.ingest_rate / 2**20:.3g} MiB/s on average{peak}; the load writes "
+            "as fast as it can"
+        )
+    names, flags = document["benchmarks"], document["flags"]
+    if profile.batch_size and profile.batch_size >= 1.5 and "batch_size" not in flags:
+        yield f"batches of {profile.batch_size:.3g} keys: {names[0]} writes key by key"
+    if family.operations.get("multiget"):
+        yield "multigets: their keys are asked for one by one"
+    if len(names) > ROUNDS:
+        yield f"operations at the same time: they run one kind after the other, in {ROUNDS} rounds"
+    if "mixgraph" in names and _value_flags(family):
+        yield "values of different sizes: mixgraph writes all of the mean size"
+    skew = _skew(family)
+    if skew is not None and skew < _EVEN and "mixgraph" not in names:
+        yield (
+            f"that some keys are used more than others ({100 * skew:.2g}% of them take half of "
+            "the operations): the load draws all alike"
+        )
+    if family.operations.get("merge"):
+        how = "puts are merges, too" if "mergerandom" in names else "merges are puts"
+        yield f"the application's merge operator, and merges beside puts: in the load {how}"
+    yield "client threads: the load has 1, for nothing in the input tells how many there are"
+
+
+def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
+    """What each field of the document is made of."""
+    fields = {
+        "key_size": "key_size", "value_size": "value_size", "flags": "operations",
+        "compression_ratio": "compression_ratio", "num": "overwrite_share",
+    }  # fmt: skip
+    found = {}
+    for field, figure in fields.items():
+        source = family.sources.get(figure) or profile.sources.get(figure)
+        found[field] = f"{source.where} ({source.sure})" if source else "not told: as is usual"
+    return found
+
+
+def load_toml(chosen: ChosenLoad) -> str:
+    """The workload file: each figure below the line that says what it is made of."""
+    said = ["A load made by `rocktune profile`. What it does not express:"]
+    said += [f"- {printable(each)}" for each in chosen.not_expressed]
+    notes = {field: printable(why) for field, why in chosen.reasons.items()}
+    return "".join(f"# {line}\n" for line in said) + toml_text(chosen.document, notes)
