@@ -16,6 +16,7 @@ from sampler.common.wrong_values import value_problem
 # Name, module below `cli`, and the first paragraph of its help; a test compares the last.
 _TABLE = """
 tune           tuning.tune           Tunes RocksDB on this machine and proves the result.
+profile        tuning.profile        Reads a database, its LOG or a trace, and writes a workload that does the same.
 bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
 compare        tuning.compare        Measures A and B in turn on this machine, and says what differs and how sure that is.
 doctor         tuning.doctor         Tells whether this machine is fit to measure on, and what to do about it.

@@ -97,3 +97,18 @@ def told_once(console: Console, line: str = "waiting: {} uses this host") -> Cal
             say(console, line.format(who))
 
     return tell
+
+
+def told_by_tenths(console: Console) -> Callable[[str], None]:
+    """Says lines; of those that begin with a percentage the first of each tenth."""
+    reached = [-1]
+
+    def tell(line: str) -> None:
+        percent = line.partition("%")[0]
+        if not percent.isdecimal():
+            say(console, line)
+        elif int(percent) // 10 > reached[0]:
+            reached[0] = int(percent) // 10
+            say(console, line)
+
+    return tell

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
   rocktune tune                                   the quick load, a few minutes
+  rocktune tune --like /var/lib/mydb              the load and the OPTIONS of your own database
   rocktune tune --workload load --trials 400      the paper's load, some hours
   rocktune tune --objective waf --workload load --memory 512MiB    fewer writes, more memory
   rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
@@ -49,6 +50,16 @@ def tune_command(
     certificates: Certificates = None,
     db: Db = None,
     migrate: Migrate = False,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Tune the load of this database (its folder, LOG, or a trace) from its OPTIONS.",
+        ),
+    ] = None,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="With --like: do not run the load beside it first.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
@@ -65,8 +76,12 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
 
-    specification = specified(asked)
     require_folder(out)
+    if like is not None:
+        from cli.tuning.like import asked_like
+
+        asked = asked_like(asked, like, out, resume=resume, check=not no_check)
+    specification = specified(asked)
     with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
         finished = _run(engine, specification, backend, resume=resume, out=out)

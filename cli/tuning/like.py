@@ -1,0 +1,75 @@
+"""`rocktune tune --like`: a profile and its check before the job, and the job's settings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cli.render.profile_screen import show_fidelity, show_load, show_profile
+from cli.render.screen import TextConsole, say, screen, told_by_tenths, told_once
+from jobs.profile.fidelity import check_load
+from jobs.profile.profiled import OPTIONS, load_name, profiled, require_outside
+from sampler.common.errors import InputError
+from sampler.runner.settings import load_settings
+
+_TAKEN = {"workload": "load-quick", "baseline": None}
+
+
+def asked_like(
+    asked: Mapping[str, Any], like: Path, out: Path, *, resume: bool, check: bool
+) -> dict[str, Any]:
+    """The settings of a job that tunes a database's own load from its own OPTIONS.
+
+    Both are written into ``out``. A job that goes on takes what is there: the LOG of a database
+    in use has grown since.
+
+    Raises:
+        InputError: ``like`` cannot be profiled, or settings contradict it.
+    """
+    for name, usual in _TAKEN.items():
+        if asked.get(name, usual) != usual:
+            raise InputError(f"--{name}", "is taken from the database with --like; leave it out")
+    require_outside(like, out)
+    workload, options = out / f"{load_name(like)}.toml", out / OPTIONS
+    console = TextConsole(stderr=True)
+    if resume and workload.exists():
+        say(console, f"--resume: takes the profile that is in {workload}")
+        return _settings(asked, workload, options, asked.get("column_family"))
+    found = profiled(
+        like,
+        column_family=asked.get("column_family"),
+        scale=asked.get("scale"),
+        told=told_by_tenths(console),
+    )
+    options.unlink(missing_ok=True)
+    found.write(workload, options)
+    shown = screen(stderr=True)
+    show_profile(shown, found.profile)
+    show_load(shown, found.chosen, found.family.name, found.others)
+    if check:
+        checked = check_load(
+            found.profile,
+            found.family,
+            workload,
+            load_settings(),
+            baseline=options if options.exists() else None,
+            column_family=found.family.name if found.profile.options else None,
+            db_bench=asked.get("db_bench"),
+            waiting=told_once(console),
+        )
+        show_fidelity(shown, checked)
+        if not checked.fits:
+            say(console, "It is tuned all the same; change the file and tune it with --workload.")
+    longer = found.long_enough()
+    if longer is not found:
+        say(console, f"Not expressed: {longer.chosen.not_expressed[0]}")
+        longer.write(workload)
+    return _settings(asked, workload, options, found.family.name)
+
+
+def _settings(
+    asked: Mapping[str, Any], workload: Path, options: Path, family: str | None
+) -> dict[str, Any]:
+    found = {**asked, "workload": str(workload)}
+    if options.exists():
+        found |= {"baseline": str(options), "column_family": family, "drop_unknown": True}
+    return found

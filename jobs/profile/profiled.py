@@ -1,0 +1,137 @@
+"""A user's database, LOG or trace, made into the files that a job is asked with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sampler.bench.query_trace import is_trace
+from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError
+from sampler.options.options_file import parse_options
+from sampler.profile.load import USUAL_BUFFER, ChosenLoad, choose_load, load_toml
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
+from sampler.profile.reading import read_profile
+from sampler.profile.replayed_load import replayed_load
+from sampler.workload.workload import least_user_bytes
+
+OPTIONS = "OPTIONS.database"
+_USUAL_MEMTABLES = 2  # max_write_buffer_number (advanced_options.h)
+_PLAIN = re.compile(r"[^\w.-]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """A profile, the family that is taken of it, and its load."""
+
+    profile: DatabaseProfile
+    family: FamilyProfile
+    chosen: ChosenLoad
+
+    def long_enough(self) -> Profiled:
+        """The same, with a load that writes enough to be tuned by.
+
+        Of a database that wrote less than 16 times its write buffers most is still in memory: then
+        the load is that of a larger database of the same kind.
+        """
+        load, family = self.chosen.workload, self.family.name
+        buffer = _option(self.profile, family, "write_buffer_size") or USUAL_BUFFER
+        number = _option(self.profile, family, "max_write_buffer_number") or _USUAL_MEMTABLES
+        least = least_user_bytes(buffer * number, load.scale)
+        times = 1.1 * least / max(1, load.loaded_bytes())
+        if load.trace or times <= 1.1:
+            return self
+        longer = choose_load(
+            self.profile, self.family, name=load.name, write_buffer=buffer, times=times
+        )
+        said = f"how little the database wrote: the load is of one {times:.3g} times as large"
+        return replace(self, chosen=replace(longer, not_expressed=(said, *longer.not_expressed)))
+
+    @property
+    def others(self) -> list[str]:
+        """The names of the other column families."""
+        return [each.name for each in self.profile.families if each.name != self.family.name]
+
+    def document(self, workload: Path) -> dict[str, Any]:
+        """What ``rocktune profile --json`` prints; ``workload`` is where the load was written."""
+        return {
+            **profile_document(self.profile),
+            "workload": str(workload),
+            "column_family": self.family.name,
+            "not_expressed": list(self.chosen.not_expressed),
+        }
+
+    def write(self, workload: Path, options: Path | None = None) -> None:
+        """Writes the workload file, and the database's OPTIONS where they are known.
+
+        Raises:
+            InputError: One cannot be written.
+        """
+        write_output(workload, load_toml(self.chosen).encode())
+        if options is not None and self.profile.options is not None:
+            write_output(options, self.profile.options.encode())
+
+
+def load_name(path: Path) -> str:
+    """What a load is called by the database that it is made of."""
+    whole = path.resolve()
+    name = whole.stem if is_trace(path) else whole.parent.name if whole.is_file() else whole.name
+    return _PLAIN.sub("-", name).strip("-.")[:60] or "database"
+
+
+def profiled(
+    path: Path,
+    *,
+    column_family: str | None = None,
+    scale: int | None = None,
+    replay: bool = False,
+    told: Callable[[str], None] = lambda _: None,
+) -> Profiled:
+    """Reads a database's folder, LOG or trace, and chooses the load of one column family.
+
+    Without ``column_family`` it is the one that most is written into. ``replay``: the load
+    replays the trace itself.
+
+    Raises:
+        InputError: It is none of them, it tells of no load, or the family is not there.
+    """
+    if replay and not is_trace(path):
+        raise InputError("--replay", f"{str(path)!r} is no trace; leave it out, or give a trace")
+    profile = read_profile(path, told=told)
+    chosen = column_family or profile.busiest()
+    try:
+        family = profile.family(chosen)
+    except KeyError:
+        names = ", ".join(each.name for each in profile.families)
+        raise InputError(
+            "--column-family", f"{chosen!r} is not there; the families are {names}"
+        ) from None
+    name = load_name(path)
+    if replay:
+        return Profiled(profile, family, replayed_load(profile, family, path.resolve(), name=name))
+    buffer = _option(profile, family.name, "write_buffer_size")
+    load = choose_load(profile, family, name=name, write_buffer=buffer, scale=scale)
+    return Profiled(profile, family, load)
+
+
+def _option(profile: DatabaseProfile, family: str, name: str) -> int | None:
+    if profile.options is None:
+        return None
+    text = parse_options(profile.options).get(f'CFOptions "{family}"', name)
+    return int(text) if text and text.isdecimal() else None
+
+
+def require_outside(path: Path, written: Path) -> None:
+    """Refuses to write into the database's folder.
+
+    Raises:
+        InputError: The file would be in it.
+    """
+    folder = path.resolve() if path.is_dir() else None
+    if folder is not None and folder in (written.resolve(), *written.resolve().parents):
+        raise InputError(
+            "--out", f"{str(written)!r} is in the database's folder, which stays as it is"
+        )

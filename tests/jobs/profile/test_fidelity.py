@@ -1,0 +1,78 @@
+"""Verdicts on a load beside its database."""
+
+from dataclasses import replace
+
+from jobs.profile.fidelity import Fidelity, compared
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
+
+FAMILY = FamilyProfile(
+    name="default",
+    waf=4.0,
+    levels=(Level(0, 2, 2**20, 1.0), Level(1, 8, 2**24, 3.0), Level(2, 40, 2**28, 2.0)),
+    operations={"put": 900.0, "get": 100.0},
+    overwrite_share=0.5,
+    table_bytes=2.0**22,
+    table_entries=10_000.0,
+    keys_in=1000,
+    keys_dropped=300,
+)
+WHOLE = DatabaseProfile(families=(FAMILY,), batch_size=1.0, stall_percent=2.0)
+
+
+def _check(load: FamilyProfile, whole: DatabaseProfile = WHOLE, scale: int = 1) -> Fidelity:
+    rows = compared(whole, FAMILY, replace(whole, families=(load,)), load, load.waf, scale)
+    return Fidelity(tuple(rows), 1.0)
+
+
+def _row(check: Fidelity, what: str):
+    return next(row for row in check.rows if row.what == what)
+
+
+def test_a_database_fits_itself():
+    check = _check(FAMILY)
+    assert check.fits
+    assert {row.verdict for row in check.rows if row.database is not None} == {"fits"}
+    assert "behaves like the database" in check.verdict
+
+
+def test_write_amplification_fits_within_15_percent_either_way():
+    for waf, fits in ((4.59, True), (3.5, True), (4.7, False), (3.3, False)):
+        check = _check(replace(FAMILY, waf=waf))
+        assert (check.fits, _row(check, "write amplification").verdict == "fits") == (fits, fits)
+    assert "num and writes" in _row(_check(replace(FAMILY, waf=9.0)), "write amplification").advice
+
+
+def test_the_tree_fits_within_one_level():
+    deeper = (*FAMILY.levels[:2], Level(4, 40, 2**28, 2.0))
+    check = _check(replace(FAMILY, levels=deeper))
+    assert not check.fits
+    assert _row(check, "levels used").verdict == "differs"
+    next_level = (*FAMILY.levels[:2], Level(3, 40, 2**28, 2.0))
+    assert _check(replace(FAMILY, levels=next_level)).fits
+
+
+def test_a_level_of_next_to_nothing_is_not_used():
+    more = (*FAMILY.levels, Level(6, 1, 4096))
+    assert _row(_check(replace(FAMILY, levels=more)), "levels used").load == 2.0
+
+
+def test_tables_are_compared_at_the_database_s_size():
+    small = replace(FAMILY, table_bytes=2.0**16)
+    row = _row(_check(small, scale=64), "bytes of a table")
+    assert (row.load, row.verdict) == (2.0**22, "fits")
+
+
+def test_what_is_not_told_is_asked_for_and_not_invented():
+    check = _check(replace(FAMILY, hit_rate=0.5))
+    row = _row(check, "gets that find a key")
+    assert (row.database, row.verdict) == (None, "unknown")
+    assert "does not tell" in row.advice
+    nothing = FamilyProfile(name="default")
+    rows = tuple(compared(WHOLE, nothing, WHOLE, FAMILY, 4.0, 1))
+    assert "not checked" in Fidelity(rows, 1.0).verdict
+
+
+def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():
+    check = _check(replace(FAMILY, overwrite_share=0.9))
+    assert check.fits
+    assert "overwrites of puts" in check.verdict

@@ -1,0 +1,77 @@
+"""The walk of docs/your-database.md, pasted into a shell with the real db_bench."""
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sampler.options.options_file import CF, parse_options
+from tests.support.api.processes import ROOT, environment
+
+pytestmark = [pytest.mark.slow, pytest.mark.db_bench]
+# Sure to find something in seconds: codecs alone, by space alone.
+SPACE = """
+name = "codecs"
+
+[[parameter]]
+name = "compression_type"
+choices = ["zstd", "zlib"]
+
+[[parameter]]
+name = "block_size"
+"""
+
+
+def walk() -> str:
+    text = (ROOT / "docs/your-database.md").read_text(encoding="utf-8")
+    found = re.search(r"Paste this\.[^\n]*\n+```\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def _hashes(folder: Path) -> dict[str, tuple[str, int]]:
+    return {
+        path.name: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in sorted(folder.iterdir())
+    }
+
+
+def test_a_new_user_can_paste_it(tmp_path: Path):
+    (tmp_path / "codecs.toml").write_text(SPACE)
+    script = walk()
+    making, rest = script.split("rocktune profile", 1)
+    changes = {
+        "--num=300000": "--num=60000",
+        "--trials 40": "--trials 14 --space codecs.toml --objective sa --strategy lhs",
+    }
+    for old, new in changes.items():
+        assert script.count(old) == 1, old
+        making, rest = making.replace(old, new), rest.replace(old, new)
+    env = environment(tmp_path, XDG_DATA_HOME=str(tmp_path / "data"))
+    made = subprocess.run(["bash", "-ec", making], cwd=tmp_path, env=env, capture_output=True)
+    assert made.returncode == 0, made.stderr
+    before = _hashes(tmp_path / "mydb")
+    command = f'rocktune() {{ {shlex.quote(sys.executable)} -m cli.main "$@"; }}\n'
+    ran = subprocess.run(
+        ["bash", "-c", f"set -e\n{command}rocktune profile{rest}"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=400,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert _hashes(tmp_path / "mydb") == before
+    assert "Column family default" in ran.stdout
+    assert "The load behaves like the database where it counts." in ran.stdout
+    theirs = next((tmp_path / "mydb").glob("OPTIONS-*")).read_text()
+    options = (tmp_path / "tuned/OPTIONS.ini").read_text()
+    assert parse_options(options).get(CF, "compression") in ("kZSTD", "kZlibCompression")
+    kept = [line for line in options.splitlines() if not line.lstrip().startswith("#")]
+    changed = set(theirs.splitlines()) ^ set(kept)
+    keys = {line.partition("=")[0].strip() for line in changed}
+    result = json.loads((tmp_path / "tuned/result.json").read_text())
+    assert "compression" in keys and len(keys) <= 3, (keys, result["best"]["configuration"])
+    assert "+  compression=" in (tmp_path / "tuned/OPTIONS.diff").read_text()
+    assert "compression" in ran.stdout.rpartition("+  compression=")[2]  # the table at the end
