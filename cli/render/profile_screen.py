@@ -43,6 +43,9 @@ def _figures(family: FamilyProfile) -> Iterator[tuple[str, str, str]]:
         yield "value_size", "value size", f"{size.mean:.5g} B{told}"
     if family.compression_ratio is not None:
         yield "compression_ratio", "compression of values", f"{family.compression_ratio:.3f}"
+    if family.codecs:
+        told = ", ".join(f"{name} {100 * size:.0f}%" for name, size in family.codecs.items())
+        yield "codecs", "a table with each codec", told
     if family.entries is not None:
         yield "entries", "live keys", f"{family.entries:,}"
     if total:

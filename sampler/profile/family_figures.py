@@ -20,7 +20,9 @@ STATISTICS = (
     f"profile it again after some of these periods; or {TRACE}"
 )
 _OLDER = f"keep all LOG.old files (keep_log_file_num), and profile the folder; or {TRACE}"
-_RECOMPRESS = "sst_dump --command=recompress tells it, on a copy of a table"
+_RECOMPRESS = (
+    "profile the folder with its tables where sst_dump is on PATH (Debian's rocksdb-tools)"
+)
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
 _BATCH_BYTES = 12 + 1 + 1
 _USUAL_VARIATION = 0.25
@@ -80,11 +82,20 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     fields = {name: value for each in found for name, value in each.fields.items()}
     sources = {name: Source(each.where, each.sure) for each in found for name in each.fields}
     unknown = [
-        Unknown(f"{what} of the column family {evidence.name!r}", how)
+        Unknown(_of_family(what, evidence.name), how)
         for each in found
         for what, how in each.unknown.items()
     ]
     return FamilyProfile(name=evidence.name, **fields, sources=sources), tuple(unknown)
+
+
+def _of_family(what: str, name: str) -> str:
+    return f"{what} of the column family {name!r}"
+
+
+def compression_of(name: str) -> str:
+    """What an ``Unknown`` calls the compressibility of a family's values."""
+    return _of_family("compression_ratio", name)
 
 
 def _summed(whole: FamilyEvents, *kinds: str) -> Counter[str]:

@@ -20,6 +20,7 @@ _FAMILY: Mapping[str, Any] = {
     "operations": dict.fromkeys(OPERATIONS, float),
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
     "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
+    "codecs": {_ANY: float},
     "sources": _SOURCES,
 }
 _PROFILE: Mapping[str, Any] = {

@@ -59,6 +59,8 @@ class FamilyProfile:
     value_size: ValueSize = field(default_factory=ValueSize)
     # Compressed over raw bytes of values alone: db_bench's flag of that name.
     compression_ratio: float | None = None
+    # By codec, the size of a live table over that without one: of all its data, not values alone.
+    codecs: Mapping[str, float] = field(default_factory=dict)
     codec: str | None = None  # that tables are written with, in the LOG's word: ``Snappy``
     entries: int | None = None  # live keys
     # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
@@ -165,5 +167,6 @@ def _family_document(family: FamilyProfile) -> dict[str, Any]:
         "operations": shares,
         "levels": [asdict(each) for each in family.levels],
         "skew": asdict(family.skew),
+        "codecs": dict(family.codecs),
         "sources": {name: asdict(each) for name, each in family.sources.items()},
     }

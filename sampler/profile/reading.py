@@ -20,9 +20,16 @@ from sampler.profile.database_figures import (
     written_keys,
 )
 from sampler.profile.database_files import find_files, lines_of
-from sampler.profile.family_figures import STATISTICS, TRACE, Evidence, family_profile
+from sampler.profile.family_figures import (
+    STATISTICS,
+    TRACE,
+    Evidence,
+    compression_of,
+    family_profile,
+)
 from sampler.profile.log_events import LogEvents, Opened
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Unknown
+from sampler.profile.recompressed import with_codecs
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
@@ -61,6 +68,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         told(f"Operations are of opening {number} of the {len(events.openings)} in the LOG.")
     options = parse_options(files.options) if files.options else None
     families, unknown = _families(log, contents, options)
+    families = with_codecs(path, families, events)
     figures, sources = database_figures(log)
     return DatabaseProfile(
         families=families,
@@ -69,7 +77,18 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         **figures,
         operations=_operations(families, log),
         sources=sources,
-        unknown=(*_unknown(log, options), *unknown),
+        unknown=(
+            *_unknown(log, options),
+            *(each for each in unknown if not _told(each, families)),
+        ),
+    )
+
+
+def _told(unknown: Unknown, families: Iterable[FamilyProfile]) -> bool:
+    """Whether a live table has told by now what the LOG does not."""
+    return any(
+        unknown.what == compression_of(each.name) and each.compression_ratio is not None
+        for each in families
     )
 
 

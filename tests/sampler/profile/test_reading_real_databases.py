@@ -56,13 +56,6 @@ def test_sizes_and_compressibility(
     assert "[DBOptions]" in profile.options
 
 
-def test_without_compression_nothing_tells_how_compressible_values_are(filled: Fill) -> None:
-    profile = filled("fillrandom", num=20_000, value_size=100, compression_type="none")
-    assert profile.families[0].compression_ratio is None
-    asked = {each.what: each.how for each in profile.unknown}
-    assert "sst_dump" in asked["compression_ratio of the column family 'default'"]
-
-
 @pytest.mark.parametrize(
     ("processes", "share"),
     [
