@@ -64,6 +64,18 @@ class Profiled:
             "not_expressed": list(self.chosen.not_expressed),
         }
 
+    def require_unwritten(self, workload: Path) -> None:
+        """Refuses a workload file that is there already and says something else.
+
+        Raises:
+            InputError: It does, and may have been changed by hand.
+        """
+        if workload.exists() and workload.read_bytes() != load_toml(self.chosen).encode():
+            raise InputError(
+                "--out",
+                f"{str(workload)!r} is there already and differs; name a file, which is replaced",
+            )
+
     def write(self, workload: Path, options: Path | None = None) -> None:
         """Writes the workload file, and the database's OPTIONS where they are known.
 

@@ -1,6 +1,11 @@
 """A database made into the load that it is tuned by."""
 
-from jobs.profile.profiled import Profiled
+from pathlib import Path
+
+import pytest
+
+from jobs.profile.profiled import Profiled, load_name, require_outside
+from sampler.common.errors import InputError
 from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, ValueSize
 
@@ -33,3 +38,28 @@ def test_a_load_that_would_stay_in_memory_is_that_of_a_larger_database():
 def test_a_load_that_is_long_enough_stays():
     enough = _profiled(4e6)
     assert enough.long_enough() is enough
+
+
+def test_a_file_that_was_changed_by_hand_is_not_replaced_unasked(tmp_path: Path):
+    found, file = _profiled(1e6), tmp_path / "mine.toml"
+    found.require_unwritten(file)
+    found.write(file)
+    found.require_unwritten(file)
+    file.write_text("# mine\n")
+    with pytest.raises(InputError, match="there already and differs"):
+        found.require_unwritten(file)
+
+
+def test_the_database_s_folder_is_never_written_into(tmp_path: Path):
+    (tmp_path / "db").mkdir()
+    require_outside(tmp_path / "db", tmp_path / "db.toml")
+    for inside in ("db/x.toml", "db/deep/x.toml", "other/../db/x.toml", "db"):
+        with pytest.raises(InputError, match="stays as it is"):
+            require_outside(tmp_path / "db", tmp_path / inside)
+
+
+def test_a_load_is_called_as_its_database(tmp_path: Path):
+    (tmp_path / "my db").mkdir()
+    log = tmp_path / "my db" / "LOG"
+    log.write_text("")
+    assert load_name(tmp_path / "my db") == load_name(log) == "my-db"
