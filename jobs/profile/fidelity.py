@@ -14,6 +14,7 @@ from jobs.execution.single_bench import single_bench
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, OptionsFile
+from sampler.profile.database_figures import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
 from sampler.profile.reading import read_profile
 from sampler.runner.outcome import Outcome, TrialState
@@ -143,6 +144,10 @@ def check_load(
             raise InputError("--check", f"the load did not end well: {outcome.failure}")
         measured = read_profile(kept)
     family_measured, waf = measured.families[0], outcome.metrics.get("waf")
+    # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
+    reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}
+    operations = {**family_measured.operations, **reads}
+    family_measured = replace(family_measured, operations=operations)
     rows = compared(profile, family, measured, family_measured, waf, load.scale)
     return Fidelity(tuple(rows), outcome.bench_seconds)
 

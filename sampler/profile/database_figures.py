@@ -19,7 +19,7 @@ from sampler.stats_dumps.parts import Part
 GIB, MIB = 2**30, 2**20
 _LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
 _ROUNDING_GIB = 0.0055
-_READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
+READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
 _KINDS = ("get", "write", "seek", "multiget")
 
 
@@ -79,7 +79,7 @@ class LogEvidence:
         """Gets, seeks and multigets of all families, where statistics are on."""
         return {
             name: float(self.tickers[ticker])
-            for name, ticker in _READS.items()
+            for name, ticker in READS.items()
             if ticker in self.tickers
         }
 

@@ -61,7 +61,7 @@ _REFUSED = {
 # What a load that comes over the network may hold; of its flags, those whose value is a word.
 _SENT = (
     "name", "help", *_FIELDS, "benchmarks", "measured", "settle", "scale", "flags",
-    "timeout_seconds", "prepare",
+    "timeout_seconds", "prepare", "fifo_bytes",
 )  # fmt: skip
 _SENT_WORDS = (
     "column_family_distribution", "expire_style", "merge_operator", "value_size_distribution_type",

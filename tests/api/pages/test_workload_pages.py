@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from api.pages.workloads import toml_of
+from sampler.common.documents import toml_text
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
 from tests.support.api.browser import form_token, see, send_form
 from tests.support.api.callers import send
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
 FORM = {
-    "workload": toml_of(WORKLOAD),
+    "workload": toml_text(WORKLOAD),
     "profile": json.dumps(PROFILE),
     "baseline_options": BASELINE,
 }
@@ -69,7 +69,7 @@ def test_a_page_tells_the_figures_with_their_sources_and_what_is_not_known(
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_file_of_each_is_its_document(client: TestClient, name: str) -> None:
     document = workload_document(load_workload(name))
-    assert tomllib.loads(toml_of(document)) == document
+    assert tomllib.loads(toml_text(document)) == document
     page = words(see(client, f"/workloads/{name}"))
     assert f'name = "{name}"' in page
     assert "Delete" not in page and f'href="/jobs/new?workload={name}"' in page
@@ -115,7 +115,7 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(
 
 def test_another_of_the_name_is_taken_where_the_box_is_checked(client: TestClient) -> None:
     send(client, "/v1/workloads", SENT)
-    other = toml_of({**WORKLOAD, "num": 200_000})
+    other = toml_text({**WORKLOAD, "num": 200_000})
     refused = act(client, "/workloads", workload=other)
     assert refused.status_code == 409 and "is that of another workload" in refused.text
     assert act(client, "/workloads", workload=other, replace="yes").status_code == 303

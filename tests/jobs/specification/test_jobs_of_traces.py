@@ -5,6 +5,7 @@ import pytest
 from jobs.specification.named_files import inlined, registered_workloads, specify
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
+from sampler.workload.measurable import require_no_place
 from sampler.workload.workload_file import load_workload
 from tests.support import DATA
 from tests.support.sampler.traces import MIXED
@@ -31,5 +32,5 @@ def test_a_trace_cannot_be_confirmed_at_a_larger_scale():
 def test_a_service_knows_the_traces_of_its_operator_and_no_other(tmp_path: Path):
     (tmp_path / "mine.toml").write_text(f'name = "mine"\ntrace = "{MIXED}"\n')
     assert registered_workloads(tmp_path)["mine"]["trace"] == str(MIXED)
-    with pytest.raises(InputError, match="runs only workloads that it knows by name"):
-        inlined({"workload": str(tmp_path / "mine.toml")})
+    with pytest.raises(InputError, match=r"workload.trace: .* is not taken over HTTP"):
+        require_no_place(inlined({"workload": str(tmp_path / "mine.toml")})["workload"])

@@ -44,7 +44,8 @@ def test_settings_that_are_alike_have_one_with_hardly_any():
         cho_factor(noisy, lower=True)
     factor = lower_factor(noisy)
     largest = float(noisy.max())
-    assert np.abs(factor @ factor.T - noisy).max() <= 1e-6 * largest
+    # The jitter is that, and rounding is of the processor.
+    assert np.abs(factor @ factor.T - noisy).max() <= 1e-6 * largest + 1e-12 * largest
     assert (np.triu(factor, 1) == 0).all()
 
 
