@@ -74,23 +74,25 @@ def value_ratio(packed: Packed) -> Ratio | None:
     return Ratio(_between_steps(size, packed.packed), sure=True)
 
 
-def ratio_of_values(values: Sequence[bytes]) -> float | None:
+def ratio_of_values(values: Sequence[bytes], every: int = 1) -> float | None:
     """The ratio of values themselves: that at which db_bench's compress as well; None of nothing.
 
-    Both are compressed as LZ4 and Snappy do: repeats are replaced, and nothing else.
+    Both are compressed as LZ4 and Snappy do: repeats are replaced, and nothing else. ``values``
+    are one of ``every`` that were written: db_bench takes one after the other out of its source,
+    so that pieces go on from one to the next.
     """
-    if not any(values):
+    sizes = [len(value) for value in values if value]
+    if not sizes:
         return None
     share = _lz_share(values)
-    longest = max(map(len, values))
 
     def made(raw: int) -> float:
-        source = _source(raw) * (1 + longest // _SOURCE_BYTES)
-        random = np.random.default_rng(_SEED)
-        parts = []
-        for size in filter(None, map(len, values)):  # db_bench takes one after the other
-            at = size * int(random.integers(len(source) // size))
+        source = _source(raw) * (1 + max(sizes) // _SOURCE_BYTES)
+        parts, at = [], 0
+        for size in sizes:
+            at = at if at + size <= len(source) else 0
             parts.append(source[at : at + size])
+            at += every * size
         return _lz_share(parts)
 
     return 1.0 if share >= made(_PIECE) else _between_steps(made, share)

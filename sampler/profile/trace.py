@@ -212,7 +212,7 @@ def _family(name: str, tally: _Tally, where: str) -> FamilyProfile:
         name=name,
         key_size=sum(tally.key_bytes[kind] for kind in kinds) / keys,
         value_size=_value_size(tally),
-        compression_ratio=ratio_of_values(tally.sample),
+        compression_ratio=ratio_of_values(tally.sample, tally.every),
         operations={what: float(tally.operations[what]) for what in OPERATIONS},
         overwrite_share=tally.counts.overwrites / puts if puts else None,
         skew=tally.counts.skew(),

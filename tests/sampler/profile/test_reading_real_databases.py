@@ -108,13 +108,13 @@ def test_without_statistics_reads_are_asked_for_and_writes_are_known(filled: Fil
 
 
 def test_families_are_told_apart(filled: Fill) -> None:
-    profile = filled("fillrandom", num=60_000, num_column_families=3, value_size=150)
+    profile = filled("fillrandom,flush", num=60_000, num_column_families=3, value_size=150)
     names = ["default", "column_family_name_000001", "column_family_name_000002"]
     assert [each.name for each in profile.families] == names
     for family in profile.families:
         assert family.key_size == 16
         assert family.value_size.mean == 150
-        assert family.operations["put"] == pytest.approx(20_000, rel=0.35)
+        assert family.operations["put"] == pytest.approx(20_000, rel=0.05)
         assert family.overwrite_share == pytest.approx(1 - _DRAWN, abs=0.08)
 
 
