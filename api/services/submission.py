@@ -85,7 +85,11 @@ def on_own_baseline(service: Service, asked: T) -> T:
     row = find_workload(service.engine, asked.workload)
     if row is None or row.baseline_options is None:
         return asked
-    return asked.model_copy(update={"baseline_options": row.baseline_options})
+    update = {"baseline_options": row.baseline_options}
+    family = (row.profile or {}).get("column_family")
+    if family and "column_family" not in asked.model_fields_set:
+        update["column_family"] = family  # that the workload was made of
+    return asked.model_copy(update=update)
 
 
 def _checked(service: Service, asked: JobChange, start: Specification | None) -> Specification:

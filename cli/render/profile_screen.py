@@ -9,14 +9,14 @@ from cli.render.screen import bare_table, say
 from jobs.profile.fidelity import Fidelity
 from sampler.common.byte_size import format_bytes
 from sampler.profile.load import ChosenLoad
-from sampler.profile.profile import OPERATIONS, DatabaseProfile, FamilyProfile
+from sampler.profile.profile import OPERATIONS, DatabaseProfile, FamilyProfile, span_words
 
 
 def show_profile(console: Console, profile: DatabaseProfile) -> None:
     """A table a family: each figure, how sure it is and its source; then what is unknown."""
     of = f"RocksDB {profile.version}" if profile.version else "RocksDB of unknown version"
-    span = f", {profile.seconds / 3600:.3g} h" if profile.seconds else ""
-    say(console, f"{of}{span}, {len(profile.families)} column families")
+    span = f", {span_words(profile.seconds)}" if profile.seconds else ""
+    say(console, f"{of}{span}, column families: {len(profile.families)}")
     for family in profile.families:
         say(console, "", f"Column family {family.name}")
         console.print(_family_table(profile, family))
@@ -88,16 +88,16 @@ def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
             f"{profile.ingest_rate / 2**20:.4g} MiB/s{told}",
         )
     if profile.stall_percent is not None:
-        yield "stall_percent", "time in stalls", f"{profile.stall_percent:.2g}%"
+        yield "stall_percent", "time in stalls, since the opening", f"{profile.stall_percent:.2g}%"
 
 
 def show_load(console: Console, chosen: ChosenLoad, column_family: str, others: list[str]) -> None:
     """The benchmark that was chosen, and what it does not express."""
     load = chosen.workload
-    beside = f"; the others: {', '.join(others)}" if others else ""
-    say(console, "", f"Taken: column family {column_family}{beside}")
+    beside = f". Left out: {', '.join(others)}" if others else ""
+    say(console, "", f"Profiled for tuning: column family {column_family}{beside}")
     names = list(dict.fromkeys(load.benchmarks))
-    say(console, f"Load: {', '.join(names)}, {load.num:,} keys, scale 1/{load.scale}")
+    say(console, f"Workload: {', '.join(names)}, {load.num:,} keys, scale 1/{load.scale}")
     for line in chosen.not_expressed:
         say(console, f"Not expressed: {line}")
 

@@ -58,7 +58,11 @@ def asked_like(
         )
         show_fidelity(shown, checked)
         if not checked.fits:
-            say(console, "It is tuned all the same; change the file and tune it with --workload.")
+            say(
+                console,
+                f"Tuning goes on with it. To correct it, copy {workload}, edit the copy, and tune "
+                f"with --workload COPY" + (f" --baseline {options}" if options.exists() else ""),
+            )
     longer = found.long_enough()
     if longer is not found:
         say(console, f"Not expressed: {longer.chosen.not_expressed[0]}")

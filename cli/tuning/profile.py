@@ -28,22 +28,24 @@ Examples:
   rocktune profile /var/lib/mydb --check                runs the load, and compares
   rocktune profile trace.bin --out my-load.toml         what DB::StartTrace recorded
   rocktune profile trace.bin --replay                   a load that replays the trace itself
-  rocktune tune --workload mydb.toml --baseline OPTIONS tunes what was written
+  rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes what was written
 """
 
 
 def profile_command(
     path: Annotated[
-        Path, typer.Argument(help="A database's folder, its LOG, or a trace; nothing is written.")
+        Path, typer.Argument(help="A database's folder, its LOG, or a trace; it is read only.")
     ],
     out: Annotated[
         Path | None, typer.Option(help="The workload file. [default: the folder's name.toml]")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Run the load once, and lay it beside the database.")
+        bool,
+        typer.Option("--check", help="Run the workload once, and compare both."),
     ] = False,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Of a trace: a load that replays the trace itself.")
+        bool,
+        typer.Option("--replay", help="Of a trace: a workload that replays it."),
     ] = False,
     column_family: ColumnFamily = None,
     scale: Scale = None,
@@ -52,8 +54,8 @@ def profile_command(
 ) -> int:
     """Reads a database, its LOG or a trace, and writes a workload that does the same.
 
-    Exit status: 0 written (with --check: and it behaves like the database), 3 it does
-    not behave like the database, 2 bad input.
+    Exit status: 0 written (with --check: and nothing that decides differs, or is told),
+    3 the workload does not behave like the database, 2 bad input.
     """
     progress = TextConsole(stderr=True)
     workload = out or Path(f"{load_name(path)}.toml")

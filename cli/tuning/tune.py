@@ -54,7 +54,8 @@ def tune_command(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Tune the load of this database (its folder, LOG, or a trace) from its OPTIONS.",
+            help="Tune the load of this database (its folder, LOG or a trace) from its OPTIONS "
+            "file, if one lies there.",
         ),
     ] = None,
     no_check: Annotated[

@@ -80,7 +80,7 @@ class Fidelity:
         }
 
 
-_WAF, _DEPTH, _CENTRE = "write amplification", "levels used", "level where most bytes lie"
+_WAF, _DEPTH, _CENTRE = "write amplification", "deepest level used", "mean level of a byte"
 _DECIDE = (_WAF, _DEPTH, _CENTRE)
 
 
@@ -167,9 +167,14 @@ def compared(
     """
     yield _within(
         _WAF, family.waf, waf, WAF_WITHIN,
-        "the share of overwrites (num and writes), then compression_ratio and value_size",
+        "num or writes (more overwrites, less to write), compression_ratio or value_size",
     )  # fmt: skip
-    yield _apart(_DEPTH, _depth(family), _depth(load), "scale: a larger load, so a smaller scale")
+    yield _apart(
+        _DEPTH,
+        _depth(family),
+        _depth(load),
+        "scale: smaller for a deeper tree, larger for a shallower one",
+    )
     yield _apart(_CENTRE, _centre(family), _centre(load), "num, or [prepare]: keys already there")
     by_level = {each.level: each.write_amplification for each in load.levels}
     for level in family.levels:
@@ -190,7 +195,7 @@ def compared(
     for name in ("put", "get", "delete", "merge", "seek"):
         share, load_share = _share(family, name), _share(load, name)
         if share or load_share:
-            advice = "the flags that count operations"
+            advice = "reads, writes and deletes of [flags]"
             yield _points(f"{name}s of all operations", share, load_share, 0.05, advice)
     yield _points("gets that find a key", family.hit_rate, load.hit_rate, 0.1, "num, or [prepare]")
     stalls, load_stalls = (

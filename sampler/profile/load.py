@@ -20,7 +20,7 @@ from sampler.common.documents import toml_text
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.parameters.parameter import Value
-from sampler.profile.profile import DatabaseProfile, FamilyProfile
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, span_words
 from sampler.profile.scaled_counts import (
     MOST_OPERATIONS,
     MOST_TURNOVERS,
@@ -99,8 +99,8 @@ def _pair_bytes(family: FamilyProfile) -> float:
 
 
 def _help(profile: DatabaseProfile, family: FamilyProfile) -> str:
-    hours = f" in {profile.seconds / 3600:.3g} h" if profile.seconds else ""
-    return f"What the column family {printable(family.name)} did{hours}, scaled down"
+    span = f" in {span_words(profile.seconds)}" if profile.seconds else ""
+    return f"What the column family {printable(family.name)} did{span}, scaled down"
 
 
 def _value_flags(family: FamilyProfile) -> dict[str, Value]:
@@ -314,7 +314,7 @@ def _not_expressed(
     if family.operations.get("merge"):
         how = "puts are merges, too" if "mergerandom" in names else "merges are puts"
         yield f"the application's merge operator, and merges beside puts: in the load {how}"
-    yield "client threads: the load has 1, for nothing in the input tells how many there are"
+    yield "client threads: the workload has one; nothing in the input tells how many there are"
 
 
 def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
@@ -326,7 +326,7 @@ def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
     found = {}
     for field, figure in fields.items():
         source = family.sources.get(figure) or profile.sources.get(figure)
-        found[field] = f"{source.where} ({source.sure})" if source else "not told: as is usual"
+        found[field] = f"{source.where} ({source.sure})" if source else "assumed: nothing tells it"
     return found
 
 

@@ -123,6 +123,14 @@ class DatabaseProfile:
         return max(self.families, key=lambda each: (_written(each), each.name == "default")).name
 
 
+def span_words(seconds: float) -> str:
+    """A time in the unit that fits."""
+    for unit, size in (("days", 172_800.0), ("h", 7200.0), ("min", 120.0)):
+        if seconds >= size:
+            return f"{seconds / {'days': 86_400, 'h': 3600, 'min': 60}[unit]:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
 def _none(name: str) -> FamilyProfile:
     raise KeyError(name)
 

@@ -1,6 +1,7 @@
 """The load that replays a trace itself, onto a database that was filled beforehand."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sampler.workload.workload_file import workload_from_document
 
 _SECONDS = 5  # that a replay takes, where the database keeps up
 _LEAST_FAMILIES = 2  # with one, db_bench's replay dies of an assertion (7.8 to 11.8)
+_NUMBERED = re.compile(r"id \d{1,9}", re.ASCII).fullmatch
 _ENTRIES = 100_000  # live keys of the database, where the profile does not tell them
 
 
@@ -33,7 +35,9 @@ def replayed_load(
     scale = int(2 ** math.floor(math.log2(1 / share)))
     base = choose_load(profile, family, name=name, scale=scale)
     seconds = (profile.seconds or 0.0) * share
-    families = max(_LEAST_FAMILIES, len(profile.families))
+    # Where nothing names them, families are called by their numbers, which may have gaps.
+    numbers = [int(each.name[3:]) + 1 for each in profile.families if _NUMBERED(each.name)]
+    families = max(_LEAST_FAMILIES, len(profile.families), *numbers)
     flags: dict[str, Any] = {"num_column_families": families}
     if any(each.operations.get("merge") for each in profile.families):
         flags["merge_operator"] = "put"
@@ -54,6 +58,8 @@ def replayed_load(
     missing = (
         "what was there before the trace began: [prepare] fills as many keys of the same sizes, "
         "but other keys; name a num that fits your database",
-        *(line for line in base.not_expressed if "pace" in line),
+        f"its pace: it is replayed {document['fast_forward']:g} times as fast as it was recorded",
     )
-    return ChosenLoad(workload_from_document(document), document, base.reasons, missing)
+    num = "assumed: a trace does not tell how many keys there are"
+    reasons = {**base.reasons, **({} if family.entries else {"num": num})}
+    return ChosenLoad(workload_from_document(document), document, reasons, missing)

@@ -191,7 +191,8 @@ def _profile(path: Path, trace: Records, whole: _Whole, size: int) -> DatabasePr
         writes=float(whole.writes),
         batch_size=whole.written / whole.writes if whole.writes else None,
         ingest_rate=whole.size / seconds if seconds else None,
-        ingest_peak=float(whole.peak) if seconds else None,
+        # Of a short trace no second may be whole: a peak below the average is none.
+        ingest_peak=float(whole.peak) if seconds and whole.peak * seconds >= whole.size else None,
         sources={
             **dict.fromkeys(("seconds", "writes", "batch_size", "ingest_rate"), counted),
             "ingest_peak": Source(f"{where}: the busiest second", "counted"),

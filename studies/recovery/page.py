@@ -113,7 +113,7 @@ def write_page(out: Path, rows: Sequence[Row]) -> None:
     }
     remarks = Path(__file__).with_name("remarks.md").read_text(encoding="utf-8")
     head = ("from", "figure", "limit", "within", "off", "not told", "furthest off")
-    fidelity = ("load", "RocksDB", "family", "write amplification", "levels used",
+    fidelity = ("load", "RocksDB", "family", "write amplification", "deepest level",
                 "mean level of a byte", "verdict", "differs")  # fmt: skip
     transfer = ("load", "RocksDB", "proven", "metric", "at scale", "at full size", "verdict")
     parts = [

@@ -39,21 +39,21 @@ def test_write_amplification_fits_within_15_percent_either_way():
     for waf, fits in ((4.59, True), (3.5, True), (4.7, False), (3.3, False)):
         check = _check(replace(FAMILY, waf=waf))
         assert (check.fits, _row(check, "write amplification").verdict == "fits") == (fits, fits)
-    assert "num and writes" in _row(_check(replace(FAMILY, waf=9.0)), "write amplification").advice
+    assert "num or writes" in _row(_check(replace(FAMILY, waf=9.0)), "write amplification").advice
 
 
 def test_the_tree_fits_within_one_level():
     deeper = (*FAMILY.levels[:2], Level(4, 40, 2**28, 2.0))
     check = _check(replace(FAMILY, levels=deeper))
     assert not check.fits
-    assert _row(check, "levels used").verdict == "differs"
+    assert _row(check, "deepest level used").verdict == "differs"
     next_level = (*FAMILY.levels[:2], Level(3, 40, 2**28, 2.0))
     assert _check(replace(FAMILY, levels=next_level)).fits
 
 
 def test_a_level_of_next_to_nothing_is_not_used():
     more = (*FAMILY.levels, Level(6, 1, 4096))
-    assert _row(_check(replace(FAMILY, levels=more)), "levels used").load == 2.0
+    assert _row(_check(replace(FAMILY, levels=more)), "deepest level used").load == 2.0
 
 
 def test_tables_are_compared_at_the_database_s_size():

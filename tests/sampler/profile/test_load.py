@@ -79,7 +79,7 @@ class TestAnyProfile:
         sources = {"key_size": Source("LOG: 41 tables that flushes made", "counted")}
         text = load_toml(_load(_family(operations={"put": 1e6}, sources=sources)))
         assert "# LOG: 41 tables that flushes made (counted)\nkey_size = 16" in text
-        assert "# not told: as is usual\nvalue_size = 400" in text
+        assert "# assumed: nothing tells it\nvalue_size = 400" in text
 
 
 class TestKeySpace:
