@@ -114,6 +114,8 @@ def _rows(family: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, st
     for name, words in _FIGURES.items():
         value, sources = family[name], family["sources"]
         parts = value if isinstance(value, dict) else {"": value}
+        if name == "skew":  # the rest of it are no shares
+            parts = {part: parts.get(part) for part in ("reads", "writes")}
         told = [
             f"{part} {_words(each, share=name in _SHARES)}".strip()
             for part, each in parts.items()

@@ -9,6 +9,7 @@ from cli.render.screen import TextConsole, say, screen, told_by_tenths, told_onc
 from jobs.profile.fidelity import check_load
 from jobs.profile.profiled import OPTIONS, load_name, profiled, require_outside
 from sampler.common.errors import InputError
+from sampler.profile.reading import read_profile
 from sampler.runner.settings import load_settings
 
 _TAKEN = {"workload": "load-quick", "baseline": None}
@@ -33,7 +34,8 @@ def asked_like(
     console = TextConsole(stderr=True)
     if resume and workload.exists():
         say(console, f"--resume: takes the profile that is in {workload}")
-        return _settings(asked, workload, options, asked.get("column_family"))
+        family = asked.get("column_family") or read_profile(like).busiest()
+        return _settings(asked, workload, options, family)
     found = profiled(
         like,
         column_family=asked.get("column_family"),
@@ -73,7 +75,8 @@ def asked_like(
 def _settings(
     asked: Mapping[str, Any], workload: Path, options: Path, family: str | None
 ) -> dict[str, Any]:
-    found = {**asked, "workload": str(workload)}
+    # A family is one of an OPTIONS file; without one the workload alone is of it.
+    found = {n: v for n, v in asked.items() if n != "column_family"} | {"workload": str(workload)}
     if options.exists():
         found |= {"baseline": str(options), "column_family": family, "drop_unknown": True}
     return found

@@ -77,6 +77,10 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
 
+    if like is not None:
+        from jobs.profile.profiled import require_outside
+
+        require_outside(like, out)  # before a folder is made
     require_folder(out)
     if like is not None:
         from cli.tuning.like import asked_like

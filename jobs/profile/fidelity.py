@@ -233,7 +233,9 @@ def _of_entry(family: FamilyProfile) -> float | None:
 
 
 def _dropped(family: FamilyProfile) -> float | None:
-    return family.keys_dropped / family.keys_in if family.keys_in and family.keys_dropped else None
+    if not family.keys_in or family.keys_dropped is None:
+        return None
+    return family.keys_dropped / family.keys_in
 
 
 def _share(family: FamilyProfile, name: str) -> float | None:
@@ -245,8 +247,10 @@ def _within(
     what: str, database: float | None, load: float | None, share: float, advice: str
 ) -> FidelityRow:
     """Fits where the two differ by less than a share of the database's figure."""
-    if not database or not load:
+    if database is None or load is None:
         return _row(what, database, load, None, advice)
+    if not database or not load:
+        return _row(what, database, load, database == load, advice)
     return _row(what, database, load, abs(math.log(load / database)) <= math.log1p(share), advice)
 
 

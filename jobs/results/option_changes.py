@@ -12,7 +12,7 @@ from sampler.options.applying import Change, Steps, steps_of
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
-from sampler.options.options_file import VERSION, OptionsFile, parse_struct
+from sampler.options.options_file import VERSION, OptionsFile, parse_options, parse_struct
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 
@@ -134,8 +134,10 @@ def _flat(options: OptionsFile) -> dict[tuple[str, str], str]:
 
 def steps_of_best(result: Mapping[str, Any], text: str) -> Steps:
     """How what the best configuration changes is applied, by the job's file."""
-    file, known = read_user_options(text), catalogue()
+    family = result["job"].get("column_family")
+    file, known = read_user_options(text, family=family), catalogue()
     best = (result["best"] or {}).get("configuration", {})  # without what it leaves inactive
     changed = [row["name"] for row in option_changes(result) if row["name"] in {*best} & {*known}]
     places = [(title_of(known[n]), known[n].key) for n in changed if known[n].is_option]
-    return steps_of([Change(*at, None, file.get(*at)) for at in places], file)
+    changes = [Change(file.own_title(at[0]), at[1], None, file.get(*at)) for at in places]
+    return steps_of(changes, parse_options(text))

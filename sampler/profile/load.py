@@ -135,16 +135,19 @@ def _operations(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) ->
         return _in_rounds(family, shape, flags)
     reads = shape.gets + shape.seeks
     if not shape.puts:
-        return _reading(shape, flags)
+        return _reading(family, shape, flags)
     if reads < NONE * shape.puts:
         writer = "overwrite" if shape.before else _filling(family, shape)
         return _document(shape, [writer], flags | {"writes": shape.puts})
     skew = _skew(family)
     both = shape.gets + shape.puts - shape.first
     # db_bench does the larger of writes, which fill first, and reads.
-    if shape.seeks > NONE * reads or (skew is not None and skew < _EVEN) or both < shape.first:
+    percent = 100 * shape.gets / both if both else 0.0
+    coarse = abs(round(percent) - percent) > 0.1 * min(percent, 100 - percent)
+    scans = shape.seeks > NONE * reads
+    if scans or coarse or (skew is not None and skew < _EVEN) or both < shape.first:
         return _mixed(family, shape, flags, skew)
-    count = {"reads": both, "readwritepercent": round(100 * shape.gets / both)}
+    count = {"reads": both, "readwritepercent": round(percent)}
     flags.pop("batch_size", None)
     return _beside_reads(shape, "readrandomwriterandom", flags | count)
 
@@ -174,10 +177,13 @@ def _filling(family: FamilyProfile, shape: Shape) -> str:
     return "fillseq" if in_order else "filluniquerandom"
 
 
-def _reading(shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
+def _reading(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
     flags.pop("batch_size", None)
+    if min(shape.gets, shape.seeks) > NONE * max(shape.gets, shape.seeks):
+        return _mixed(family, shape, flags, _skew(family))
     if shape.seeks > shape.gets:
-        return _document(shape, ["seekrandom"], flags | {"reads": shape.seeks})
+        count = {"reads": shape.seeks, "seek_nexts": round(family.scan_length or 0)}
+        return _document(shape, ["seekrandom"], flags | count)
     return _document(shape, ["readrandom"], flags | {"reads": shape.gets})
 
 
@@ -262,6 +268,8 @@ def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> 
         fewest = min(*asked.values(), shape.puts // ROUNDS or 1)
         counts["reads"] = max(1, fewest, -(-max(asked.values()) // MOST_REPEATS))
         kinds += [_repeated(name, count // int(counts["reads"])) for name, count in asked.items()]
+    if "seekrandom" in asked:
+        counts["seek_nexts"] = round(family.scan_length or 0)
     benchmarks = [first, *kinds]
     for _ in range(ROUNDS - 1):
         benchmarks += [*([] if unique else later), *kinds]

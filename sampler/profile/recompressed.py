@@ -48,7 +48,7 @@ def _with_codecs(
         number: table.size for number, table in events.live.items() if table.family == family.name
     }
     small = {number: size for number, size in sizes.items() if size <= _MOST_BYTES}
-    number = max(small, key=lambda each: small[each], default=min(sizes, default=0))
+    number = max(small, key=lambda each: small[each], default=0)
     table = folder / f"{number:06d}.sst"
     if not number or not table.is_file():
         return family

@@ -223,3 +223,20 @@ def test_so_many_small_entries_are_scaled_and_not_cut():
     assert load.workload.scale == 4
     assert _did(load, "filluniquerandom") == pytest.approx(3.5e6 / 4, rel=0.001)
     assert not any("how long" in line for line in load.not_expressed)
+
+
+@pytest.mark.parametrize("before", [None, 6_000_000])
+def test_puts_beside_many_gets_are_not_lost(before: int | None):
+    told = {"entries": before, "overwrite_share": 0.9} if before else {}
+    load = _load(_family(operations={"put": 1e6, "get": 1e9}, **told))
+    flags = dict(load.workload.flags)
+    assert load.workload.benchmarks[-1] == "mixgraph"
+    assert flags["mix_put_ratio"] == pytest.approx(0.001, abs=0.0002)
+
+
+def test_scans_are_as_long_and_gets_beside_them_stay():
+    scans = _load(_family(operations={"seek": 1e6}, entries=10**6, scan_length=50.0)).workload
+    assert scans.benchmarks == ("seekrandom",)
+    assert dict(scans.flags)["seek_nexts"] == 50
+    both = _load(_family(operations={"seek": 6e6, "get": 5e6}, entries=10**6)).workload
+    assert dict(both.flags)["mix_get_ratio"] == pytest.approx(5 / 11, abs=0.001)
