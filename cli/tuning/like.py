@@ -54,7 +54,6 @@ def asked_like(
             workload,
             load_settings(),
             baseline=options if options.exists() else None,
-            column_family=found.family.name if found.profile.options else None,
             db_bench=asked.get("db_bench"),
             waiting=told_once(console),
         )

@@ -87,7 +87,6 @@ def profile_command(
             workload,
             settings,
             baseline=options if found.profile.options is not None else None,
-            column_family=found.family.name if found.profile.options else None,
             db_bench=db_bench,
             waiting=told_once(progress),
         )

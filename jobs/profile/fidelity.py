@@ -107,7 +107,6 @@ def check_load(
     settings: Settings,
     *,
     baseline: Path | None,
-    column_family: str | None = None,
     db_bench: str | None = None,
     waiting: Callable[[str], None] = lambda _: None,
 ) -> Fidelity:
@@ -126,7 +125,7 @@ def check_load(
         str(workload),
         settings,
         baseline=str(baseline) if baseline else None,
-        column_family=column_family,
+        column_family=family.name if baseline else None,  # one is of an OPTIONS file
         drop_unknown=True,
         scale=None,
         db_bench=db_bench,

@@ -8,13 +8,12 @@ from typing import Any
 from sampler.common.errors import InputError
 from sampler.profile.load import ChosenLoad, choose_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
-from sampler.profile.scaled_counts import MOST_OPERATIONS
+from sampler.profile.scaled_counts import MOST_OPERATIONS, USUAL_ENTRIES
 from sampler.workload.workload_file import workload_from_document
 
 _SECONDS = 5  # that a replay takes, where the database keeps up
 _LEAST_FAMILIES = 2  # with one, db_bench's replay dies of an assertion (7.8 to 11.8)
 _NUMBERED = re.compile(r"id \d{1,9}", re.ASCII).fullmatch
-_ENTRIES = 100_000  # live keys of the database, where the profile does not tell them
 
 
 def replayed_load(
@@ -41,7 +40,7 @@ def replayed_load(
     flags: dict[str, Any] = {"num_column_families": families}
     if any(each.operations.get("merge") for each in profile.families):
         flags["merge_operator"] = "put"
-    entries = max(1, round((family.entries or _ENTRIES) / scale))
+    entries = max(1, round((family.entries or USUAL_ENTRIES) / scale))
     kept = ("name", "key_size", "value_size", "compression_ratio", "scale", "settle")
     document: dict[str, Any] = {
         **{field: base.document[field] for field in kept},
