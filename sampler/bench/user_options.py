@@ -11,6 +11,7 @@ from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
 from sampler.options.measured_part import (
     fact_of,
+    foreign_factory,
     foreign_table,
     measured_part,
     unmeasured_options,
@@ -138,6 +139,8 @@ def _notes(file: OptionsFile) -> Iterator[str]:
             f"[{file.own_title(foreign)}]: not known to db_bench, measured with RocksDB's own "
             "table; your file keeps it"
         )
+    elif factory := foreign_factory(file):
+        yield f"table_factory = {factory[:60]}: not known to db_bench, measured with RocksDB's own"
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}

@@ -25,7 +25,8 @@ from sampler.parameters.catalogue import catalogue
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _ARENA = "arena_block_size"
 _BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
-# The tables that RocksDB has; of the fields of any other, db_bench 7.8.3 dies.
+_TABLE_FACTORY = "table_factory"
+# The tables that RocksDB has; db_bench 7.8.3 dies of the fields of any other, 9.10.0 of its name.
 _TABLES = ("BlockBasedTable", "PlainTable", "CuckooTable")
 # The kinds of memtable, in the spellings of all versions: before 6.28 a file holds the name alone,
 # so that the count of buckets is RocksDB's default, or a number behind a colon. Hash memtables
@@ -71,7 +72,9 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     foreign = foreign_table(part)
     if foreign:
         kept = {title: keys for title, keys in part.sections.items() if title != foreign}
-        part = replace(part, sections=kept).without(CF, ["table_factory"])
+        part = replace(part, sections=kept)
+    if foreign or foreign_factory(part):
+        part = part.without(CF, [_TABLE_FACTORY])
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
@@ -93,6 +96,12 @@ def foreign_table(options: OptionsFile) -> str | None:
     """The title of the table section that is of a table of the application; None without one."""
     title = options.table()
     return None if _kind_of(title) in _TABLES else title
+
+
+def foreign_factory(options: OptionsFile) -> str | None:
+    """The name of a table of the application, as ``table_factory`` has it; None without one."""
+    name = options.get(CF, _TABLE_FACTORY)
+    return None if name in (None, "", "nullptr", *_TABLES) else name
 
 
 def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:

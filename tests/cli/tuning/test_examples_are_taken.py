@@ -10,12 +10,23 @@ import cli.tuning.run_here
 from cli.main import main
 from cli.tuning.tune import EXAMPLES
 from tests.support import ROOT
+from tests.support.sampler.real_databases import fill
 
 PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
 SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + EXAMPLES, re.MULTILINE)
 COMMANDS = sorted({re.split(r" {3,}|#", line)[0].strip() for line in SHOWN})
+DATABASE = "/var/lib/mydb"
+TWO_FAMILIES = """[Version]
+  rocksdb_version=7.8.3
+  options_file_version=1.1
+[DBOptions]
+  max_background_jobs=4
+[CFOptions "default"]
+[CFOptions "users"]
+  num_levels=5
+"""
 HERE = [each for each in COMMANDS if not any(part in each for part in ELSEWHERE)]
 
 
@@ -34,7 +45,11 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))
     monkeypatch.chdir(tmp_path)
-    status = main(shlex.split(command)[1:])
+    # The reader's own: a file with a family of that name, and a database.
+    Path("OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
+    if DATABASE in command:
+        fill(Path("mydb"), "fillrandom", num=60_000, value_size=150)
+    status = main(shlex.split(command.replace(DATABASE, "mydb"))[1:])
     assert (status, len(begun)) == (130, 1), capsys.readouterr().err
 
 

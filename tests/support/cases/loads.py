@@ -114,7 +114,7 @@ CASES: tuple[Case, ...] = (
     _runs("3229-timeseries", keys=120_000.0, kinds={"write"}),
     _runs("3672-seekrandomwhilewriting", kinds={"seek"}),
     _runs("3757-seekrandom-prefix", keys=_DRAWN, kinds={"seek"}),
-    _is_refused("3837-replay", ["workload.benchmarks", "flags.trace_file"], "'replay' does what"),
+    _is_refused("3837-replay", ["flags.trace_file"], "or replay a trace: write trace ="),
     # Each of 60,000 deletes of 120,000 keys spares a key with 1 - 1/120,000.
     _runs("4107-deleterandom", keys=120_000 * 0.60653, kinds={"delete"}),
     _runs("5953-mixgraph", kinds={"read", "write", "seek"}),
