@@ -68,9 +68,7 @@ def _line(job: tuple[Block, int]) -> Line:
 
 def _small_forests() -> None:
     """What is searched matters here, not how well it was chosen."""
-    knowledge.rank_parameters = partial(  # type: ignore[attr-defined]
-        rank_parameters, trees=10, resamples=2, n_repeats=1
-    )
+    knowledge.rank_parameters = partial(rank_parameters, trees=10)  # type: ignore[attr-defined]
     gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 
 

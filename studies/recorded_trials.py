@@ -13,7 +13,6 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
-from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
 from optimizer.evaluation.evaluation import draws_of, draws_table
 from optimizer.trials.history import History
@@ -96,7 +95,7 @@ def drawn_by(address: str, job_id: int) -> Learned:
 
 def made_up_trials(
     n_trials: int, *, seed: int = 0
-) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
+) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
     """Make deterministic trials whose four metrics depend on seven of thirty parameters.
 
     Args:
@@ -104,7 +103,7 @@ def made_up_trials(
         seed: Decides the draws.
 
     Returns:
-        Features, targets and groups, as `rank_parameters` takes them.
+        Features and targets, as `rank_parameters` takes them.
     """
     rng = np.random.default_rng(seed)
     numbers = rng.random((n_trials, N_NUMERIC))
@@ -123,9 +122,4 @@ def made_up_trials(
         "rate": 1 / (0.5 + a) + b,
     }
     targets = {name: y + rng.normal(scale=0.3, size=n_trials) for name, y in clean.items()}
-    groups = {
-        name: group_labels(column.tolist())
-        for name, column in zip(names[:-1], numbers.T, strict=True)
-    }
-    groups["category"] = group_labels([f"level {i}" for i in level])
-    return features, targets, groups
+    return features, targets

@@ -3,69 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.random_forest import MIN_TRIALS, BaggedForest, FittedForest, Fold, grow_forest
+from models.random_forest import MIN_TRIALS, BaggedForest, Fold, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
 
 
 HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2 well enough
-
-
-@dataclass(frozen=True, eq=False)
-class Importance:
-    """Importance of every parameter for one metric, in the order of the features' names."""
-
-    # Shape `(n_parameters,)`, mean decrease in impurity summed over a parameter's columns; sums to
-    # 1 (all 0 if no tree found a split). Cheap and steady, but taken from the trials that were
-    # learned from: a parameter with many distinct values always gets a little.
-    mdi: NDArray[np.float64]
-    # Shape `(n_parameters,)`, mean of `permutation_raw` over the repeats. Around 0 (it may be
-    # negative) for a parameter without effect.
-    permutation_mean: NDArray[np.float64]
-    # Shape `(n_parameters,)`, standard deviation over the repeats: the noise of the shuffling
-    # only. `models.importance.stability` tells the noise of the trials.
-    permutation_std: NDArray[np.float64]
-    # Shape `(n_parameters, n_repeats)`, the drop in out-of-fold R2.
-    permutation_raw: NDArray[np.float64]
-
-
-def measure_importance(
-    features: FeatureMatrix,
-    target: ArrayLike,
-    forest: FittedForest,
-    *,
-    seed: int,
-    n_repeats: int = 5,
-) -> Importance:
-    """Measure both importances of every parameter.
-
-    Permutation importance (Breiman, 2001) is out of sample: each forest of the cross-validation
-    predicts the trials that it has not seen, first as they are and then, for each parameter, with
-    that parameter's columns shuffled together among them. The squared errors of all folds are
-    pooled, so that the score of one repeat is `(SSE_shuffled - SSE) / SST`, the drop in
-    out-of-fold R2. Of a fold with more than 300 held-out trials only 300 are asked.
-
-    Raises:
-        ValueError: If the forest has no folds (too few trials or a constant target), or
-            `n_repeats` is below 1.
-    """
-    if not forest.folds:
-        raise ValueError("the forest has no held-out trials: too few, or a constant target")
-    raw = permutation_importance(features, target, forest.folds, seed=seed, n_repeats=n_repeats)
-    return Importance(
-        mdi=features.sum_columns(forest.model.feature_importances_),
-        permutation_mean=raw.mean(axis=1),
-        permutation_std=raw.std(axis=1),
-        permutation_raw=raw,
-    )
 
 
 def permutation_importance(
@@ -78,7 +28,11 @@ def permutation_importance(
 ) -> NDArray[np.float64]:
     """The drop in out-of-fold R2 of each shuffle, shape `(n_parameters, n_repeats)`.
 
-    See `measure_importance`. Held-out trials are not all alike.
+    Permutation importance (Breiman, 2001) is out of sample: the forest of each fold predicts the
+    trials that it has not seen, first as they are and then, for each parameter, with that
+    parameter's columns shuffled together among them. The squared errors of all folds are pooled,
+    so that the score of one repeat is `(SSE_shuffled - SSE) / SST`. Of a fold with more than 300
+    held-out trials only 300 are asked. Held-out trials are not all alike.
     """
     if n_repeats < 1:
         raise ValueError(f"n_repeats must be at least 1, not {n_repeats}")
@@ -96,7 +50,7 @@ def permutation_importance(
 
 
 def _error_increase(
-    model: RandomForestRegressor | BaggedForest,
+    model: BaggedForest,
     held_out: FeatureMatrix,
     y: NDArray[np.float64],
     orders: list[NDArray[np.intp]],

@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 
 from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import (
-    ParameterRanking,
-    Tested,
-    rank_parameters,
-    tested_parameters,
-)
+from models.importance.ranking import Tested, rank_parameters, tested_parameters
 from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -121,14 +116,18 @@ class Evaluation:
             found.append(before[1])
         return found
 
-    def ranking(self, *, before: int | None = None) -> ParameterRanking:
-        """Which parameters matter, learned from the draws before a trial (the paper's 3.2 to 3.4).
+    def ranking(self, *, before: int | None = None) -> tuple[str, ...]:
+        """The parameters by importance, learned from the draws before a trial (the paper's 3.3).
 
         Searched trials are left out, and starting points too: they crowd around good places, which
         the analysis of variance would mistake for effects. Given trials count as draws.
         """
-        draws, history = self._draws(before), self.history
-        return self.once("ranking", draws, lambda: _ranking(self.problem, history, draws))
+        draws, problem = self._draws(before), self.problem
+
+        def ranked() -> tuple[str, ...]:
+            return rank_parameters(*draws_table(problem, self.history, draws), seed=problem.seed)
+
+        return self.once("ranking", draws, ranked)
 
     def draw_tests(self) -> tuple[int, Mapping[str, Tested]]:
         """How many genuine draws teach something, and their analysis of variance by metric."""
@@ -204,15 +203,10 @@ def draws_table(
     return features, targets
 
 
-def _ranking(problem: Problem, history: History, draws: Draws) -> ParameterRanking:
-    table = _learned_from(problem, history, draws)
-    return rank_parameters(*table, seed=problem.seed, top_k=problem.search.top)
-
-
 def _learned_from(
     problem: Problem, history: History, draws: Draws
 ) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
-    """Settings, targets and groups of the draws, as ``rank_parameters`` takes them."""
+    """Settings, targets and groups of the draws, as ``tested_parameters`` takes them."""
     configurations = [history[number].features for number in draws.numbers]
     groups = {
         p.name: group_labels(

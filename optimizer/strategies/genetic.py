@@ -92,8 +92,7 @@ def searched_parameters(evaluation: Evaluation) -> tuple[str, ...]:
     if problem.search.over:
         return problem.search.over
     searched = history.numbers(Purpose.CANDIDATE, Phase.SEARCH)
-    ranking = evaluation.ranking(before=searched[0] if searched else None)
-    top = ranking.order[: problem.search.top]
+    top = evaluation.ranking(before=searched[0] if searched else None)[: problem.search.top]
     return tuple(name for name in top if name not in problem.space.unsearched)
 
 

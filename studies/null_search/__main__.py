@@ -79,9 +79,7 @@ def read_lines(path: Path) -> list[Line]:
 
 def _rank_little() -> None:
     """The ranking is for the report: it guides none of these searches, and would take longest."""
-    knowledge.rank_parameters = partial(  # type: ignore[attr-defined]
-        rank_parameters, trees=2, resamples=1, n_repeats=1
-    )
+    knowledge.rank_parameters = partial(rank_parameters, trees=2)  # type: ignore[attr-defined]
     gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 
 

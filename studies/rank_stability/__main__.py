@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if (given.db is None) != (given.job is None):
         parser.error("--db and --job go together")
     if given.made_up:
-        features, targets, _ = made_up_trials(given.made_up, seed=given.seed)
+        features, targets = made_up_trials(given.made_up, seed=given.seed)
         learned = Learned(f"{given.made_up:,} made-up trials", features, targets)
     else:
         learned = drawn_by(given.db, given.job) if given.db else recorded()

@@ -98,7 +98,7 @@ def test_what_is_done_is_not_measured_again(tmp_path: Path):
 
 def test_the_page_is_written_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Without a proof too; it tells what is not there. What it ranks is not on it."""
-    few = partial(rank_parameters, trees=10, resamples=2, n_repeats=1)
+    few = partial(rank_parameters, trees=10)
     monkeypatch.setattr(knowledge, "rank_parameters", few)
     monkeypatch.setattr(sampling, "split_half", partial(split_half, splits=1, trees=2))
     folder = tmp_path / "results" / "memory"

@@ -174,7 +174,7 @@ class TestThePapersSpace:
     @pytest.mark.slow
     def test_threads_are_ranked_but_never_searched(self, paper: Job):
         history = History(paper.log.trials())
-        top = Evaluation(paper.problem, history).ranking().order[:5]
+        top = Evaluation(paper.problem, history).ranking()[:5]
         assert top[0] == "threads"
         genes = searched_parameters(Evaluation(paper.problem, history))
         assert genes == tuple(name for name in top if name != "threads")

@@ -29,7 +29,7 @@ def no_ranking() -> Iterator[None]:
 def small_forests() -> Iterator[None]:
     """As long as it lasts forests are small, those of the draws and those of all trials."""
     with pytest.MonkeyPatch.context() as patch:
-        quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2)
+        quick = partial(rank_parameters, trees=10)
         patch.setattr(evaluation, "rank_parameters", quick)
         for module in (random_forest, forest_effects):
             patch.setattr(module, "bagged_forest", partial(bagged_forest, bags=4))
