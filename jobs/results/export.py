@@ -11,6 +11,7 @@ from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
 from sampler.options.measured_part import measured_part, without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.options_file import OptionsFile, format_options, leaves
@@ -76,7 +77,11 @@ def _patched(own: str, wanted: OptionsFile, comments: list[str]) -> tuple[str, O
         comments = [*comments, "Without the byte order mark of your file: RocksDB refuses one"]
     changes = changes_to(read_user_options(own, family=family), wanted)
     text = patched(own, changes, comments=comments)
-    found = read_user_options(text, family=family)
+    try:
+        found = read_user_options(text, family=family)
+    except InputError as error:
+        problem = f"your OPTIONS file cannot be read once it is changed: {error.problem}"
+        raise ExportRefusedError(problem, text) from None
     said, meant = (dict(leaves(without_derived(each))) for each in (found, wanted))
     wrong = [place for place in said | meant if said.get(place) != meant.get(place)]
     if wrong:

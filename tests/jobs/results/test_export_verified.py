@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from jobs.execution.assembly import Assembly, assemble
+from jobs.results import export
 from jobs.results.export import ExportRefusedError, describe, export_options
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
@@ -159,3 +160,15 @@ def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_pa
         "Set codec = fast yourself: it is no option of RocksDB",
         "Set level = 3 yourself: it is no option of RocksDB",
     ]
+
+
+def test_a_changed_file_that_cannot_be_read_back_is_refused_and_not_an_error(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "OPTIONS"
+    file.write_text('[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n[CFOptions "default"]\n')
+    assembly = assemble(specify(baseline=str(file)), settings)
+    # No file is known of which the patch could not be read; it must not cost a job's results.
+    monkeypatch.setattr(export, "patched", lambda *_, **__: "no section\n")
+    with pytest.raises(ExportRefusedError, match="cannot be read once it is changed"):
+        export_options(assembly.plan, None, {"write_buffer_size": 33554432}, [])
