@@ -18,7 +18,7 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
-from sampler.bench.query_trace import replay_problem, write_slice
+from sampler.bench.query_trace import write_slice
 from sampler.bench.reading import readings
 from sampler.bench.rocksdb_log import LogReader, read_log
 from sampler.bench.run_ending import (
@@ -78,10 +78,9 @@ class DbBench:
         require_same_file(self.installed)
         asked = self.plan.options(configuration)
         if trace := self.plan.workload.trace:
-            part = write_slice(trace, folder / TRACE)
             merging = asked.get(CF, "merge_operator") not in (None, "nullptr")
-            if problem := replay_problem(part, self.plan.workload.column_families, merging):
-                raise problem
+            families = self.plan.workload.column_families
+            write_slice(trace, folder / TRACE, families=families, merging=merging)
         options = format_options(asked, rocksdb_version=self.installed.version)
         (folder / "OPTIONS.ini").write_text(options, encoding="utf-8")
         flags = measured_flags(self.plan, configuration)

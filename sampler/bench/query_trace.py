@@ -10,7 +10,6 @@ db/write_batch.cc and db/dbformat.h (tags); tried with 7.8.3 and 9.10.
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -204,6 +203,8 @@ def _after_number(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return number, at
         shift += 7
+        if shift > 63:  # no number of RocksDB's is longer
+            raise IndexError
 
 
 def open_trace(path: Path, field: str) -> BinaryIO:
@@ -220,26 +221,23 @@ def open_trace(path: Path, field: str) -> BinaryIO:
         raise InputError(field, f"cannot read {str(path)!r}: {error.strerror}") from None
 
 
-@dataclass(frozen=True)
-class Slice:
-    """What a slice of a trace holds."""
-
-    records: int
-    families: int  # the highest id of a column family, and one more
-    merges: bool
-
-
-def write_slice(trace: Trace, target: Path) -> Slice:
+def write_slice(trace: Trace, target: Path, *, families: int, merging: bool) -> int:
     """Copies the records of a workload's part of its trace, between a first and a last of its own.
 
     db_bench waits until the time of each record has come since that of the first, so the first has
-    the time at which the part begins. A trace that is cut off or damaged ends before that.
+    the time at which the part begins. A trace that is cut off or damaged ends before that. With
+    several threads db_bench says nothing of writes that RocksDB refuses, so they are refused here:
+    of a database of so many column ``families``, ``merging`` where it has a merge operator.
+
+    Returns:
+        How many records it has.
 
     Raises:
-        InputError: It is no trace that can be read, or has no record in that part.
+        InputError: It is no trace that can be read, has no record in that part, or cannot be
+            replayed with such a database.
     """
     field = "workload.trace"
-    families, merges, records, time = 0, False, 0, 0
+    used, merges, records, time = 0, False, 0, 0
     with open_trace(Path(trace.path), field) as file, target.open("wb") as out:
         whole = Records(file, field)
         begins = whole.began + round(1e6 * trace.begin)
@@ -255,7 +253,7 @@ def write_slice(trace: Trace, target: Path) -> Slice:
             except DamagedTraceError:
                 break
             for what, family, _, _ in done:
-                families = max(families, family + 1)
+                used = max(used, family + 1)
                 merges = merges or what == "merge"
             out.write(_HEAD.pack(time, kind, len(payload)) + payload)
             records += 1
@@ -264,23 +262,10 @@ def write_slice(trace: Trace, target: Path) -> Slice:
         told = f" ({whole.ended})" if whole.ended else ""
         problem = f"has no record in that part{told}; change trace_from or trace_until"
         raise InputError(field, problem)
-    return Slice(records, families, merges)
-
-
-def replay_problem(part: Slice, families: int, merging: bool) -> InputError | None:
-    """Why db_bench cannot replay what a slice holds; None: it can.
-
-    With several threads it says nothing of writes that RocksDB refuses.
-
-    Args:
-        part: What is replayed.
-        families: Column families that the workload makes.
-        merging: Whether the database has a merge operator.
-    """
-    if part.families > families:
-        problem = f"the trace uses {part.families} column families; write {part.families}"
-        return InputError("flags.num_column_families", f"{problem} in [flags]")
-    if part.merges and not merging:
+    if used > families:
+        problem = f"the trace uses {used} column families; write {used} in [flags]"
+        raise InputError("flags.num_column_families", problem)
+    if merges and not merging:
         problem = 'the trace merges; write "put" in [flags], or another that RocksDB brings'
-        return InputError("flags.merge_operator", problem)
-    return None
+        raise InputError("flags.merge_operator", problem)
+    return records

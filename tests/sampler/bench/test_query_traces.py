@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampler.bench import query_trace
 from sampler.bench.query_trace import (
     DamagedTraceError,
     Records,
-    Slice,
     is_trace,
     open_trace,
-    replay_problem,
     write_slice,
 )
 from sampler.common.errors import InputError
@@ -166,8 +165,8 @@ def ten(tmp_path: Path) -> Path:
 
 def test_a_slice_begins_at_its_own_time_and_ends_with_a_last_record(tmp_path: Path):
     path, target = ten(tmp_path), tmp_path / "slice"
-    found = write_slice(Trace(path=str(path), begin=3.0, end=6.0), target)
-    assert found == Slice(records=3, families=1, merges=False)
+    part = Trace(path=str(path), begin=3.0, end=6.0)
+    assert write_slice(part, target, families=1, merging=False) == 3
     assert [key for _, _, key, _ in operations(target)] == [b"3", b"4", b"5"]
     with open_trace(target, "trace") as file:
         assert Records(file, "trace").began == START + 3 * 10**6
@@ -175,14 +174,14 @@ def test_a_slice_begins_at_its_own_time_and_ends_with_a_last_record(tmp_path: Pa
 
 def test_a_slice_of_all_holds_the_very_records(tmp_path: Path):
     target = tmp_path / "slice"
-    write_slice(Trace(path=str(MIXED)), target)
+    write_slice(Trace(path=str(MIXED)), target, families=1, merging=True)
     assert target.read_bytes()[:-13] == MIXED.read_bytes()[:-13]
-    assert write_slice(Trace(path=str(FAMILIES)), target).families == 3
 
 
 def test_a_trace_that_is_cut_off_gives_a_whole_slice(tmp_path: Path):
     target = tmp_path / "slice"
-    write_slice(Trace(path=str(saved(tmp_path, MIXED.read_bytes()[:20_000]))), target)
+    cut = Trace(path=str(saved(tmp_path, MIXED.read_bytes()[:20_000])))
+    write_slice(cut, target, families=1, merging=True)
     assert operations(target) == operations(MIXED)[: len(operations(target))]
     assert len(operations(target)) > 100
 
@@ -190,20 +189,30 @@ def test_a_trace_that_is_cut_off_gives_a_whole_slice(tmp_path: Path):
 @pytest.mark.parametrize("part", [{"begin": 20.0}, {"end": 0.5}])
 def test_a_part_without_a_record_is_refused(tmp_path: Path, part: dict[str, float]):
     with pytest.raises(InputError, match=r"^workload\.trace: has no record in that part"):
-        write_slice(Trace(path=str(ten(tmp_path)), **part), tmp_path / "slice")
+        trace = Trace(path=str(ten(tmp_path)), **part)
+        write_slice(trace, tmp_path / "slice", families=1, merging=False)
 
 
-@pytest.mark.parametrize(
-    ("families", "merging", "field"),
-    [
-        (1, True, "flags.num_column_families"),
-        (3, False, "flags.merge_operator"),
-        (3, True, None),
-    ],
-)
-def test_what_db_bench_cannot_replay_is_told_before(families: int, merging: bool, field: str):
-    problem = replay_problem(Slice(records=1, families=3, merges=True), families, merging)
-    assert (problem.field if problem else None) == field
+def test_what_db_bench_cannot_replay_is_told_before(tmp_path: Path):
+    two = saved(tmp_path, whole(write(1, ("put", 1, b"a", b"1"), ("merge", 0, b"b", b"2"))))
+    part, target = Trace(path=str(two)), tmp_path / "slice"
+    assert write_slice(part, target, families=2, merging=True) == 1
+    with pytest.raises(InputError, match=r"^flags\.num_column_families: the trace uses 2"):
+        write_slice(part, target, families=1, merging=True)
+    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace merges"):
+        write_slice(part, target, families=2, merging=False)
+
+
+def test_a_number_without_end_is_damage_and_is_not_read_to_its_end(tmp_path: Path):
+    endless = get(1, 0, b"a")[:-2] + b"\xff" * 100
+    record = endless[:9] + (len(endless) - 13).to_bytes(4, "little") + endless[13:]
+    with open_trace(saved(tmp_path, whole(record)), "trace") as file:
+        records = Records(file, "trace")
+        (_, kind, payload) = next(iter(records))
+        with pytest.raises(DamagedTraceError):
+            records.operations(kind, payload)
+    with pytest.raises(IndexError):  # a number of so many bytes would be a number all the same
+        query_trace._after_number(b"\xff" * 20 + b"\x01", 0)
 
 
 def test_a_batch_of_another_count_is_damaged(tmp_path: Path):
