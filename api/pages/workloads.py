@@ -1,7 +1,7 @@
 """Workloads: all of them, each with its document and its profile, and the form that sends one."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -19,20 +19,11 @@ from api.services.known_workloads import take_workload, workload_entries, worklo
 from api.services.validation_errors import refusal
 from db.access.tokens import Role
 from db.workloads import WorkloadRefused
-from jobs.results.figures import figure
+from jobs.profile.figure_rows import figure_rows
 from sampler.common.documents import parse_toml, toml_text
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
-# Figures of a family by their names in a profile.
-_FIGURES = {
-    "key_size": "bytes of a key", "value_size": "bytes of a value",
-    "compression_ratio": "compression ratio of values", "codec": "codec", "entries": "live keys",
-    "operations": "operations", "overwrite_share": "puts of keys that were there",
-    "waf": "write amplification", "hit_rate": "gets that found a key",
-    "scan_length": "keys of a scan", "skew": "share of keys with half of the operations",
-}  # fmt: skip
-_SHARES = ("operations", "overwrite_share", "hit_rate", "skew")
 
 
 @router.get("/workloads")
@@ -59,7 +50,7 @@ def workload_page(visit: Reader, service: ServiceDep, name: WorkloadName) -> Res
     """One, with the figures of its profile."""
     found = workload_public(service, name)
     profile = found.profile or {}
-    families = [(each, list(_rows(each))) for each in profile.get("families", ())]
+    families = [(each, list(figure_rows(each))) for each in profile.get("families", ())]
     return visit.page(
         "workload.html",
         each=found,
@@ -107,25 +98,3 @@ def _page(
         values=values,
         wrong=said or ([("workload", error.problem.detail)] if error else []),
     )
-
-
-def _rows(family: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """What is known of a family: each figure, its value in words, where it comes from."""
-    for name, words in _FIGURES.items():
-        value, sources = family[name], family["sources"]
-        parts = value if isinstance(value, dict) else {"": value}
-        if name == "skew":  # the rest of it are no shares
-            parts = {part: parts.get(part) for part in ("reads", "writes")}
-        told = [
-            f"{part} {_words(each, share=name in _SHARES)}".strip()
-            for part, each in parts.items()
-            if each is not None
-        ]
-        if told:
-            yield words, ", ".join(told), sources.get(name, {"where": None, "sure": None})
-
-
-def _words(value: str | float, *, share: bool) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{100 * value:.3g}%" if share else figure(value)

@@ -7,9 +7,14 @@ from rich.table import Table
 
 from cli.render.screen import bare_table, say
 from jobs.profile.fidelity import Fidelity
-from sampler.common.byte_size import format_bytes
+from jobs.profile.figure_rows import figure_rows
 from sampler.profile.load import ChosenLoad
-from sampler.profile.profile import OPERATIONS, DatabaseProfile, FamilyProfile, span_words
+from sampler.profile.profile import (
+    DatabaseProfile,
+    FamilyProfile,
+    family_document,
+    span_words,
+)
 
 
 def show_profile(console: Console, profile: DatabaseProfile) -> None:
@@ -26,54 +31,13 @@ def show_profile(console: Console, profile: DatabaseProfile) -> None:
 
 def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
     table = bare_table(("figure",), ("value",), ("how sure", "from"))
-    for field, what, value in (*_figures(family), *_of_database(profile)):
+    total = sum(family.operations.values())
+    for field, what, value in (*figure_rows(family_document(family)), *_of_database(profile)):
         source = family.sources.get(field) or profile.sources.get(field)
-        table.add_row(what, value, source.sure if source else "", source.where if source else "")
+        count = f"{total:,.0f}: " if field == "operations" else ""
+        sure, where = (source.sure, source.where) if source else ("", "")
+        table.add_row(what, f"{count}{value}", sure, where)
     return table
-
-
-def _figures(family: FamilyProfile) -> Iterator[tuple[str, str, str]]:
-    """Field, name and value of what is known."""
-    size, total = family.value_size, sum(family.operations.values())
-    if family.key_size is not None:
-        yield "key_size", "key size", f"{family.key_size:.4g} B"
-    if size.mean is not None:
-        rest = [(name, getattr(size, name)) for name in ("p50", "p99")]
-        told = "".join(f", {name} {value:.4g}" for name, value in rest if value is not None)
-        yield "value_size", "value size", f"{size.mean:.5g} B{told}"
-    if family.compression_ratio is not None:
-        yield "compression_ratio", "compression of values", f"{family.compression_ratio:.3f}"
-    if family.codecs:
-        told = ", ".join(f"{name} {100 * size:.0f}%" for name, size in family.codecs.items())
-        yield "codecs", "a table with each codec", told
-    if family.entries is not None:
-        yield "entries", "live keys", f"{family.entries:,}"
-    if total:
-        shares = ", ".join(
-            f"{name} {100 * family.operations[name] / total:.1f}%"
-            for name in OPERATIONS
-            if family.operations.get(name)
-        )
-        yield "operations", "operations", f"{total:,.0f}: {shares}"
-    for field, what in (("overwrite_share", "overwrites of puts"), ("hit_rate", "gets that find")):
-        value = getattr(family, field)
-        if value is not None:
-            yield field, what, f"{100 * value:.1f}%"
-    if family.scan_length is not None:
-        yield "scan_length", "keys of a scan", f"{family.scan_length:.4g}"
-    for kind in ("reads", "writes"):
-        share = getattr(family.skew, kind)
-        if share is not None:
-            yield "skew", f"keys that take half of the {kind}", f"{100 * share:.2g}%"
-    if family.waf is not None:
-        yield "waf", "write amplification", f"{family.waf:.2f}"
-    if family.levels:
-        levels = ", ".join(
-            f"L{level.level} {level.files} files {format_bytes(level.bytes)}"
-            for level in family.levels
-            if level.files
-        )
-        yield "levels", "levels", levels
 
 
 def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:

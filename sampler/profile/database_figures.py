@@ -147,8 +147,6 @@ def _writes(log: LogEvidence) -> Told:
         calls = log.count("total_writes_count")
         keys = log.count("total_keys_count") if keys is None else keys
         where, sure = "LOG: Cumulative writes of the last dump, rounded by RocksDB", "estimated"
-    if calls or (calls is not None and not keys):  # RocksDB does not count calls without WAL
-        yield "writes", float(calls), where, sure
     if calls and keys is not None:
         yield "batch_size", max(1.0, keys / calls), f"{where}; keys written over them", sure
     logged: float | None = tickers.get("write.wal")

@@ -99,7 +99,6 @@ class DatabaseProfile:
     # several families are counted only here.
     operations: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None  # since the opening, or that a trace lasts
-    writes: float | None = None  # calls of Write
     batch_size: float | None = None  # mean keys of a call
     ingest_rate: float | None = None  # mean bytes of keys and values written a second
     ingest_peak: float | None = None  # that of the busiest interval
@@ -116,7 +115,7 @@ class DatabaseProfile:
         Raises:
             KeyError: There is none.
         """
-        return next((each for each in self.families if each.name == name), None) or _none(name)
+        return {each.name: each for each in self.families}[name]
 
     def busiest(self) -> str:
         """The name of the family that most is written into, by bytes; ``default`` on a tie."""
@@ -129,10 +128,6 @@ def span_words(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / {'days': 86_400, 'h': 3600, 'min': 60}[unit]:.3g} {unit}"
     return f"{seconds:.3g} s"
-
-
-def _none(name: str) -> FamilyProfile:
-    raise KeyError(name)
 
 
 def _written(family: FamilyProfile) -> float:
@@ -149,7 +144,7 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
     """
     rest = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
     return {
-        "families": [_family_document(each) for each in profile.families],
+        "families": [family_document(each) for each in profile.families],
         "rocksdb_version": profile.version,
         **{name: getattr(profile, name) for name in (*rest, "wal")},
         "operations": dict(profile.operations),
@@ -159,7 +154,8 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
     }
 
 
-def _family_document(family: FamilyProfile) -> dict[str, Any]:
+def family_document(family: FamilyProfile) -> dict[str, Any]:
+    """A family as ``profile_document`` has it."""
     total = sum(family.operations.values())
     shares = {
         name: family.operations[name] / total if total and name in family.operations else None

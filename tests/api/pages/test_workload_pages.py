@@ -49,21 +49,21 @@ def test_a_page_tells_the_figures_with_their_sources_and_what_is_not_known(
     page = see(client, "/workloads/my-db").text
     assert "<b>meta</b>" not in page and "&lt;b&gt;meta&lt;/b&gt;" in page
     for told in (
-        '<th scope="row">bytes of a key</th><td>20</td><td class="word">LOG: 41 flushes '
+        '<th scope="row">key size</th><td>20 B</td><td class="word">LOG: 41 flushes '
         '<span class="dim">(counted)</span>',
-        "<td>mean 400.5, p50 380</td>",
+        "<td>400.5 B, p50 380</td>",
         "<td>put 75%, get 25%</td>",
-        '<th scope="row">puts of keys that were there</th><td>50%</td>',
+        '<th scope="row">overwrites of puts</th><td>50%</td>',
         "<td>1,234,567</td>",
         "<td>Snappy</td>",
-        "L0: 2 files, 64 MiB",
+        "L0 2 files 64 MiB",
         "RocksDB 7.8.3. Stalled: 1.5%.",
         "<li>the mix of reads: open it with statistics</li>",
         "ttl=86400",
     ):
         assert told in unescape(page), told
     assert "/home/me" not in page
-    assert page.count('scope="row">gets that found a key') == 0, "what is not known has no row"
+    assert page.count('scope="row">gets that find a key') == 0, "what is not known has no row"
 
 
 @pytest.mark.parametrize("name", SHIPPED)
