@@ -65,11 +65,9 @@ def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
             return DatabaseFiles(
                 (path.resolve(),), _newest_options(beside, told) if beside else None
             )
-        names = sorted(each.name for each in path.iterdir())
+        logs = logs_in(path)
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
-    old = sorted((int(found[1]), name) for name in names if (found := _OLD_LOG.fullmatch(name)))
-    logs = [path / name for _, name in old] + [path / name for name in names if name == "LOG"]
     if not logs:
         raise InputError(
             field,
@@ -77,6 +75,13 @@ def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
             "db_log_dir, give the LOG from there",
         )
     return DatabaseFiles(tuple(logs), _newest_options(path, told))
+
+
+def logs_in(folder: Path) -> list[Path]:
+    """The LOGs of a database's folder, the oldest first."""
+    names = [each.name for each in folder.iterdir()]
+    old = sorted((int(found[1]), name) for name in names if (found := _OLD_LOG.fullmatch(name)))
+    return [folder / name for _, name in old] + [folder / name for name in names if name == "LOG"]
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -119,8 +124,8 @@ def _newest_options(folder: Path, told: Callable[[str], None]) -> str | None:
     newest_first = [name for _, name in reversed(numbered)]
     for name in (*newest_first, *(name for name in _COPIED_OPTIONS if name in names)):
         try:
-            with open(_opened(folder / name, name), encoding="utf-8", errors="replace") as file:
-                text = file.read(_MOST_OPTIONS_BYTES)
+            with open(_opened(folder / name, name), "rb") as file:  # its line ends are kept
+                text = file.read(_MOST_OPTIONS_BYTES).decode("utf-8", errors="replace")
             parse_options(text, name=name)
         except InputError as error:
             told(f"{error}; an older OPTIONS file is looked for")

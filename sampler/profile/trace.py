@@ -2,16 +2,18 @@
 
 import contextlib
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 from sampler.bench.installed import newest_options
 from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, is_trace, open_trace
 from sampler.common.errors import InputError
 from sampler.profile.compressibility import ratio_of_values
+from sampler.profile.database_files import lines_of, logs_in
 from sampler.profile.key_counts import KeyCounts
 from sampler.profile.profile import (
     OPERATIONS,
@@ -25,11 +27,10 @@ from sampler.profile.profile import (
 __all__ = ["is_trace", "read_trace_profile"]
 FIELD = "trace"
 MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
-_STEP_RECORDS = 20_000  # after so many the keys are counted
+_STEP_BYTES = 2**22  # of the trace, after which the keys are counted
 _EXACT_SIZE = 2**12  # a larger value's size is kept to one in 4096
 _SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
 _SECOND = 1_000_000  # us
-_LONGEST_LINE = 2**16  # of a LOG
 _FAMILY = re.compile(r"olumn family \[(.{1,200})\] \(ID (\d{1,9})\)")
 _SCANS = (
     "a trace tells where a scan begins, not how long it is; profile a LOG that was written with "
@@ -131,23 +132,20 @@ class _Whole:
 
 
 def read_trace_profile(
-    path: Path, *, told: Callable[[str], None] = lambda _: None, most_records: int | None = None
+    path: Path, *, told: Callable[[str], None] = lambda _: None
 ) -> DatabaseProfile:
     """What a trace tells of a database: read once, from its beginning, in bounded memory.
 
     One that is cut off is read as far as it goes, which ``unknown`` says. Families are named by
     the LOG beside it, or its OPTIONS file; without either those but ``default`` are ``id 3``.
 
-    Args:
-        path: The file.
-        told: Is given a line at every percent of its bytes.
-        most_records: After so many it stops, and the sources say so; None: all.
+    ``told`` is given a line at every percent of its bytes.
 
     Raises:
         InputError: It cannot be read, is no trace of operations or one of an unknown version, or
             holds no operation.
     """
-    whole, percent = _Whole(), 0
+    whole, percent, bounded = _Whole(), 0, 0
     with open_trace(path, FIELD) as file:
         size = max(1, path.stat().st_size)
         trace = Records(file, FIELD)
@@ -157,25 +155,20 @@ def read_trace_profile(
             except DamagedTraceError as error:
                 trace.ended = f"{error}, before its byte {trace.at:,}"
                 break
-            if not whole.records % _STEP_RECORDS:
+            if trace.at - bounded > _STEP_BYTES:
                 whole.bound()
+                bounded = trace.at
             if 100 * trace.at // size > percent:
                 percent = 100 * trace.at // size
                 told(f"{percent}% of {path.name}, {whole.records:,} records")
-            if whole.records == most_records:
-                break
     if not whole.records:
         why = f": {trace.ended}" if trace.ended else ""
         raise InputError(FIELD, f"{str(path)!r} holds no operation{why}; record it anew")
-    return _profile(path, trace, whole, size)
+    return _profile(path, trace, whole)
 
 
-def _profile(path: Path, trace: Records, whole: _Whole, size: int) -> DatabaseProfile:
-    part = ""
-    if trace.ended:
-        part = f", which is not whole: {trace.ended}"
-    elif trace.at < size:
-        part = f", the first {100 * trace.at / size:.2g}% of its bytes"
+def _profile(path: Path, trace: Records, whole: _Whole) -> DatabaseProfile:
+    part = f", which is not whole: {trace.ended}" if trace.ended else ""
     where = f"trace: {whole.records:,} records{part}"
     seconds = (whole.last - whole.first) / _SECOND or None
     names = _names(path.parent)
@@ -188,13 +181,12 @@ def _profile(path: Path, trace: Records, whole: _Whole, size: int) -> DatabasePr
         ),
         version=trace.rocksdb,
         seconds=seconds,
-        writes=float(whole.writes),
         batch_size=whole.written / whole.writes if whole.writes else None,
         ingest_rate=whole.size / seconds if seconds else None,
         # Of a short trace no second may be whole: a peak below the average is none.
         ingest_peak=float(whole.peak) if seconds and whole.peak * seconds >= whole.size else None,
         sources={
-            **dict.fromkeys(("seconds", "writes", "batch_size", "ingest_rate"), counted),
+            **dict.fromkeys(("seconds", "batch_size", "ingest_rate"), counted),
             "ingest_peak": Source(f"{where}: the busiest second", "counted"),
         },
         unknown=(*([cut] if trace.ended else ()), *_UNTOLD),
@@ -229,18 +221,12 @@ def _family(name: str, tally: _Tally, where: str) -> FamilyProfile:
 
 
 def _value_size(tally: _Tally) -> ValueSize:
-    count = tally.sizes.total()
-    if not count:
+    if not tally.sizes:
         return ValueSize()
-    ordered, seen, found = sorted(tally.sizes.items()), 0, []
-    for share in (0.5, 0.99):
-        seen = 0
-        for size, times in ordered:
-            seen += times
-            if seen >= share * count:
-                found.append(float(size))
-                break
-    return ValueSize(tally.value_bytes / count, *found)
+    sizes, times = map(list, zip(*sorted(tally.sizes.items()), strict=True))
+    seen = list(accumulate(times))
+    p50, p99 = (float(sizes[bisect_left(seen, share * seen[-1])]) for share in (0.5, 0.99))
+    return ValueSize(tally.value_bytes / seen[-1], p50, p99)
 
 
 def _names(folder: Path) -> dict[int, str]:
@@ -248,9 +234,8 @@ def _names(folder: Path) -> dict[int, str]:
     options = newest_options(folder)
     # RocksDB lists them by id; those that were dropped before are not among them.
     names = dict(enumerate(options.families)) if options else {0: "default"}
-    for log in sorted(folder.glob("LOG*"), reverse=True):  # the newest last
-        with contextlib.suppress(OSError), log.open(encoding="utf-8", errors="replace") as file:
-            for line in iter(partial(file.readline, _LONGEST_LINE), ""):
-                if found := _FAMILY.search(line):
-                    names[int(found[2])] = found[1]
+    for log in logs_in(folder):
+        with contextlib.suppress(InputError):
+            found = filter(None, map(_FAMILY.search, lines_of(log)))
+            names |= {int(each[2]): each[1] for each in found}
     return names

@@ -34,7 +34,7 @@ def test_a_trace_of_db_bench_has_the_mix_that_it_printed():
         "get": 450, "put": 360, "delete": 90,
     }  # fmt: skip
     assert (family.name, family.key_size, family.value_size.mean) == ("default", 17, 40)
-    assert (profile.version, profile.batch_size, profile.writes) == ("7.8", 3, 150)
+    assert (profile.version, profile.batch_size) == ("7.8", 3)
     assert profile.seconds
     assert profile.ingest_rate == pytest.approx((360 * 57 + 90 * 17) / profile.seconds)
     shares = profile_document(profile)["families"][0]["operations"]
@@ -114,7 +114,7 @@ def test_rates_and_the_busiest_second(tmp_path: Path):
 @pytest.fixture(name="few_keys")
 def _few_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_KEYS", 3_000)
-    monkeypatch.setattr(reading, "_STEP_RECORDS", 500)
+    monkeypatch.setattr(reading, "_STEP_BYTES", 20_000)
     monkeypatch.setattr("sampler.profile.key_counts._HOT_KEYS", 300)
 
 
@@ -162,12 +162,6 @@ def test_progress_is_told_in_percents_of_the_bytes(tmp_path: Path):
     assert 90 <= len(lines) <= 100
     assert lines[0].startswith("1% of zipf.trace, ")
     assert lines[-1] == "100% of zipf.trace, 50,000 records" or lines[-1].startswith("99%")
-
-
-def test_the_first_records_alone_are_a_sample_and_the_sources_say_so():
-    profile = read_trace_profile(MIXED, most_records=60)
-    where = only(profile).sources["operations"].where
-    assert where == "trace: 60 records, the first 5.6% of its bytes"
 
 
 def test_a_trace_cut_in_the_middle_is_read_as_far_as_it_goes(tmp_path: Path):
@@ -246,3 +240,13 @@ def test_compressibility_is_that_of_repeats_alone():
     assert ratio_of_values(noise) == pytest.approx(1.0, abs=0.02)
     assert ratio_of_values(halves) == pytest.approx(0.5, abs=0.05)
     assert ratio_of_values([b"", b""]) is None
+
+
+def test_only_the_logs_of_a_database_are_opened_beside_a_trace(tmp_path: Path):
+    os.mkfifo(tmp_path / "LOG.pipe")  # to open it would wait for ever
+    told = "Created column family [{}] (ID 1)\n"
+    for name, family in (("LOG.old.9", "former"), ("LOG", "later"), ("LOGS.txt", "none")):
+        (tmp_path / name).write_text(told.format(family))
+    path = tmp_path / "my.trace"
+    path.write_bytes(whole(get(1, 1, b"a")))
+    assert names(path) == ["later"]
