@@ -6,13 +6,14 @@ import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from jobs.execution.single_bench import single_bench
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
+from sampler.options.option_facts import usual_number
 from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.database_figures import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
@@ -29,7 +30,6 @@ WAF_WITHIN = 0.15  # of production's
 _LEVELS_WITHIN = 1.0
 _USED = 0.01  # of a family's bytes: a level with less is not one that the tree uses
 _FILES = ("LOG", "OPTIONS")
-_USUAL_TRIGGER = 4  # of compactions of level 0 (options.h)
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,6 @@ class FidelityRow:
     load: float | None
     verdict: Verdict
     advice: str = ""  # what to change in the workload file, or how to learn the figure
-
-    def document(self) -> dict[str, Any]:
-        """The row as JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class Fidelity:
         return {
             "fits": self.fits,
             "verdict": self.verdict,
-            "rows": [row.document() for row in self.rows],
+            "rows": [asdict(row) for row in self.rows],
         }
 
 
@@ -172,9 +168,11 @@ def compared(
         _DEPTH,
         _depth(family),
         _depth(load),
+        _LEVELS_WITHIN,
         "scale: smaller for a deeper tree, larger for a shallower one",
     )
-    yield _apart(_CENTRE, _centre(family), _centre(load), "num, or [prepare]: keys already there")
+    advice = "num, or [prepare]: keys already there"
+    yield _apart(_CENTRE, _centre(family), _centre(load), _LEVELS_WITHIN, advice)
     by_level = {each.level: each.write_amplification for each in load.levels}
     for level in family.levels:
         if level.write_amplification and by_level.get(level.level) is not None:
@@ -187,28 +185,29 @@ def compared(
     size = None if load.table_bytes is None else load.table_bytes * scale
     yield _within("bytes of a table", family.table_bytes, size, 0.5, "scale")
     yield _within("keys of a write", profile.batch_size, measured.batch_size, 0.1, "batch_size")
-    yield _points(
+    yield _apart(
         "share of entries that compactions drop", _dropped(family), _dropped(load), 0.1, "num"
     )
-    yield _points("overwrites of puts", family.overwrite_share, load.overwrite_share, 0.1, "num")
+    yield _apart("overwrites of puts", family.overwrite_share, load.overwrite_share, 0.1, "num")
     for name in ("put", "get", "delete", "merge", "seek"):
         share, load_share = _share(family, name), _share(load, name)
         if share or load_share:
             advice = "reads, writes and deletes of [flags]"
-            yield _points(f"{name}s of all operations", share, load_share, 0.05, advice)
-    yield _points("gets that find a key", family.hit_rate, load.hit_rate, 0.1, "num, or [prepare]")
+            yield _apart(f"{name}s of all operations", share, load_share, 0.05, advice)
+    yield _apart("gets that find a key", family.hit_rate, load.hit_rate, 0.1, "num, or [prepare]")
     stalls, load_stalls = (
         None if each is None else each / 100
         for each in (profile.stall_percent, measured.stall_percent)
     )
     advice = "benchmark_write_rate_limit: the load writes as fast as it can"
-    yield _points("share of time in stalls", stalls, load_stalls, 0.1, advice)
+    yield _apart("share of time in stalls", stalls, load_stalls, 0.1, advice)
 
 
 def _busy(family: FamilyProfile, options: OptionsFile) -> bool:
     """Whether level 0 holds files that a compaction is due for."""
-    text = options.get(CF, "level0_file_num_compaction_trigger") or ""
-    due = int(text) if text.isdecimal() else _USUAL_TRIGGER
+    name = "level0_file_num_compaction_trigger"
+    text = options.get(CF, name) or ""
+    due = int(text) if text.isdecimal() else usual_number(name)
     return any(level.level == 0 and level.files >= due for level in family.levels)
 
 
@@ -246,33 +245,32 @@ def _within(
     what: str, database: float | None, load: float | None, share: float, advice: str
 ) -> FidelityRow:
     """Fits where the two differ by less than a share of the database's figure."""
-    if database is None or load is None:
-        return _row(what, database, load, None, advice)
-    if not database or not load:
-        return _row(what, database, load, database == load, advice)
-    return _row(what, database, load, abs(math.log(load / database)) <= math.log1p(share), advice)
+
+    def fits(one: float, other: float) -> bool:
+        if not one or not other:
+            return one == other
+        return abs(math.log(other / one)) <= math.log1p(share)
+
+    return _row(what, database, load, fits, advice)
 
 
-def _apart(what: str, database: float | None, load: float | None, advice: str) -> FidelityRow:
-    if database is None or load is None:
-        return _row(what, database, load, None, advice)
-    return _row(what, database, load, abs(load - database) <= _LEVELS_WITHIN, advice)
-
-
-def _points(
-    what: str, database: float | None, load: float | None, points: float, advice: str
+def _apart(
+    what: str, database: float | None, load: float | None, most: float, advice: str
 ) -> FidelityRow:
-    if database is None or load is None:
-        return _row(what, database, load, None, advice)
-    return _row(what, database, load, abs(load - database) <= points, advice)
+    """Fits where the two are no further apart than so much."""
+    return _row(what, database, load, lambda one, other: abs(other - one) <= most, advice)
 
 
 def _row(
-    what: str, database: float | None, load: float | None, fits: bool | None, advice: str
+    what: str,
+    database: float | None,
+    load: float | None,
+    fits: Callable[[float, float], bool],
+    advice: str,
 ) -> FidelityRow:
-    if fits is None:
+    if database is None or load is None:
         missing = "the database's input" if database is None else "the load's run"
         return FidelityRow(what, database, load, "unknown", f"{missing} does not tell it")
-    return FidelityRow(
-        what, database, load, "fits" if fits else "differs", "" if fits else f"change {advice}"
-    )
+    if fits(database, load):
+        return FidelityRow(what, database, load, "fits")
+    return FidelityRow(what, database, load, "differs", f"change {advice}")

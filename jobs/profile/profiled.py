@@ -11,15 +11,15 @@ from typing import Any
 from sampler.bench.query_trace import is_trace
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-from sampler.options.options_file import parse_options
-from sampler.profile.load import USUAL_BUFFER, ChosenLoad, choose_load, load_toml
+from sampler.options.option_facts import usual_number
+from sampler.options.options_file import OptionsFile, parse_options
+from sampler.profile.load import ChosenLoad, choose_load, load_toml
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
 from sampler.profile.reading import read_profile
 from sampler.profile.replayed_load import replayed_load
 from sampler.workload.workload import least_user_bytes
 
 OPTIONS = "OPTIONS.database"
-_USUAL_MEMTABLES = 2  # max_write_buffer_number (advanced_options.h)
 _PLAIN = re.compile(r"[^\w.-]+", re.ASCII)
 
 
@@ -38,8 +38,8 @@ class Profiled:
         the load is that of a larger database of the same kind.
         """
         load, family = self.chosen.workload, self.family.name
-        buffer = _option(self.profile, family, "write_buffer_size") or USUAL_BUFFER
-        number = _option(self.profile, family, "max_write_buffer_number") or _USUAL_MEMTABLES
+        buffer = _option(self.profile, family, "write_buffer_size")
+        number = _option(self.profile, family, "max_write_buffer_number")
         least = least_user_bytes(buffer * number, load.scale)
         times = 1.1 * least / max(1, load.loaded_bytes())
         if load.trace or times <= 1.1:
@@ -91,9 +91,14 @@ class Profiled:
 
 
 def load_name(path: Path) -> str:
-    """What a load is called by the database that it is made of."""
+    """What a load is called by the database that it is made of.
+
+    Raises:
+        InputError: ``path`` cannot be looked at.
+    """
     whole = path.resolve()
-    name = whole.stem if is_trace(path) else whole.parent.name if whole.is_file() else whole.name
+    is_file = _seen(whole, Path.is_file)
+    name = whole.stem if is_trace(path) else whole.parent.name if is_file else whole.name
     return _PLAIN.sub("-", name).strip("-.")[:60] or "database"
 
 
@@ -132,23 +137,32 @@ def profiled(
     return Profiled(profile, family, load)
 
 
-def _option(profile: DatabaseProfile, family: str, name: str) -> int | None:
-    if profile.options is None:
-        return None
-    text = parse_options(profile.options).get(f'CFOptions "{family}"', name)
-    return int(text) if text and text.isdecimal() else None
+def _option(profile: DatabaseProfile, family: str, name: str) -> int:
+    """A whole number of the family's options; RocksDB's default where they do not tell it."""
+    options = parse_options(profile.options) if profile.options else OptionsFile()
+    text = options.get(f'CFOptions "{family}"', name) or ""
+    return (int(text) if text.isdecimal() else 0) or usual_number(name)
 
 
 def require_outside(path: Path, written: Path) -> None:
     """Refuses to write into the database's folder.
 
     Raises:
-        InputError: The file would be in it.
+        InputError: The file would be in it, or ``path`` cannot be looked at.
     """
-    folder = path.resolve() if path.is_dir() else path.resolve().parent
-    if not path.is_dir() and not any(folder.glob("MANIFEST-*")):
+    is_folder = _seen(path, Path.is_dir)
+    folder = path.resolve() if is_folder else path.resolve().parent
+    if not is_folder and not any(folder.glob("MANIFEST-*")):
         return  # a LOG or a trace that lies elsewhere
-    if folder is not None and folder in (written.resolve(), *written.resolve().parents):
+    if folder in (written.resolve(), *written.resolve().parents):
         raise InputError(
             "--out", f"{str(written)!r} is in the database's folder, which stays as it is"
         )
+
+
+def _seen(path: Path, what: Callable[[Path], bool]) -> bool:
+    """Whether a path is of a kind; where its folder may not be searched that is said."""
+    try:
+        return what(path)
+    except OSError as error:
+        raise InputError(f"database {path}", f"cannot be read: {error.strerror}") from None

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.option_facts import option_facts
+from sampler.options.option_facts import kind_of, option_facts
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")
@@ -91,7 +91,7 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
 
 def is_known(section: str, key: str) -> bool:
     """Whether any version of RocksDB has this key, or this field, in such a section."""
-    return (section.partition(" ")[0].removeprefix("TableOptions/"), key) in option_facts()
+    return (kind_of(section), key) in option_facts()
 
 
 def _found_by_halving(

@@ -8,7 +8,7 @@ is left out. Which is which says ``rocksdb_options.csv``, option by option.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from sampler.options.option_facts import OptionFact, derived_values, option_facts
+from sampler.options.option_facts import OptionFact, derived_values, kind_of, option_facts
 from sampler.options.option_values import read_number, title_of
 from sampler.options.options_file import (
     CF,
@@ -51,16 +51,12 @@ def fact_of(section: str, key: str) -> OptionFact | None:
 
     ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
     """
-    kind, facts = _kind_of(section), option_facts()
+    kind, facts = kind_of(section), option_facts()
     while key:
         if (kind, key) in facts:
             return facts[kind, key]
         key = key.rpartition(".")[0]
     return None
-
-
-def _kind_of(section: str) -> str:
-    return section.partition(" ")[0].removeprefix("TableOptions/")
 
 
 def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
@@ -95,7 +91,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
 def foreign_table(options: OptionsFile) -> str | None:
     """The title of the table section that is of a table of the application; None without one."""
     title = options.table()
-    return None if _kind_of(title) in _TABLES else title
+    return None if kind_of(title) in _TABLES else title
 
 
 def foreign_factory(options: OptionsFile) -> str | None:

@@ -75,7 +75,6 @@ class OptionFact:
     # runs; "" for never. By HISTORY.md, the ``..._mutable_options_type_info`` of db_options.cc and
     # cf_options.cc, the flags of block_based_table_factory.cc, and trials with 7.8.3 and 9.8.4.
     mutable: str
-    mutable_is_exact: bool  # false: that version changes it, and some before may, too
     acts: Acts
 
     @property
@@ -97,6 +96,11 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
+def kind_of(title: str) -> str:
+    """The ``FactSection`` of a section's title, such as ``TableOptions/PlainTable "default"``."""
+    return title.partition(" ")[0].removeprefix("TableOptions/")
+
+
 @cache
 def option_facts() -> Mapping[tuple[str, str], OptionFact]:
     """All keys, by section and name, in the order of the sections."""
@@ -110,7 +114,6 @@ def _fact(row: dict[str, str]) -> OptionFact:
         "since": row["since"].removeprefix("<="),
         "since_is_exact": not row["since"].startswith("<="),
         "mutable": row["mutable"].removeprefix("<="),
-        "mutable_is_exact": not row["mutable"].startswith("<="),
         "deprecated": row["deprecated"].removeprefix("<="),
         "floor": row["floor"] or None,
         "later": [each.split("=", 1) for each in row["later"].split("|") if each],
@@ -122,13 +125,16 @@ def _fact(row: dict[str, str]) -> OptionFact:
 _ROW = TypeAdapter(OptionFact)
 
 
-def derived_values(formula: str, values: Mapping[str, Number]) -> frozenset[int]:
-    """The values that RocksDB, of any version, derives for an option.
+def usual_number(key: str) -> int:
+    """RocksDB's default of a whole number among a column family's options."""
+    return int(option_facts()["CFOptions", key].default)
 
-    Args:
-        formula: ``OptionFact.derived_as``.
-        values: The numbers of the same file by key, of its database and one family; what is
-            missing has RocksDB's default.
+
+def derived_values(formula: str, values: Mapping[str, Number]) -> frozenset[int]:
+    """The values that RocksDB, of any version, derives for an option by ``OptionFact.derived_as``.
+
+    ``values`` are the numbers of the same file by key, of its database and one family; what is
+    missing has RocksDB's default.
     """
     return frozenset(_FORMULAS[formula](values))
 
@@ -140,11 +146,12 @@ def _arena_block_size(values: Mapping[str, Number]) -> set[int]:
 
 
 def _buffer(values: Mapping[str, Number]) -> int:
-    return int(values.get("write_buffer_size", 64 * _MIB))
+    return int(values.get("write_buffer_size", usual_number("write_buffer_size")))
 
 
 def _memtables(values: Mapping[str, Number]) -> int:
-    return max(int(values.get("max_write_buffer_number", 2)), 2)
+    name = "max_write_buffer_number"
+    return max(int(values.get(name, usual_number(name))), 2)
 
 
 _FORMULAS: Mapping[str, Callable[[Mapping[str, Number]], set[int]]] = {

@@ -17,6 +17,7 @@ import numpy as np
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
 _SOURCE_BYTES = 1_048_600
 _BLOCKS, _LEAST_BYTES = 24, 2**17
+_MOST_BYTES = 2**26  # of a block that is made; RocksDB's are a thousandth of it
 _RESTART_INTERVAL, _TRAILER_BYTES = 16, 5
 _BLOCK_BYTES = 4096
 _SEED = 1
@@ -56,13 +57,15 @@ class Ratio:
 
 
 def value_ratio(packed: Packed) -> Ratio | None:
-    """The ratio that makes blocks of that size; None where the codec is unknown or none is.
+    """The ratio that makes blocks of that size; None of an unknown codec, or no or huge blocks.
 
     Where a codec saves less than an eighth RocksDB stores the block as it is, so values of which
     nothing is saved all look the same: they count as incompressible.
     """
     compressed = _codec(packed.codec)
-    if compressed is None or packed.value_size < 1 or packed.per_block <= 0:
+    entry = max(0.0, packed.key_size) + packed.value_size
+    made = packed.per_block > 0 and entry * max(1.0, packed.per_block) <= _MOST_BYTES
+    if compressed is None or packed.value_size < 1 or not made:
         return None
 
     def size(raw: int) -> float:
@@ -179,7 +182,9 @@ def _varint(number: int) -> bytes:
 def _codec(name: str) -> Codec | None:
     """The compressed size of a block; all but Snappy put the raw size before it."""
     if name == "Zlib":
-        return lambda block: _deflated(block) + len(_varint(len(block)))
+        return lambda block: (
+            len(zlib.compress(block, _ZLIB_LEVEL, wbits=-14)) + len(_varint(len(block)))
+        )
     if name not in _CODECS:
         return None
     import pyarrow as pa  # 0.3 s, which only databases with compressed tables pay
@@ -189,8 +194,3 @@ def _codec(name: str) -> Codec | None:
         len(codec.compress(block, asbytes=True))
         + (0 if name == "Snappy" else len(_varint(len(block))))
     )
-
-
-def _deflated(block: bytes) -> int:
-    packer = zlib.compressobj(_ZLIB_LEVEL, zlib.DEFLATED, -14)
-    return len(packer.compress(block)) + len(packer.flush())

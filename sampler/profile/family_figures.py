@@ -67,16 +67,15 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     own = evidence.log.opened.families.get(evidence.name, whole)
     written = own if _summed(own, FLUSH) else whole
     keys, sizes = _keys(evidence), list(_sizes(evidence, written))
-    values = next(
-        (each.fields["value_size"] for each in sizes if "value_size" in each.fields), None
-    )
+    values = next((f.fields["value_size"] for f in sizes if "value_size" in f.fields), ValueSize())
+    levels, where = _levels(evidence)
     found = [
         *sizes,
-        *_compression(evidence, written, values or ValueSize(), keys.fields.get("entries", 0)),
+        *_compression(evidence, written, values, keys.fields.get("entries", 0)),
         keys,
         *_operations(evidence),
         *_reads(evidence),
-        *_tree(evidence),
+        Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
     ]
     fields = {name: value for each in found for name, value in each.fields.items()}
@@ -260,12 +259,6 @@ def _reads(evidence: Evidence) -> Iterator[Figures]:
         steps = tickers.get("number.db.next", 0) + tickers.get("number.db.prev", 0)
         where = "LOG: tickers rocksdb.number.db.next and prev over seek"
         yield Figures({"scan_length": steps / seeks}, where)
-
-
-def _tree(evidence: Evidence) -> Iterator[Figures]:
-    levels, where = _levels(evidence)
-    if levels:
-        yield Figures({"levels": levels}, where)
 
 
 def _levels(evidence: Evidence) -> tuple[tuple[Level, ...], str]:

@@ -96,11 +96,7 @@ def _half(
 ) -> tuple[float, float] | tuple[None, None]:
     """The share of the keys, the most used first, that takes half of the uses, and uses per key.
 
-    None where there are no uses.
-
-    Args:
-        counts: Uses of each key, of shape (keys,).
-        weights: How many keys each stands for, of the same shape.
+    Of uses by key, shape (keys,), and how many keys each stands for; None where there are none.
     """
     used = counts > 0
     if not used.any():

@@ -16,9 +16,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import poisson
 
+from sampler.common.byte_size import format_bytes
 from sampler.common.documents import toml_text
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
+from sampler.options.option_facts import usual_number
 from sampler.parameters.parameter import Value
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, span_words
 from sampler.profile.scaled_counts import (
@@ -34,8 +36,8 @@ from sampler.workload.workload_file import workload_from_document
 ROUNDS = 4  # of benchmarks that run one after the other where one cannot mix them
 MOST_REPEATS = 1000  # of one benchmark (db_bench_benchmarks.py)
 _EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
-USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 _USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
+_MOST_PAIR = 3 * 2**30  # bytes of a key with its value
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def choose_load(
     bounds the scale; None: RocksDB's default. ``times``: of a database so many times as large.
 
     Raises:
-        InputError: The profile tells of no operations.
+        InputError: The profile tells of no operations, or of sizes that cannot be.
     """
     counts = Counts.of(family).times(times)
     if not counts.writes and not counts.reads:
@@ -72,12 +74,16 @@ def choose_load(
             f"tells of no operation of the column family {family.name!r}: its LOG has no flush "
             "and no statistics; give a LOG that covers some hours of the load, or a trace",
         )
-    pair = _pair_bytes(family)
-    scale = scale or counts.scale(pair, write_buffer or USUAL_BUFFER)
+    pair = (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
+    if pair > _MOST_PAIR:
+        problem = f"tells of {format_bytes(pair)} a key and value, more than RocksDB takes (3 GiB)"
+        raise InputError("PATH", f"{problem}: its LOG is damaged; give another, or a trace")
+    scale = scale or counts.scale(pair, write_buffer or usual_number("write_buffer_size"))
     shape = Shape.of(counts, scale)
+    span = f" in {span_words(profile.seconds)}" if profile.seconds else ""
     document: dict[str, Any] = {
         "name": name,
-        "help": _help(profile, family),
+        "help": f"What the column family {printable(family.name)} did{span}, scaled down",
         "key_size": max(1, round(family.key_size or _USUAL_KEY)),
         "value_size": max(1, round(family.value_size.mean or _USUAL_VALUE)),
         "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
@@ -92,15 +98,6 @@ def choose_load(
     workload = workload_from_document(document)
     missing = tuple(_not_expressed(profile, family, shape, document))
     return ChosenLoad(workload, document, _reasons(profile, family), missing)
-
-
-def _pair_bytes(family: FamilyProfile) -> float:
-    return (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
-
-
-def _help(profile: DatabaseProfile, family: FamilyProfile) -> str:
-    span = f" in {span_words(profile.seconds)}" if profile.seconds else ""
-    return f"What the column family {printable(family.name)} did{span}, scaled down"
 
 
 def _value_flags(family: FamilyProfile) -> dict[str, Value]:
@@ -267,17 +264,14 @@ def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> 
     if asked:
         fewest = min(*asked.values(), shape.puts // ROUNDS or 1)
         counts["reads"] = max(1, fewest, -(-max(asked.values()) // MOST_REPEATS))
-        kinds += [_repeated(name, count // int(counts["reads"])) for name, count in asked.items()]
+        times = {name: count // int(counts["reads"]) for name, count in asked.items()}
+        kinds += [name if often < 2 else f"{name}[X{often}]" for name, often in times.items()]
     if "seekrandom" in asked:
         counts["seek_nexts"] = round(family.scan_length or 0)
     benchmarks = [first, *kinds]
     for _ in range(ROUNDS - 1):
         benchmarks += [*([] if unique else later), *kinds]
     return _document(shape, benchmarks, counts)
-
-
-def _repeated(benchmark: str, times: int) -> str:
-    return benchmark if times < 2 else f"{benchmark}[X{times}]"
 
 
 def _not_expressed(

@@ -52,7 +52,8 @@ def _with_codecs(
     table = folder / f"{number:06d}.sst"
     if not number or not table.is_file():
         return family
-    found = {codec: (int(size), int(blocks)) for codec, size, blocks in _sizes(program, table)}
+    printed = _printed(program, table, "--command=recompress").replace("\n", " ")
+    found = {codec: (int(size), int(blocks)) for codec, size, blocks in _SIZE.findall(printed)}
     plain = found.pop(_PLAIN, (0, 0))[0]
     if not plain or not found:
         return family
@@ -86,10 +87,6 @@ def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:
     )  # fmt: skip
     ratio = value_ratio(packed)
     return ratio.value if ratio else None
-
-
-def _sizes(program: str, table: Path) -> list[tuple[str, str, str]]:
-    return _SIZE.findall(_printed(program, table, "--command=recompress").replace("\n", " "))
 
 
 def _printed(program: str, table: Path, *arguments: str) -> str:

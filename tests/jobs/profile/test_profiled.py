@@ -6,6 +6,7 @@ import pytest
 
 from jobs.profile.profiled import Profiled, load_name, require_outside
 from sampler.common.errors import InputError
+from sampler.profile.database_files import find_files
 from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, ValueSize
 
@@ -63,3 +64,31 @@ def test_a_load_is_called_as_its_database(tmp_path: Path):
     log = tmp_path / "my db" / "LOG"
     log.write_text("")
     assert load_name(tmp_path / "my db") == load_name(log) == "my-db"
+
+
+def test_what_may_not_be_looked_at_is_refused_in_one_line(tmp_path: Path):
+    hidden = tmp_path / ("x" * 300) / "db"  # as one whose folder may not be searched
+    with pytest.raises(InputError, match="cannot be read"):
+        load_name(hidden)
+    with pytest.raises(InputError, match="cannot be read"):
+        require_outside(hidden, tmp_path / "db.toml")
+
+
+def test_options_come_back_with_their_line_ends(tmp_path: Path):
+    (tmp_path / "db").mkdir()
+    options = OPTIONS.replace("\n", "\r\n").encode()
+    (tmp_path / "db" / "OPTIONS-000007").write_bytes(options)
+    (tmp_path / "db" / "LOG").write_text("")
+    text = find_files(tmp_path / "db", lambda _: None).options
+    family = FamilyProfile(name="default", operations={"put": 1e6})
+    profile = DatabaseProfile(families=(family,), options=text)
+    found = Profiled(profile, family, choose_load(profile, family, name="mine"))
+    found.write(tmp_path / "mine.toml", tmp_path / "mine.OPTIONS")
+    assert (tmp_path / "mine.OPTIONS").read_bytes() == options
+
+
+def test_sizes_that_cannot_be_are_refused_and_take_no_memory():
+    size = ValueSize(2.0**62)
+    family = FamilyProfile(name="default", value_size=size, operations={"put": 1e6})
+    with pytest.raises(InputError, match="more than RocksDB takes"):
+        choose_load(DatabaseProfile(families=(family,)), family, name="mine")

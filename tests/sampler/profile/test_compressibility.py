@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sampler.profile.compressibility import Packed, value_ratio
@@ -82,3 +84,9 @@ def test_values_that_hold_next_to_nothing() -> None:
     found = value_ratio(packed("ZSTD", 16, 1000, 1000, 250, 20_000, "flush"))
     assert found is not None
     assert found.value == pytest.approx(0.01, abs=0.005)
+
+
+@pytest.mark.parametrize(("value", "per_block"), [(2**62, 1), (100, 2**62)])
+def test_sizes_that_cannot_be_tell_no_ratio_and_take_no_memory(value: int, per_block: int):
+    found = packed("Snappy", 16, 100, 1000, 10, 50_000, "flush")
+    assert value_ratio(replace(found, value_size=value, per_block=per_block)) is None
