@@ -22,7 +22,7 @@ from sampler.space.space import (
     LEAST_WRITE_BUFFER,
     Space,
     default_values,
-    holding_baseline,
+    holding,
     memory_bytes,
 )
 from sampler.space.space_file import space_from_document
@@ -78,7 +78,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         own, space = baseline.own, space.at_baseline(baseline.values)
     if own.file.sections:  # the ranges hold what the user's file has
         unmoved = [name for name in space.names if name in own.immovable]
-        space = holding_baseline(space.without(unmoved))
+        space = holding(space.without(unmoved), space.context)
         if unmoved:
             why = "not searched, for your OPTIONS file leaves no such choice"
             unknown.append(f"{', '.join(unmoved)}: {why}")

@@ -23,9 +23,8 @@ from optimizer.surrogate.training_data import (
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import encode
-from sampler.space.space import Configuration, Space
+from sampler.space.space import Configuration, holding
 
 _MOST = 300  # rows: beyond them learning would take too long
 
@@ -93,7 +92,9 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
     """
     problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
-    space = with_baseline_values(problem.space)
+    # A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
+    # for the nearest that it has, and the change from it for no change.
+    space = holding(problem.space, problem.space.start)
     if space != problem.space:  # points of draws mean the space as it was
         problem = replace(problem, space=space)
         history = History(replace(trial, point=None) for trial in history)
@@ -117,27 +118,3 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
         data = replace(data, targets=unknown)
     ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
     return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
-
-
-def with_baseline_values(space: Space) -> Space:
-    """The space with the baseline's values in it; the same one where they are in it already.
-
-    A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
-    for the nearest that it has, and the change from it for no change.
-    """
-    parameters = tuple(_with(each, space.start[each.name]) for each in space.parameters)
-    return space if parameters == space.parameters else replace(space, parameters=parameters)
-
-
-def _with(parameter: Parameter, value: Value) -> Parameter:
-    if not parameter.is_numeric:
-        known = value in parameter.values
-        more = (*parameter.choices, (value, str(value)))
-        return parameter if known else replace(parameter, choices=more)
-    if value in parameter.special or parameter.multiple_of:
-        return parameter
-    assert parameter.low is not None and parameter.high is not None
-    low, high = min(parameter.low, float(value)), max(parameter.high, float(value))
-    if (low, high) == (parameter.low, parameter.high) or (parameter.log and low <= 0):
-        return parameter
-    return replace(parameter, low=low, high=high)

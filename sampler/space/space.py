@@ -108,12 +108,12 @@ class Space:
         return replace(self, context={**self.context, **values})
 
 
-def holding_baseline(space: Space) -> Space:
-    """The same space with ranges and choices that hold its baseline.
+def holding(space: Space, values: Configuration) -> Space:
+    """The same space with ranges and choices that hold its parameters' values, as its baseline's.
 
     Someone who runs with a value is not told that it is outside of what is searched.
     """
-    wide = tuple(_holding(p, space.context[p.name], space.context) for p in space.parameters)
+    wide = tuple(_holding(p, values[p.name], values) for p in space.parameters)
     return space if wide == space.parameters else replace(space, parameters=wide)
 
 
