@@ -203,8 +203,6 @@ class MarginalEffects:
 
     def main(self, column: int) -> MainEffect:
         """The effect of one parameter."""
-        from scipy.linalg import solve_triangular
-
         components, weight = self.process.components, self.weights[column]
         size = components.parameters[column]
         # The level and all that the other parameters do is the same at every setting of this one.
@@ -217,7 +215,7 @@ class MarginalEffects:
         among = among - weight @ among
         among = among - (among @ weight)[:, None]
         process = self.process
-        reached = solve_triangular(process.factor, cross.T, lower=True, check_finite=False)
+        reached = process.reached(cross)
         left = np.diag(among) - np.einsum("ng,ng->g", reached, reached)
         expected = process.spread * (cross @ process.solved)
         deviation = process.spread * np.sqrt(np.maximum(left, 0.0))

@@ -76,10 +76,8 @@ def left_out_residuals(process: AdditiveProcess) -> Floats:
 def setting_folds(settings: NDArray[np.intp], *, seed: int) -> NDArray[np.intp] | None:
     """In which of five folds each value is held out; None of fewer than 10 settings.
 
-    Args:
-        settings: Shape ``(n,)``: which setting each value was measured at. Values of one setting
-            are in the same fold, or each would be predicted from the others.
-        seed: Decides it.
+    ``settings``, shape ``(n,)``: which setting each value was measured at. Values of one setting
+    are in the same fold, or each would be predicted from the others.
     """
     different, of = np.unique(settings, return_inverse=True)
     if len(different) < LEAST_JUDGED:

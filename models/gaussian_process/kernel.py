@@ -138,10 +138,5 @@ def of_all_orders(ones: Floats | Singles, total: float) -> Floats:
 
 def own_variance(components: VarianceComponents) -> float:
     """The variance of a value without noise, before anything is known: a diagonal element."""
-    total, squares = float(components.parameters.sum()), float((components.parameters**2).sum())
-    return (
-        components.level
-        + total
-        + components.pairs * 0.5 * (total**2 - squares)
-        + components.together
-    )
+    own = components.parameters
+    return float(of_sums(own.sum(), (own**2).sum(), components))

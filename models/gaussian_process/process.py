@@ -35,12 +35,9 @@ class AdditiveProcess:
         Expectation and standard deviation, ``(m,)`` each, in the metric's unit, from ``cross``,
         the covariance of the settings with the known ones, ``(m, n)``, of ``covariances``.
         """
-        from scipy.linalg import solve_triangular
-
-        reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        reached = self.reached(cross)
         left = own_variance(self.components) - np.einsum("nm,nm->m", reached, reached)
-        expected = self.mean + self.spread * (cross @ self.solved)
-        return expected, self.spread * np.sqrt(np.maximum(left, 1e-12))
+        return self.expected(cross), self.spread * np.sqrt(np.maximum(left, 1e-12))
 
     def predict_together(self, cross: Floats, among: Floats) -> tuple[Floats, Floats]:
         """What is expected of settings, and the covariance of the errors.
@@ -48,11 +45,18 @@ class AdditiveProcess:
         Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square, from
         ``among``, the covariance of the settings with each other before anything is known.
         """
+        reached = self.reached(cross)
+        return self.expected(cross), self.spread**2 * (among - reached.T @ reached)
+
+    def expected(self, cross: Floats) -> Floats:
+        """What is expected of m settings, ``(m,)`` in the metric's unit; see ``predict``."""
+        return np.asarray(self.mean + self.spread * (cross @ self.solved))
+
+    def reached(self, cross: Floats) -> Floats:
+        """The known values' part of the settings' covariance, ``(n, m)``: a triangular solve."""
         from scipy.linalg import solve_triangular
 
-        reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
-        expected = self.mean + self.spread * (cross @ self.solved)
-        return expected, self.spread**2 * (among - reached.T @ reached)
+        return np.asarray(solve_triangular(self.factor, cross.T, lower=True, check_finite=False))
 
 
 def standardised(values: Floats) -> tuple[Floats, float, float]:

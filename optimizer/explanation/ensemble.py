@@ -106,9 +106,7 @@ def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensembl
 
 def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:
     """What each member expects, shape ``(MEMBERS, m)``."""
-    return np.array(
-        [p.mean + p.spread * (own @ p.solved) for p, own in zip(members, cross, strict=True)]
-    )
+    return np.array([each.expected(own) for each, own in zip(members, cross, strict=True)])
 
 
 def _correlation(residuals: Floats) -> Floats:

@@ -13,11 +13,7 @@ from numpy.typing import NDArray
 
 from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
-from models.gaussian_process.kernel import (
-    KernelInputs,
-    kernel_matrices,
-    of_sums,
-)
+from models.gaussian_process.kernel import KernelInputs, kernel_matrices, of_sums
 from models.gaussian_process.process import one_thread, standardised
 from models.importance.anova import holm
 from models.importance.importance import mean_share
@@ -154,11 +150,8 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
 
 def _all_trials(evaluation: Evaluation, model: Surrogate) -> TrainingData:
     """The rows of all trials: a process has those of some alone where they are many."""
-    problem, history, numbers = (
-        evaluation.problem,
-        evaluation.history,
-        teaching(evaluation.history),
-    )
+    problem, history = evaluation.problem, evaluation.history
+    numbers = teaching(history)
     if tuple(numbers) == model.data.numbers:
         return model.data
     baseline = evaluation.baseline_at(numbers[-1])
@@ -276,10 +269,7 @@ class _Surface:
         old, new = weight * self.kernels[column], weight * kernel_matrices(settings, here)[0]
         ones = (self.ones - old) + new[:, None]
         squares = (self.squares - old**2) + new[:, None] ** 2
-        cross = of_sums(ones, squares, components)
-        return np.asarray(
-            (self.process.mean + self.process.spread * (cross @ self.process.solved)).ravel()
-        )
+        return self.process.expected(of_sums(ones, squares, components)).ravel()
 
 
 def _words(parameter: Parameter, level: int, position: float) -> Value:
