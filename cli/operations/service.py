@@ -14,9 +14,16 @@ from cli.lazy_commands import importing
 from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, Migrate, open_database, require_there
 from cli.options.exits import stop_on_signals
-from db.access.server_token import ServerToken, server_token
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
-from db.access.tokens import Role, any_valid_token, list_tokens, make_token, revoke_token
+from db.access.tokens import (
+    Role,
+    ServerToken,
+    any_valid_token,
+    list_tokens,
+    make_token,
+    revoke_token,
+    server_token,
+)
 from jobs.queue.logs import configure_logs
 from jobs.queue.service_settings import ServiceSettings, load_service_settings
 from sampler.common.errors import InputError

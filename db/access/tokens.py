@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from hmac import compare_digest
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, Insert, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from db.access.token_file import new_token, parts_of
+from db.access.token_file import (
+    keep_token,
+    make_private_folder,
+    new_token,
+    parts_of,
+    read_token,
+    replace_token,
+)
 from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
 from db.schema.tables import token
 from sampler.common.errors import InputError
@@ -71,17 +80,10 @@ def make_token(engine: Engine, name: str, role: Role) -> str:
 
 
 def admit_token(engine: Engine, given: str, name: str) -> bool:
-    """Lets in whoever bears a token that the operator holds, as an administrator.
+    """Lets in whoever bears a token that the operator holds, as an administrator: if it is valid.
 
-    A token that this database knows stays what it is here: a revoked one stays revoked.
-
-    Args:
-        engine: The database.
-        given: The token.
-        name: What lists call it; where a valid token is called so, a number is added.
-
-    Returns:
-        Whether the token is valid.
+    A token that this database knows stays what it is here: a revoked one stays revoked. ``name``
+    is what lists call it; where a valid token is called so, a number is added.
     """
     parts = parts_of(given)
     if parts is None:
@@ -165,3 +167,36 @@ def token_from_row(row: Any) -> TokenRow:
 def hash_of(secret: str) -> str:
     """What is kept of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ServerToken:
+    """A token that the database knows."""
+
+    text: str
+    is_new: bool  # whether it was made just now
+
+
+def server_token(engine: Engine, path: Path) -> ServerToken:
+    """The token of a file, made where there is none, and replaced where it was revoked.
+
+    Several servers of one user share the file, whatever their databases: each lets its token in.
+    So do several processes on one database that start at once: one makes the file, all use it.
+
+    The folder of the file is made where there is none.
+
+    Raises:
+        InputError: The file holds something else, could be read by others, or cannot be written.
+    """
+    name = f"serve@{re.sub(r'[^A-Za-z0-9.-]', '-', socket.gethostname())[:50]}"
+    make_private_folder(path)
+    is_new = False
+    while True:
+        found = read_token(path)
+        if found is None:
+            is_new = keep_token(path, new_token()) or is_new
+        elif admit_token(engine, found, name):
+            return ServerToken(found, is_new)
+        else:
+            replace_token(path, new_token())
+            is_new = True

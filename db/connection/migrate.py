@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +14,6 @@ from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from db.connection.address import FIELD, shown_url
-from db.connection.file_copy import copy_file
 from db.connection.transactions import reading
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -91,12 +93,49 @@ def upgrade_tables(engine: Engine) -> Path | None:
         return copy
 
 
+def copy_file(path: Path, revision: str) -> Path:
+    """Copies what is committed in a SQLite file to a new file beside it, by SQLite's own backup.
+
+    The caller keeps other writers out. The copy has the mode of the file, and its name tells the
+    revision; an earlier copy is never replaced. It has its name only once it is whole.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    part = path.with_name(f"{path.name}.revision-{revision}.part")
+    try:
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as copy:
+                source.backup(copy)
+            os.fchmod(descriptor, path.stat().st_mode & 0o777)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return _named(part, path, revision)
+    except (OSError, sqlite3.Error) as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or error
+        problem = f"cannot copy {path} before its tables are changed ({reason})"
+        raise InputError(FIELD, f"{problem}; make room beside it, or move it") from None
+
+
+def _named(part: Path, path: Path, revision: str) -> Path:
+    for number in count():
+        again = f"-{number}" if number else ""
+        copy = path.with_name(f"{path.name}.revision-{revision}{again}.bak")
+        if not os.path.lexists(copy):
+            part.rename(copy)
+            return copy
+    raise AssertionError("unreachable")
+
+
 def require_current(engine: Engine, *, can_migrate: bool = False) -> None:
     """Refuses a database whose tables are not of this version.
 
-    Args:
-        engine: The database.
-        can_migrate: Whether the command has the option ``--migrate``, which is then named.
+    ``can_migrate``: whether the command has the option ``--migrate``, which is then named.
 
     Raises:
         InputError: They are missing, older or newer; the message tells the mend.

@@ -86,13 +86,9 @@ def nights_of_batch(
     """The batches of a name that have ended, the oldest first.
 
     Each job is told as the batch's own result has kept it, also where it was deleted since. What
-    a job has come to after the end of its batch goes before that.
-
-    Args:
-        engine: The database.
-        name: The batch's.
-        states: What ``night_states`` has found, where it was asked before.
-        known: Nights that were read before: those that stand as they did are not read again.
+    a job has come to after the end of its batch goes before that. ``states`` are those that
+    ``night_states`` has found, where it was asked before; of the nights that are ``known`` those
+    that stand as they did are not read again.
     """
     states = night_states(engine, name) if states is None else states
     read = {night.batch_id: night for night in known if states.get(night.batch_id) == night.state}

@@ -38,9 +38,7 @@ def safe_text(text: str) -> str:
 def storable(value: Any, where: str = "") -> Any:
     """A value as JSON can hold it: mappings as dicts, sequences as lists, text made safe.
 
-    Args:
-        value: What is to be kept.
-        where: The path to it, for messages.
+    ``where`` is the path to it, for messages.
 
     Raises:
         ValueError: A number in it is not finite.

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.access.server_token import server_token
 from db.access.token_file import keep_token, new_token, read_token
 from db.access.tokens import (
     Role,
@@ -17,6 +16,7 @@ from db.access.tokens import (
     list_tokens,
     make_token,
     revoke_token,
+    server_token,
 )
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
@@ -117,7 +117,7 @@ def test_a_file_that_others_can_read_is_refused(database: Engine, path: Path):
 _START = """
 import sys
 from pathlib import Path
-from db.access.server_token import server_token
+from db.access.tokens import server_token
 from db.connection.engine import make_engine
 engine = make_engine(sys.argv[1])
 print("ready", flush=True)
