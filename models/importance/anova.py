@@ -77,8 +77,6 @@ class AnovaResult:
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial
     means: NDArray[np.float64]  # shape `(n_groups,)`, in the unit of the target
     sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group
-    # Trials that took no part: not measured, without a label, or alone in their group.
-    n_left_out: int
 
 
 def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
@@ -119,7 +117,6 @@ def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
         labels=tuple(samples),
         means=np.array([sample.mean() for sample in samples.values()]),
         sizes=sizes,
-        n_left_out=int(y.size - sizes.sum()),
     )
 
 

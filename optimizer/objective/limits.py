@@ -130,12 +130,9 @@ def limits_kept(
     pairs: Sequence[tuple[Metrics, Metrics]],
     medians: tuple[Metrics, Metrics],
 ) -> tuple[KeptLimit, ...]:
-    """How the winner stands to each limit, in their order.
+    """How the winner stands to each of the objective's limits.
 
-    Args:
-        limits: The objective's.
-        pairs: (baseline's metrics, winner's metrics) of the proof.
-        medians: Of the baseline's runs, and of the winner's.
+    ``pairs`` are (baseline's metrics, winner's metrics) of the proof, ``medians`` those of all.
     """
     baseline, winner = medians
     return tuple(

@@ -17,6 +17,7 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
 from optimizer.simplification.changes import Changes
 from optimizer.simplification.simplified import contributions_of
@@ -165,7 +166,7 @@ def no_trade_document(
         gains = objective.gains(verdict.winner, verdict.baseline)
         if all(gain >= 0 for gain in gains.values()):
             return _untraded(history[winner], verdict.winner, verdict.fitness, gains, best=True)
-    limits = tuple(Limit(term.metric, **{_KEEPS[term.direction]: 1.0}) for term in objective.terms)
+    limits = [Limit(term.metric, **{_KEEPS[term.direction]: 1.0}) for term in objective.terms]
     asked = replace(objective, limits=(*objective.limits, *limits))
     found = select_trade_offs(evaluation, asked, count=1).best
     if not found or found[0].fitness <= 0:
@@ -173,14 +174,10 @@ def no_trade_document(
     gains = objective.gains(found[0].metrics, evaluation.baseline.metrics)
     one = found[0]
     told = _untraded(history[one.trial], one.metrics, one.fitness, gains, best=False)
-    words = [
-        f"{t.metric} {'>=' if t.direction == 'max' else '<='} 1 baseline" for t in objective.terms
-    ]
-    return {**told, "runs": one.runs, "limits": words}
+    return {**told, "runs": one.runs, "limits": [limit_words(limit) for limit in limits]}
 
 
 _KEEPS = {"min": "at_most_baseline", "max": "at_least_baseline"}
-_SIGNS = {"min": "<=", "max": ">="}
 
 
 def _untraded(

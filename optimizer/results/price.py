@@ -54,7 +54,8 @@ class Traded:
     @property
     def words(self) -> str:
         """The metric and its change."""
-        return f"{self.name} {_percent(self.change.percent)}"
+        percent = self.change.percent
+        return f"{self.name} {percent:+.{0 if abs(percent) >= 1 else 1}f}%"
 
 
 def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
@@ -131,10 +132,6 @@ def _not_shown(rows: Sequence[Traded]) -> list[str]:
         sign = "+" if members[0].up_is_worse else "-"
         said.append(f"{name} (up to {sign}{feared:.0f}%)" if feared > LOSS else name)
     return said
-
-
-def _percent(value: float) -> str:
-    return f"{value:+.0f}%" if abs(value) >= 1 else f"{value:+.1f}%"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -72,7 +72,7 @@ class DbBenchOutput:
     # RocksDB's counters without ``rocksdb.``.
     tickers: Mapping[str, int] = field(default_factory=dict)
     live_bytes: int | None = None  # bytes of live table and blob files; None if nothing told
-    # Share of the time that writes stalled; None if nothing told.
+    # Share of the time that writes stalled, of several statements the last; None if nothing told.
     stall_percent: float | None = None
     version: str | None = None
     warnings: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def latencies_of(lines: Iterable[BenchmarkLine]) -> dict[str, float]:
 def parse_output(text: str) -> DbBenchOutput:
     """Reads db_bench's standard output. Never raises, whatever the text holds."""
     text = text[: text.rfind("\n") + 1]  # half a number at a cut is a wrong number
-    version = _VERSION.search(text)
+    version, stalls = _VERSION.search(text), _STALL.findall(text)
     matches = list(_LINE.finditer(text))
     ends = [*(match.start() for match in matches[1:]), len(text)]
     return DbBenchOutput(
@@ -112,7 +112,7 @@ def parse_output(text: str) -> DbBenchOutput:
         ),
         tickers=parse_tickers(text),
         live_bytes=_live_bytes(text),
-        stall_percent=parse_stall_percent(text),
+        stall_percent=float(stalls[-1]) if stalls else None,
         version=version.group(1) if version else None,
         warnings=tuple(dict.fromkeys(_WARNING.findall(text))),
     )
@@ -121,12 +121,6 @@ def parse_output(text: str) -> DbBenchOutput:
 def parse_tickers(text: str) -> dict[str, int]:
     """The counters of a statistics dump; of several the last."""
     return {name: int(count) for name, count in _TICKER.findall(text)}
-
-
-def parse_stall_percent(text: str) -> float | None:
-    """Share of the time that writes stalled; of several statements the last."""
-    stalls = _STALL.findall(text)
-    return float(stalls[-1]) if stalls else None
 
 
 def complaint(stderr: str) -> str:

@@ -162,11 +162,9 @@ class LogReader:
     """Reads a LOG that grows, each time only what is new."""
 
     def __init__(self, path: Path, *, piece_bytes: int = _PIECE_BYTES) -> None:
-        """Reads nothing yet.
+        """Reads nothing yet; another file that is found there later is read from its beginning.
 
-        Args:
-            path: The LOG. Another file that is found there later is read from its beginning.
-            piece_bytes: How much of it is held at a time.
+        So many bytes of the LOG are held at a time.
         """
         self._path, self._piece_bytes = path, piece_bytes
         # Where to go on is the beginning of a line, and not within the counters of a dump.

@@ -106,7 +106,7 @@ def user_options(
     """
     file = without_derived(read_user_options(text, name=name, family=family))
     values = file_values(file)
-    notes = [*_other_families(text, file.family), *_notes(file)]
+    notes = list(_notes(text, file))
     found = UserOptions(file=file, text=text, values=values, notes=tuple(notes))
     if installed is None:
         return found
@@ -122,18 +122,14 @@ def user_options(
     return replace(found, values=effective, dropped=dropped, notes=(*notes, *changed))
 
 
-def _other_families(text: str, family: str) -> Iterator[str]:
-    """Which column family is taken, where there are several."""
-    others = [name for name in parse_options(text).families if name != family]
+def _notes(text: str, file: OptionsFile) -> Iterator[str]:
+    """What is not measured, as far as the file alone tells."""
+    others = [name for name in parse_options(text).families if name != file.family]
     if others:
         yield (
-            f"column families {_names(others)}: not measured; only {family} is, and "
+            f"column families {_names(others)}: not measured; only {file.family} is, and "
             "--column-family names another"
         )
-
-
-def _notes(file: OptionsFile) -> Iterator[str]:
-    """What is not measured, as far as the file alone tells."""
     if foreign := foreign_table(file):
         yield (
             f"[{file.own_title(foreign)}]: not known to db_bench, measured with RocksDB's own "
@@ -145,10 +141,10 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
     for section, key, fact in unmeasured_options(file):
-        text = file.get(section, key) or ""
-        own = _objects(text) - {each for usual in fact.defaults for each in _objects(usual)}
+        value = file.get(section, key) or ""
+        own = _objects(value) - {each for usual in fact.defaults for each in _objects(usual)}
         if own and key.partition(".")[0] not in _SILENT:
-            by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")
+            by_reason.setdefault(fact.why, []).append(f"{key} = {value[:60]}")
     for why, told in by_reason.items():
         yield f"{_names(told)}: left out while measuring. {why}"
     jobs = jobs_by_old_names(file)

@@ -42,9 +42,7 @@ class InputErrors(InputError):
 def noting(found: list[InputError], within: str = "") -> Iterator[None]:
     """Takes down what is wrong instead of stopping at it.
 
-    Args:
-        found: Receives it.
-        within: The document that it is in, which is named before the field.
+    ``within`` is the document that it is in, which is named before the field.
     """
     try:
         yield

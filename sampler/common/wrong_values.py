@@ -33,11 +33,7 @@ _BOUNDS = {
 
 
 def value_problem(found: Mapping[str, Any]) -> str:
-    """One of pydantic's errors as a problem and what to write instead.
-
-    Args:
-        found: One of ``ValidationError.errors()``: ``type``, ``input``, ``ctx``, ``msg``.
-    """
+    """One of ``ValidationError.errors()`` of pydantic as a problem and what to write instead."""
     kind = found["type"]
     if kind == "missing":
         return "is missing; give it"

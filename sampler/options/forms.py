@@ -51,12 +51,9 @@ _BY_NUMBER = frozenset({
 
 
 def write_form(form: Form, text: str, changes: Sequence[Change]) -> str:
-    """A configuration in one of the forms, for the RocksDB whose version the file says.
+    """An OPTIONS file in one of the forms, for the RocksDB whose version it says.
 
-    Args:
-        form: Which one; ``ini`` is the file as it is.
-        text: The OPTIONS file.
-        changes: What it changes; ``setoptions`` and ``table`` are of these alone.
+    ``ini`` is the file as it is; ``setoptions`` and ``table`` are of its changes alone.
     """
     if form == "ini":
         return text

@@ -104,7 +104,7 @@ class OptionsFile:
         }
         return replace(self, sections=kept)
 
-    def as_default(self, asked: str | None, *, field: str = "--column-family") -> OptionsFile:
+    def as_default(self, asked: str | None) -> OptionsFile:
         """The file as if one family of it were ``default``, for db_bench opens that one alone.
 
         The other families are left out. ``asked`` is its name, as it is or escaped; None: that of
@@ -118,7 +118,7 @@ class OptionsFile:
         if name is None:
             there = ", ".join(self.families)
             problem = f"the OPTIONS file has no column family {asked!r:.80}; it has {there}"
-            raise InputError(field, problem)
+            raise InputError("--column-family", problem)
 
         def title(own: str) -> str | None:
             kind, family = _title_parts(own)

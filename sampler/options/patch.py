@@ -129,7 +129,8 @@ def patched(text: str, changes: Sequence[Change], *, comments: Iterable[str] = (
         if mine:
             _apply(mine, change)
         else:
-            _apply_in_family([row for row in rows if row.section == _family_of(change)], change)
+            family = f"CFOptions {change.section.partition(' ')[2]}"  # whose table it is of
+            _apply_in_family([row for row in rows if row.section == family], change)
     told = [f"# {line}".rstrip() for each in comments for line in each.splitlines() or [""]]
     lines = ([*(f"{r.indent}{_MARK}{w}" for w in r.above), r.body, *r.below] for r in rows)
     body = "".join(newline.join(each) + row.end for each, row in zip(lines, rows, strict=True))
@@ -178,11 +179,6 @@ def _apply(rows: Sequence[_Row], change: Change) -> None:
 def _last(rows: Sequence[_Row]) -> _Row:
     """The last line of a section that sets anything, or else the first of all."""
     return next((row for row in reversed(rows) if row.key), rows[0])
-
-
-def _family_of(change: Change) -> str:
-    """The title of the column family whose table a section is of."""
-    return f"CFOptions {change.section.partition(' ')[2]}"
 
 
 def _apply_in_family(rows: Sequence[_Row], change: Change) -> None:
