@@ -19,7 +19,12 @@ def _percent(share: float) -> str:
 
 
 def _parts(values: Mapping[str, float | None], words: Callable[[float], str] = _percent) -> str:
-    return ", ".join(f"{name} {words(each)}" for name, each in values.items() if each)
+    told = {name: each for name, each in values.items() if each is not None}
+    return ", ".join(f"{name} {words(each)}" for name, each in told.items())
+
+
+def _operations(shares: Mapping[str, float | None]) -> str:
+    return _parts({name: share for name, share in shares.items() if share})
 
 
 def _value_size(size: Mapping[str, float | None]) -> str:
@@ -47,7 +52,7 @@ _FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("codec", "codec", str),
     ("codecs", "a table with each codec", _parts),
     ("entries", "live keys", "{:,.0f}".format),
-    ("operations", "operations", _parts),
+    ("operations", "operations", _operations),
     ("overwrite_share", "overwrites of puts", _percent),
     ("hit_rate", "gets that find a key", _percent),
     ("scan_length", "keys of a scan", "{:.4g}".format),
