@@ -200,11 +200,7 @@ def _require_documents(documents: object) -> None:
 
 
 def restore_archive(engine: Engine, path: Path) -> int:
-    """Puts an archived job into a database; returns its number there.
-
-    Raises:
-        InputError: The file is not one, or a job of the same specification is there already.
-    """
+    """Puts an archived job into a database; its number there, or an InputError if it is there."""
     try:
         return restore_archived(engine, read_archive(path), once=True)
     except JobThere as there:

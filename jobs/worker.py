@@ -79,11 +79,7 @@ class Worker:
         self._stopping.set()
 
     def run(self) -> None:
-        """Works until it is stopped.
-
-        Raises:
-            InputError: There can be no line to the cluster, as when its certificates have ended.
-        """
+        """Works until it is stopped; an InputError if there can be no line to the cluster."""
         owner = this_process_name()
         while not self._stopping.is_set():
             lease = self._await_lead(owner)

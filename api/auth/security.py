@@ -116,11 +116,7 @@ def _caller(request: Request, caller: CallerDep) -> Caller:
 
 
 def require_form_token(caller: Caller, given: str) -> None:
-    """Refuses what a page of another site could have sent.
-
-    Raises:
-        ProblemError: 403, the form's token is missing or not of this session.
-    """
+    """Refuses with 403 what a page of another site could have sent: not this session's token."""
     if not caller.by_bearer and not same_token(caller.forms, given):
         raise ProblemError(403, "the form is not of this session any more; load its page again")
 

@@ -34,11 +34,7 @@ _RATE = re.compile(
 
 
 def require_rate(text: str) -> str:
-    """Refuses what is not as ``200/second``, before the library that reads it is loaded.
-
-    Raises:
-        InputError: It is no rate.
-    """
+    """Refuses, with an InputError, what is not as ``200/second``; its reader is loaded later."""
     if not _RATE.fullmatch(text):
         raise InputError(
             "ROCKTUNE_RATE_LIMIT", f"{text!r} is not a rate; write 200/second or 6000/minute"

@@ -15,11 +15,7 @@ _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 
 
 def accepted(header: str | None, offered: Sequence[str]) -> str:
-    """The best of what is offered to a client (RFC 9110, 12.5.1); the first of equals.
-
-    Raises:
-        ProblemError: 406, none is acceptable.
-    """
+    """The best of what is offered (RFC 9110, 12.5.1), the first of equals; 406 for none."""
     ranges = [_range(part) for part in (header or "*/*").split(",") if part.strip()]
     best = max(offered, key=lambda kind: (_quality(kind, ranges), -offered.index(kind)))
     if _quality(best, ranges) <= 0:
@@ -77,11 +73,7 @@ class Exports:
         self._most, self._running = most, 0
 
     def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """The chunks, to be sent.
-
-        Raises:
-            ProblemError: 429, others are being sent.
-        """
+        """The chunks, to be sent; a ProblemError, 429, while others are."""
         if self._running >= self._most:
             late = "other exports are being sent; try again when they are done"
             raise ProblemError(429, late, headers={"Retry-After": "10"})

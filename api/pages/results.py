@@ -70,11 +70,7 @@ def sliders(
 
 
 def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
-    """What the form asks for; its limits are apart by semicolons or lines.
-
-    Raises:
-        InputError: Every weight is 0.
-    """
+    """What the form asks for, limits apart by ``;`` or lines; an InputError of no weight."""
     counted = [each for each in shown if each.weight > 0]
     if not counted:
         raise InputError("weights", "every weight is 0; move at least one slider")

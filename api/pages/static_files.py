@@ -57,11 +57,7 @@ def _known() -> Mapping[str, StaticFile]:
 
 
 def static_address(name: str) -> str:
-    """Where a page finds a file.
-
-    Raises:
-        KeyError: There is none of that name.
-    """
+    """Where a page finds a file; a KeyError of a name that none has."""
     return f"/static/{_known()[name].digest}/{name}"
 
 

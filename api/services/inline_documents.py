@@ -28,11 +28,7 @@ Registry = Mapping[str, Mapping[str, Any]]
 
 
 def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
-    """The document of a registered workload.
-
-    Raises:
-        InputError: There is no such workload.
-    """
+    """The document of a registered workload; an InputError if there is none."""
     if name not in workloads:
         names = ", ".join(workloads)
         raise InputError("workload", f"{name!r} is not registered; known are {names}")
@@ -40,11 +36,7 @@ def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
 
 
 def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """The document of a space, named or sent, and whether it came with Rocktune.
-
-    Raises:
-        InputError: There is no such space, or it is nothing to keep.
-    """
+    """A space, named or sent, and whether it came with Rocktune; an InputError if it is none."""
     if isinstance(given, str):
         if given not in SPACES:
             names = ", ".join(SPACES)
@@ -55,11 +47,7 @@ def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
 
 
 def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
-    """The document of an objective, named or sent.
-
-    Raises:
-        InputError: There is no such objective, or it is none.
-    """
+    """The document of an objective, named or sent; an InputError if it is none."""
     if isinstance(given, str):
         if given not in OBJECTIVES:
             names = ", ".join(OBJECTIVES)
@@ -114,11 +102,7 @@ def _require_shallow(document: Mapping[str, Any], field: str) -> None:
 
 
 def require_plain(part: object, field: str) -> None:
-    """Refuses what no database could hold.
-
-    Raises:
-        InputError: It is such.
-    """
+    """Refuses, with an InputError, what no database could hold."""
     if isinstance(part, float) and not math.isfinite(part):
         raise InputError(field, f"holds {part}; write finite numbers")
     if isinstance(part, int) and abs(part) >= 2**63:

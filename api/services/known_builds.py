@@ -45,11 +45,7 @@ class KnownBuilds:
 
 
 def builds_here(settings: Settings, default: InstalledDbBench | None) -> KnownBuilds:
-    """The builds of this machine; ``default`` is the one in use, tried already.
-
-    Raises:
-        InputError: ROCKTUNE_BUILDS is no list of ``name=path``.
-    """
+    """The builds of this machine, ``default`` in use; an InputError of a wrong ROCKTUNE_BUILDS."""
     names = [name for name in named_programs(settings) if name != DEFAULT_BUILD]
     return KnownBuilds({DEFAULT_BUILD: default} | {name: _tried(name, settings) for name in names})
 

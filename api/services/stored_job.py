@@ -24,21 +24,13 @@ _MOST_LEARNED = 2_000
 
 
 def require_done(job: JobRow) -> None:
-    """Refuses a job that has not ended well.
-
-    Raises:
-        ProblemError: It has no result yet.
-    """
+    """Refuses with 409 a job that has no result yet."""
     if job.state is not JobState.DONE:
         raise ProblemError(409, f"job {job.id} is {job.state.value}; it has no result yet")
 
 
 def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
-    """The document of result.json.
-
-    Raises:
-        ProblemError: The job has no result yet.
-    """
+    """The document of result.json; 409 where the job has none yet."""
     require_done(job)
     result = service.store.result(job.id)
     assert result is not None
@@ -51,11 +43,7 @@ def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
 
 
 def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
-    """What a job has learned about its parameters, and whether it is the last word.
-
-    Raises:
-        ProblemError: It has learned nothing yet.
-    """
+    """What a job knows of its parameters, and whether that is final; 409 for nothing yet."""
     if job.state is JobState.DONE:
         return result_of(service, job), True
     kept = service.store.recall(job.id, "ranking")

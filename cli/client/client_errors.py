@@ -55,11 +55,7 @@ class NotFoundError(InputError):
 
 
 def document_of(response: Response, place: str) -> Any:
-    """The JSON of an answer.
-
-    Raises:
-        ServiceError: It is none.
-    """
+    """The JSON of an answer; a ServiceError if it is none."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in _JSON:
         try:
@@ -78,11 +74,7 @@ def no_rocktune(response: Response, place: str) -> ServiceError:
 
 
 def understood(model: type[Model], document: Any) -> Model:
-    """The document as the interface describes it, fit to be shown.
-
-    Raises:
-        ServiceError: It is another one.
-    """
+    """The document as the interface describes it, fit to be shown; else a ServiceError."""
     try:
         return model.model_validate(cleaned(document))
     except (ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
@@ -96,11 +88,7 @@ def not_understood() -> ServiceError:
 
 @contextmanager
 def understanding() -> Iterator[None]:
-    """Within, what cannot be made of a document is the fault of whoever sent it.
-
-    Raises:
-        ServiceError: The document lacks something, or holds it in another shape.
-    """
+    """Within, what cannot be made of a document is a ServiceError: the fault of who sent it."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError):

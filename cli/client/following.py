@@ -33,11 +33,7 @@ def job_of(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
 
 
 def follow(remote: Remote, job_id: int, view: FollowedJob) -> tuple[JobPublic, dict[str, Any]]:
-    """Shows the job once a second until it has ended; the job as it is then.
-
-    Raises:
-        UnavailableError: The service has not answered for ten minutes.
-    """
+    """Shows the job once a second until it has ended, and returns it; see ``patiently``."""
     while True:
         job, document = patiently(lambda: job_of(remote, job_id), view)
         view.show(job)
@@ -47,11 +43,7 @@ def follow(remote: Remote, job_id: int, view: FollowedJob) -> tuple[JobPublic, d
 
 
 def patiently(ask: Callable[[], _Answer], view: FollowedJob) -> _Answer:
-    """The answer, as soon as there is one.
-
-    Raises:
-        UnavailableError: There was none for ten minutes.
-    """
+    """The answer, once there is one; an UnavailableError after ten minutes without."""
     since: float | None = None
     while True:
         try:

@@ -115,11 +115,7 @@ def _reason(error: Exception) -> str:
 
 
 def require_json(field: str, value: object) -> None:
-    """Refuses dates and infinities, which TOML and the terminal know and JSON does not.
-
-    Raises:
-        InputError: There is one.
-    """
+    """Refuses, with an InputError, dates and infinities: TOML knows them and JSON does not."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

@@ -156,11 +156,7 @@ def _token(*, is_here: bool) -> Token | None:
 
 
 def require_service(url: str | None) -> None:
-    """Refuses to go on where no service is named.
-
-    Raises:
-        InputError: None is.
-    """
+    """Refuses, with an InputError, to go on where no service is named."""
     if url is None and not os.environ.get("ROCKTUNE_URL"):
         raise InputError(
             "--url", "name a service, or set ROCKTUNE_URL; on this machine use `rocktune tune`"

@@ -31,22 +31,14 @@ Scheduler = Annotated[
 def backend_of(
     scheduler: str | None, certificates: Path | None, settings: Settings
 ) -> ExecutionBackend:
-    """Where jobs are measured: this machine, or the cluster that was named.
-
-    Raises:
-        InputError: The address or the certificates are wrong.
-    """
+    """Where jobs are measured: this machine, or the cluster that was named; see ``cluster_of``."""
     from jobs.execution.execution_backend import ThisMachine
 
     return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
 
 
 def cluster_of(scheduler: str, certificates: Path | None) -> Cluster:
-    """The cluster of a scheduler; nothing is connected yet.
-
-    Raises:
-        InputError: The address or the certificates are wrong.
-    """
+    """A cluster, not connected yet; an InputError if its address or certificates are wrong."""
     from jobs.cluster.certificates import CertificateRole, security_of
     from jobs.cluster.listening import scheduler_address
 

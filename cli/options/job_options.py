@@ -101,11 +101,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_of(text: str, *, field: str) -> list[str]:
-    """The names of a list as NAME,NAME, in their order, each once.
-
-    Raises:
-        InputError: There is none in it.
-    """
+    """The names of a list as NAME,NAME, in their order, each once; an InputError for none."""
     names = list(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
     if not names:
         raise InputError(field, f"{text!r} names nothing; write NAME,NAME")

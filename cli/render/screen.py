@@ -54,11 +54,7 @@ def json_alone(what: str) -> Any:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document as a line of standard output.
-
-    Raises:
-        ValueError: A number in it is not finite.
-    """
+    """One JSON document as a line of standard output; a ValueError of what is not finite."""
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
 
 

@@ -168,11 +168,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Writes ``autotune.json``, a page, ``coordinates.tex`` and an SVG a run; returns the paths.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Writes ``autotune.json``, a page, coordinates and an SVG a run; paths, or an InputError."""
     plots = [run_plot(document) for document in documents]
     contents: dict[str, str | bytes] = {
         "autotune.json": json.dumps({"schema": 1, "runs": list(documents)}) + "\n",

@@ -120,11 +120,7 @@ def scaled_step(shape: LoadShape) -> float:
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
-    """The parameters of a JSON file, as a ``[command]`` workload hands them over.
-
-    Raises:
-        InputError: It cannot be read, or is no object.
-    """
+    """The parameters that a ``[command]`` workload hands over as JSON; else an InputError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

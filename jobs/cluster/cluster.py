@@ -42,11 +42,7 @@ class Cluster:
         told: Callable[[str], None],
         check: Callable[[], None],
     ) -> Assembly:
-        """Asks the first host that fits which RocksDB it has; waits until there is one.
-
-        Raises:
-            InputError: No host that is there can measure it.
-        """
+        """Asks the first host that fits, once there is one; an InputError if none can measure."""
         if specification.db_bench and "/" in specification.db_bench:
             mend = "name a build of the hosts (ROCKTUNE_BUILDS there)"
             raise InputError("--db-bench", f"a path means nothing on a cluster; {mend}")

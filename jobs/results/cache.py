@@ -34,11 +34,7 @@ def without_fitting() -> Iterator[None]:
 
 
 def about_to_fit() -> None:
-    """To be called before models are fitted that no cache knows.
-
-    Raises:
-        ToBeFitted: Within ``without_fitting``.
-    """
+    """To be called before unknown models are fitted; ToBeFitted within ``without_fitting``."""
     if _not_now.get():
         raise ToBeFitted
 

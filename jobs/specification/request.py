@@ -240,11 +240,7 @@ _SEARCH = set(SearchSettings().document()) & set(JobRequest.model_fields) - {"de
 
 
 def read_request(given: Mapping[str, Any]) -> JobRequest:
-    """Checks the types and bounds of what a terminal or a nightly.toml asks for.
-
-    Raises:
-        InputError: One is wrong; it is named as an option of the terminal.
-    """
+    """Checks what a terminal or a nightly.toml asks for; an InputError names the wrong options."""
     found: list[InputError] = []
     asked = dict(given)
     with noting(found):

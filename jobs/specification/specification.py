@@ -66,11 +66,7 @@ class Specification(JobSettings):
 
 
 def specification_from_document(document: Mapping[str, Any]) -> Specification:
-    """Reads a stored specification back.
-
-    Raises:
-        InputError: It was written by another version that this one does not understand.
-    """
+    """Reads a stored specification back; an InputError if another version's is not understood."""
     try:
         specification = Specification.model_validate(document)
         SearchSettings.of(specification.search)
