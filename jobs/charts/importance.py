@@ -8,7 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
-from jobs.results.ranking_words import LEAST_R2, by_models, held_out, ranked_r2, shown_first
+from jobs.results.ranking_words import (
+    LEAST_R2,
+    anova_words,
+    by_models,
+    disagreement_words,
+    held_out,
+    ranked_r2,
+    ranks_anova,
+    share_cells,
+    shown_first,
+    trust_words,
+)
 from optimizer.budget.power import p_words
 
 _MOST = 10
@@ -52,13 +63,12 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
     return {metric: held_out(each) for metric, each in found["forest"].items()}
 
 
-def quality(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What reports and pages ask of a ranking's quality.
+def ranking_content(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What reports and pages both tell of a ranking: its shares, and how far to trust them.
 
-    ``modelled``: ``by_models``; ``of_all``: whether forests know all trials, and not, as in an
-    earlier version, the draws alone; ``learned``: whether forests say anything; those of a
-    few draws are shown beside models only if they do; ``unsure``: metrics whose order is hardly
-    more than chance; ``least_r2``.
+    ``of_all``: whether forests know all trials, and not, as in an earlier version, the draws
+    alone; ``learned``: whether forests say anything; those of a few draws are shown beside models
+    only if they do; ``unsure``: metrics whose order is hardly more than chance.
     """
     least = LEAST_R2 if by_models(found) and "shown_first" not in found else -math.inf
     forests = forests_r2(found).values()
@@ -68,6 +78,12 @@ def quality(found: Mapping[str, Any]) -> dict[str, Any]:
         "learned": any(value is not None and value >= least for value in forests),
         "unsure": [m for m, r2 in ranked_r2(found).items() if r2 is not None and r2 < LEAST_R2],
         "least_r2": LEAST_R2,
+        "cells": share_cells(found),
+        "trust": trust_words(found),
+        "disagreement": disagreement_words(found),
+        "anova_words": anova_words(found),
+        "anova_ranks": ranks_anova(found),
+        "sampling": found.get("sampling") or {},
     }
 
 

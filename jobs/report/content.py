@@ -16,7 +16,7 @@ from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
     forests_r2,
     importance_chart,
-    quality,
+    ranking_content,
     shares_charts,
 )
 from jobs.charts.memory import best_within, memory_chart
@@ -25,21 +25,10 @@ from jobs.charts.parallel import parallel_chart
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report import rows
 from jobs.report.phases import phase_rows
-from jobs.results.best_words import beside_lines
-from jobs.results.explanation_words import withheld_words
-from jobs.results.option_changes import option_changes, steps_of_best, values_outside_file
+from jobs.results.option_changes import option_changes, steps_of_best
 from jobs.results.outcome import JobOutcome
-from jobs.results.price_lines import price_lines
-from jobs.results.ranking_words import (
-    anova_words,
-    disagreement_words,
-    ranked_r2,
-    ranks_anova,
-    share_cells,
-    trust_words,
-)
+from jobs.results.ranking_words import ranked_r2
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.budget.confirm_load import confirmation_words
 from optimizer.evaluation.configurations import each_once, replicated
 from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective
@@ -64,10 +53,10 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    compared = rows.proof_rows(result, names)
+    proof = rows.proof_content(result, names)
     power = rows.detectable(result)
     parameters = sorted(result["parameters"], key=lambda row: row["rank"])
-    ranking = quality(result)
+    ranking = ranking_content(result)
     learned = ranking["learned"]
     ranked = [row["name"] for row in parameters]
     winner = verdict["trial"] if verdict else None
@@ -78,7 +67,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     repeats = len(replicated(trials))
     pairs = two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
-        changes_chart([(row["metric"], row["change"]) for row in compared], terms, power),
+        changes_chart([(row["metric"], row["change"]) for row in proof["rows"]], terms, power),
         contributions_chart(result.get("explanation")),
         fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
         memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
@@ -86,7 +75,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
             configurations, mean, breaking=breaking, baselines=searched, again=repeats
         ),
         stability_chart(parameters, names) if learned else None,
-        sampling_chart(result.get("sampling") or {}),
+        sampling_chart(ranking["sampling"]),
         parallel_chart(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
         front_chart(points, kept, on_front.numbers, terms, again=repeats),
         *pairs,
@@ -96,24 +85,14 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     return {
         "result": result,
         "job": job,
-        "best": result["best"],
-        "verdict": verdict,
+        **proof,
         "terms": terms,
-        "rows": compared,
-        "price": price_lines(result),
-        "limits": rows.limit_rows(result),
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": option_changes(result),
-        "explained": rows.explanation_rows(result, names),
-        "withheld": withheld_words(result),
         "charts": {chart.name: chart for chart in drawable(charts)},
         "effects": shares_charts(result, parameters),
-        "cells": share_cells(result),
-        "trust": trust_words(result),
-        "disagreement": disagreement_words(result),
-        "anova_words": anova_words(result),
         "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
         "forests": forests_r2(result),
         "importances": drawable(
@@ -124,8 +103,6 @@ def content(finished: JobOutcome) -> dict[str, Any]:
             for question in questions(parameters, space_from_document(job["space"]).by_name)
             if learned
         ),
-        "anova_ranks": ranks_anova(result),
-        "contributed": rows.contributed(result),
         "two_metrics": [chart.name for chart in pairs],
         "parameters": parameters[:15],
         "r2": ranked_r2(result),
@@ -133,7 +110,6 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "within": best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
         "noise_of_fitness": noise_of_fitness(searched, fitness),
-        "confirmation": confirmation_words(result.get("confirmation")),
         "front": rows.front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
@@ -143,13 +119,10 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "noise": {
             m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *rows.UNITS)
         },
-        "sampling": result.get("sampling") or {},
         "options": finished.options,
         "apply": steps_of_best(result, finished.options) if finished.options else None,
         "minimal": finished.minimal,
         "fullest": finished.fullest,
-        "beside": beside_lines(result),
-        "apart": values_outside_file(result),
     }
 
 

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
+from jobs.results.best_words import beside_lines
+from jobs.results.explanation_words import (
+    basis_words,
+    estimate_words,
+    minimal_lines,
+    step_words,
+    withheld_words,
+)
 from jobs.results.figures import option_value
+from jobs.results.option_changes import values_outside_file
+from jobs.results.price_lines import price_lines
+from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.power import smallest_change
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
@@ -41,11 +51,28 @@ _ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p
          "prepare_seconds", *READS)  # fmt: skip
 
 
-def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each metric that the proof measured; none where there was no proof.
+def proof_content(result: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """What the report and the page of the results both tell of the proof.
 
     ``names`` are the objective's metrics.
     """
+    return {
+        "best": result["best"],
+        "verdict": result["verdict"],
+        "rows": proof_rows(result, names),
+        "price": price_lines(result),
+        "limits": limit_rows(result),
+        "confirmation": confirmation_words(result.get("confirmation")),
+        "explained": explanation_rows(result, names),
+        "withheld": withheld_words(result),
+        "contributed": contributed(result),
+        "apart": values_outside_file(result),
+        "beside": beside_lines(result),
+    }
+
+
+def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each metric that the proof measured; none where there was no proof."""
     verdict, level = result["verdict"], result["baseline"]["metrics"]
     if verdict is None:
         return []
@@ -111,10 +138,7 @@ def limit_lines(result: Mapping[str, Any]) -> list[str]:
 
 
 def explanation_rows(result: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any] | None:
-    """The lines and rows of the section; None where there is nothing to explain.
-
-    ``metrics`` are those of the objective.
-    """
+    """The lines and rows of the section; None where there is nothing to explain."""
     explanation = result.get("explanation")
     if not explanation:
         return None

@@ -11,17 +11,9 @@ from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
 from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import importance_chart, quality, shares_charts
+from jobs.charts.importance import importance_chart, ranking_content, shares_charts
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
-from jobs.results.ranking_words import (
-    anova_words,
-    disagreement_words,
-    first_share,
-    ranks_anova,
-    share_cells,
-    shown_first,
-    trust_words,
-)
+from jobs.results.ranking_words import first_share, shown_first
 from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
@@ -36,21 +28,16 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
     metric; None: by all of them, as the job ranks.
     """
     parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    metrics, ranking, known = list(found["forest"]), quality(found), catalogue()
+    metrics, ranking, known = list(found["forest"]), ranking_content(found), catalogue()
     return {
         "metrics": metrics,
         **ranking,
         "rows": _sorted(found, parameters, metric, ranking["modelled"]),
-        "cells": share_cells(found),
-        "trust": trust_words(found),
-        "disagreement": disagreement_words(found),
-        "anova_words": anova_words(found),
-        "anova_ranks": ranks_anova(found),
         "help": {
             name: known[name].help if name in known else ""
             for name in (row["name"] for row in parameters)
         },
-        "anova": _anova(parameters, metric, in_order=ranks_anova(found)),
+        "anova": _anova(parameters, metric, in_order=ranking["anova_ranks"]),
         "quality": [_quality(found, name, ranking["modelled"]) for name in metrics],
         # The parameters that are among the five most important in every resample.
         "steady": {
@@ -62,7 +49,6 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
             for name in metrics
         },
         "charts": _charts(found, parameters, metrics, ranking),
-        "sampling": found.get("sampling") or {},
     }
 
 
@@ -77,7 +63,7 @@ def _charts(
     return {
         "models": shares_charts(found, parameters) if ranking["modelled"] else [],
         "forests": drawable(importance_chart(m, parameters, f) for m, f in forests.items()),
-        "stability": drawable([stable, sampling_chart(found.get("sampling") or {})]),
+        "stability": drawable([stable, sampling_chart(ranking["sampling"])]),
     }
 
 

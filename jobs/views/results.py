@@ -12,16 +12,13 @@ from jobs.charts.chart import Chart, drawable
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.report import rows
-from jobs.results.best_words import beside_lines, reasons
+from jobs.results.best_words import reasons
 from jobs.results.cache import JobCache
-from jobs.results.explanation_words import withheld_words
 from jobs.results.export import difference_of
-from jobs.results.option_changes import options_diff, values_outside_file
+from jobs.results.option_changes import options_diff
 from jobs.results.outcome import kept_of
-from jobs.results.price_lines import price_lines
 from jobs.views.job_series import job_series_of
 from jobs.views.models import explained_job
-from optimizer.budget.confirm_load import confirmation_words
 from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
@@ -34,24 +31,16 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
     """All that the page tells but for its plots of many points."""
     kept, objective = kept_of(engine, job.id), objective_from_document(result["job"]["objective"])
     names = [term.metric for term in objective.terms]
-    proof = rows.proof_rows(result, names)
     explained = {**result, **explained_job(engine, job, result)}
+    proof = rows.proof_content(explained, names)
     diff = options_diff(job, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     return {
-        "best": result["best"],
-        "verdict": result["verdict"],
+        **proof,
         "reasons": reasons_unproven(result),
         "next_steps": what_next(result),
-        "rows": proof,
         "names": names,
-        "price": price_lines(result),
-        "limits": rows.limit_rows(result),
-        "confirmation": confirmation_words(result.get("confirmation")),
-        "explained": rows.explanation_rows(explained, names),
-        "withheld": withheld_words(explained),
-        "contributed": rows.contributed(result),
-        "charts": _charts(result, proof, objective, explained["explanation"]),
+        "charts": _charts(explained, proof["rows"], objective),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
         "difference": difference_of(result["job"], kept.options),
@@ -59,11 +48,9 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         if kept.options
         else None,
         "rank": rank,
-        "apart": values_outside_file(result),
         "options": kept.options,
         "minimal": kept.minimal,
         "fullest": kept.fullest,
-        "beside": beside_lines(result),
         "why": reasons(result),
         "scale": result["job"].get("scale") or result["job"]["workload"].get("scale"),
         "rocksdb": result["environment"].get("rocksdb"),
@@ -74,7 +61,6 @@ def _charts(
     result: Mapping[str, Any],
     proof: Sequence[Mapping[str, Any]],
     objective: Objective,
-    explanation: Mapping[str, Any] | None,
 ) -> dict[str, Chart]:
     drawn = [(row["metric"], row["change"]) for row in proof]
     verdict, names = result["verdict"], [term.metric for term in objective.terms]
@@ -83,7 +69,7 @@ def _charts(
         proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
         terms = fitness_terms_chart(names, proven, {})
     changes = changes_chart(drawn, objective.terms, rows.detectable(result))
-    found = drawable([changes, contributions_chart(explanation), terms])
+    found = drawable([changes, contributions_chart(result["explanation"]), terms])
     return {chart.name: chart for chart in found}
 
 
