@@ -97,7 +97,6 @@ class _Dashboard:
     _pages: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request."""
         if self._pages is None:
             self._pages = await to_thread.run_sync(self._imported)
         await self._pages(scope, receive, send)

@@ -23,7 +23,8 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 def session_secret(request: Request) -> str | None:
     """What the session's cookie holds; None without one that could be ours."""
-    return _held(request, _name(by_tls=is_by_tls(request)))
+    value = request.cookies.get(_name(by_tls=is_by_tls(request)), "")
+    return value if _SECRET.fullmatch(value) else None
 
 
 def is_by_tls(request: Request) -> bool:
@@ -80,8 +81,3 @@ def same_token(expected: str | None, given: str) -> bool:
 
 def _name(*, by_tls: bool) -> str:
     return (_SAFE_PREFIX if by_tls else "") + _SESSION
-
-
-def _held(request: Request, name: str) -> str | None:
-    value = request.cookies.get(name, "")
-    return value if _SECRET.fullmatch(value) else None

@@ -46,7 +46,6 @@ class Around:
     """Keeps the rate, and tells of each request. Clients are told apart by their address."""
 
     def __init__(self, app: ASGIApp, *, limit: str, refusal: Refusal) -> None:
-        """Wraps an application."""
         self._app, self._limit, self._refusal = app, limit, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +112,6 @@ class BodyLimit:
     """
 
     def __init__(self, app: ASGIApp, *, most_bytes: int, refusal: Refusal) -> None:
-        """Wraps an application."""
         self._app, self._most, self._refusal = app, most_bytes, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

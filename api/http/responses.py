@@ -69,7 +69,6 @@ class Exports:
     """Lets so many exports run at a time; each is closed as soon as its client has gone."""
 
     def __init__(self, most: int = MOST) -> None:
-        """``most``: how many."""
         self._most, self._running = most, 0
 
     def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -101,11 +101,9 @@ class _InProcess(httpx2.BaseTransport):
     """Hands each request to an application and waits for its answer."""
 
     def __init__(self, app: Any) -> None:
-        """Binds it to an application."""
         self._transport = httpx2.ASGITransport(app)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The application's answer."""
         return asyncio.run(self._answer(request))
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:

@@ -58,11 +58,9 @@ class DiagnosisScreen:
         )
 
     def __enter__(self) -> DiagnosisScreen:
-        """Begins to show."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leaves the terminal as it was."""
         self._bar.stop()
 
     def found(self, finding: Finding) -> None:

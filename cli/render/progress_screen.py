@@ -43,12 +43,10 @@ class _Bar:
         self._told = -1
 
     def __enter__(self) -> Self:
-        """Begins to show."""
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leaves the terminal as it was."""
         self._bar.stop()
 
     def note(self, text: str) -> None:
@@ -125,7 +123,6 @@ class JobView(_Bar):
     """Shows a job as a service tells it: phase and why, how far it is, the best, the time left."""
 
     def __init__(self, console: Console) -> None:
-        """``console``: one that takes text for text."""
         super().__init__(console, total=None, ended="")
         self._said = ""
 

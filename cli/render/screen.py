@@ -25,7 +25,6 @@ class TextConsole(Console):
     """
 
     def __init__(self, *, stderr: bool = False, highlight: bool = True) -> None:
-        """``highlight``: whether figures are coloured."""
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=highlight)
 
     def render(

@@ -87,57 +87,37 @@ def ranking_content(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def model_effects_chart(
-    metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
+# By model: the name of its chart, its part of a parameter's row, what is drawn, what is said of
+# each besides.
+_SHARES: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], str]]] = {
+    "process": (
+        "effects",
+        "model",
+        "Share of the variance over the whole space; bars: the parameter alone, diamonds: "
+        "with its pairs, and the 95% interval of that.",
+        lambda each: p_words(each["p_holm"]),
+    ),
+    "forest": (
+        "forest",
+        "importance",
+        "Functional analysis of variance of the forest; bars: the parameter alone, diamonds: "
+        "with its pairs, and 95% of what resampled trials give.",
+        lambda each: f"impurity {each['mdi']:.2f}",
+    ),
+}
+
+
+def shares_chart(
+    by: str, metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
 ) -> chart.Chart | None:
     """The parameters that make most of a metric's variance; None where none has a share.
 
-    ``parameters`` are rows of ``result.json``, ``model`` is the metric's there.
+    By the ``process`` or the ``forest`` of all trials. ``parameters`` are rows of
+    ``result.json``, ``model`` is the metric's there.
     """
-    found = [
-        (row["name"], row["model"][metric])
-        for row in parameters
-        if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0
-    ]
-    return _shares_chart(
-        "effects", metric, found, model, by="process",
-        what="Share of the variance over the whole space; bars: the parameter alone, diamonds: "
-        "with its pairs, and the 95% interval of that.",
-        also=lambda each: p_words(each["p_holm"]),
-    )  # fmt: skip
-
-
-def forest_shares_chart(
-    metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
-) -> chart.Chart | None:
-    """The parameters that make most of the variance of a metric's forest of all trials.
-
-    None where none does. ``forest`` is the metric's in ``result.json``.
-    """
-    found = [
-        (row["name"], row["importance"][metric])
-        for row in parameters
-        if row["importance"].get(metric, {}).get("total", 0.0) > 0
-    ]
-    return _shares_chart(
-        "forest", metric, found, forest, by="forest",
-        what="Functional analysis of variance of the forest; bars: the parameter alone, diamonds: "
-        "with its pairs, and 95% of what resampled trials give.",
-        also=lambda each: f"impurity {each['mdi']:.2f}",
-    )  # fmt: skip
-
-
-def _shares_chart(
-    kind: str,
-    metric: str,
-    found: Sequence[tuple[str, Mapping[str, Any]]],
-    model: Mapping[str, Any],
-    *,
-    by: str,
-    what: str,
-    also: Callable[[Mapping[str, Any]], str],
-) -> chart.Chart | None:
-    """The largest shares by name; ``also`` is what is said of each besides."""
+    kind, part, what, also = _SHARES[by]
+    shares = [(row["name"], row.get(part, {}).get(metric, {})) for row in parameters]
+    found = [each for each in shares if each[1].get("total", 0.0) > 0]
     if not found:
         return None
     found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
@@ -167,8 +147,8 @@ def shares_charts(
     charts = []
     for metric, model in found.get("models", {}).items():
         pair = [
-            model_effects_chart(metric, parameters, model),
-            forest_shares_chart(metric, parameters, found["forest"].get(metric, {})),
+            shares_chart("process", metric, parameters, model),
+            shares_chart("forest", metric, parameters, found["forest"].get(metric, {})),
         ]
         charts += pair[::-1] if shown_first(found, metric) == "forest" else pair
     return chart.drawable(charts)

@@ -29,7 +29,6 @@ class SchedulerConnection:
     """A client of the scheduler, made again when it breaks. Of one thread."""
 
     def __init__(self, scheduler: str, security: Security | None) -> None:
-        """Names the scheduler; nothing is connected yet."""
         self._scheduler = scheduler
         self._security = security or Security(require_encryption=False)
         self._client: Client | None = None

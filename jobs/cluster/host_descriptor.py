@@ -15,7 +15,6 @@ from sampler.runner.settings import Settings
 DESCRIPTOR, FITNESS = "rocktune", "rocktune_fit"
 """The names under which Dask carries them: with the registration, and with each heartbeat."""
 
-DEFAULT_KIND = "bench"
 RESOURCE = "bench"
 """Of which every host has one and every trial takes one."""
 

@@ -41,14 +41,12 @@ class _Membership(SchedulerPlugin):
         self._names: dict[str, str] = {}
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
-        """A host has come."""
         self._names[worker] = str(scheduler.workers[worker].name)
         _log.info("host joined", host=self._names[worker], address=worker)
 
     def remove_worker(
         self, scheduler: Scheduler, worker: str, *, stimulus_id: str, **more: Any
     ) -> None:
-        """A host has gone."""
         del scheduler, stimulus_id, more
         _log.info("host left", host=self._names.pop(worker, worker), address=worker)
 

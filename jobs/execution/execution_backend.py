@@ -69,7 +69,6 @@ class ThisMachine:
     """Measures here."""
 
     def __init__(self, settings: Settings) -> None:
-        """``settings``: where things are on this machine."""
         self._settings = settings
 
     def assemble(

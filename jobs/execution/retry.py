@@ -87,7 +87,6 @@ class RetryingLog:
     """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``."""
 
     def __init__(self, log: TrialLog, retry: Retry) -> None:
-        """Wraps a log."""
         self._log, self._retry = log, retry
 
     def trials(self) -> Sequence[Trial]:

@@ -160,8 +160,4 @@ def _ranked(engine: Engine, row: JobRow) -> Mapping[str, object]:
     history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return fitted(_learned, Evaluation(problem, history))
-
-
-def _learned(evaluation: Evaluation) -> dict[str, object]:
-    return learned_document(evaluation)
+    return fitted(learned_document, Evaluation(problem, history))

@@ -21,7 +21,6 @@ class PhaseRow:
     began: datetime | None
     ended: datetime | None
     runs: int  # how many trials it has
-    ended_well: int  # how many of them were measured whole
     why_begun: str
     why_ended: str
 
@@ -40,8 +39,7 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
         runs = [trial for trial in own if trial.phase is phase]
         ended = _why_ended(phase, runs, own, result, last=phase is present[-1])
         why = (_why_begun(phase, own, result), ended)
-        well = sum(trial.done for trial in runs)
-        rows.append(PhaseRow(phase.value, *_span(runs), len(runs), well, *why))
+        rows.append(PhaseRow(phase.value, *_span(runs), len(runs), *why))
     return rows
 
 
@@ -54,7 +52,7 @@ def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
         if _guided(result)
         else f"the parameters are ranked; at the end of the job the first are: {names}"
     )
-    return PhaseRow(Phase.RANK.value, drawn, searched, 0, 0, "the draws were in", why)
+    return PhaseRow(Phase.RANK.value, drawn, searched, 0, "the draws were in", why)
 
 
 def _guided(result: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ What is made anew stays in memory, not in the database: to read it changes nothi
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,10 +75,6 @@ def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Map
 def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     problem = _problem(job, result["baseline"].get("configuration") or {})
     evaluation = Evaluation(problem, History(JobStore(engine).trials(job.id)))
-    return fitted(_explained, evaluation, result["best"]["configuration"], result["verdict"])
-
-
-def _explained(
-    evaluation: Evaluation, best: Mapping[str, Any], verdict: Mapping[str, Any]
-) -> dict[str, Any]:
-    return explanation_document(evaluation, best, low=verdict["low"], high=verdict["high"])
+    best, verdict = result["best"]["configuration"], result["verdict"]
+    explain = partial(explanation_document, low=verdict["low"], high=verdict["high"])
+    return fitted(explain, evaluation, best)

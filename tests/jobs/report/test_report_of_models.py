@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
-from jobs.charts.importance import model_effects_chart
+from jobs.charts.importance import shares_chart
 from jobs.report.artifacts import report_html
 from jobs.report.content import content
 from jobs.results.outcome import JobOutcome
@@ -75,15 +75,19 @@ def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
 
 def test_a_chart_names_the_first_and_its_doubt():
     model = {"r2_cross_validated": 0.8, "trials": 60}
-    chart = model_effects_chart("waf", rows(b=0.2, a=0.6, c=0.0), model)
+    chart = shares_chart("process", "waf", rows(b=0.2, a=0.6, c=0.0), model)
     assert chart is not None
     assert chart.title == "waf, by the process: a matters most"
     assert chart.layout["yaxis"]["ticktext"] == ["a", "b"]
     assert chart.traces[1]["x"] == [0.6, 0.2]
     assert chart.traces[1]["error_x"]["arrayminus"] == pytest.approx([0.2, 0.0])
-    doubtful = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": 0.1, "trials": 20})
-    unknown = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": None, "trials": 9})
+    doubtful = shares_chart(
+        "process", "waf", rows(a=0.6), {"r2_cross_validated": 0.1, "trials": 20}
+    )
+    unknown = shares_chart(
+        "process", "waf", rows(a=0.6), {"r2_cross_validated": None, "trials": 9}
+    )
     assert doubtful is not None and "do not rely on the order, R2 is 0.10" in doubtful.title
     assert unknown is not None and "R2 is unknown" in unknown.title
-    assert model_effects_chart("waf", rows(c=0.0), model) is None
-    assert model_effects_chart("sa", rows(a=0.6), model) is None
+    assert shares_chart("process", "waf", rows(c=0.0), model) is None
+    assert shares_chart("process", "sa", rows(a=0.6), model) is None
