@@ -1,16 +1,14 @@
 """Jobs side by side."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from api.http.problems import ProblemError
 from api.pages.page import Reader
-from api.services.dependencies import Service, ServiceDep, no_job
+from api.services.dependencies import ServiceDep
 from api.services.listings import page_of_jobs
 from api.services.stored_job import result_if_done
-from db.schema.job_row import JobRow, JobState
+from db.schema.job_row import JobState, NoSuchJob
 from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
 
@@ -25,11 +23,12 @@ def compare_page(
     """The jobs that are named, as ``1,2``; without any, the newest to choose from."""
     problem, asked = None, []
     try:
-        asked = [_job(service, number) for number in _numbers(jobs)]
+        rows = [service.store.job(number) for number in _numbers(jobs)]
+        asked = [(row, result_if_done(service, row)) for row in rows]
     except InputError as error:
         problem = error.problem
-    except ProblemError as error:
-        problem = f"{error.problem.detail}; name others"
+    except NoSuchJob as error:
+        problem = f"{error.args[0]}; name others"
     return visit.page(
         "compare.html",
         status=422 if problem else 200,
@@ -49,11 +48,3 @@ def _numbers(text: str) -> list[int]:
     if numbers and not 2 <= len(numbers) <= _MOST:
         raise InputError("jobs", f"name two jobs, and at most {_MOST}: 1,2")
     return numbers
-
-
-def _job(service: Service, number: int) -> tuple[JobRow, Mapping[str, Any] | None]:
-    try:
-        row = service.store.job(number)
-    except KeyError:
-        raise no_job(number) from None
-    return row, result_if_done(service, row)

@@ -22,6 +22,7 @@ from api.services.dependencies import NotModifiedError
 from api.services.validation_errors import findings_of_job, refusal
 from db.jobs.job_queue import KeyReusedError
 from db.leases.lease import LeaseHeld
+from db.schema.job_row import NoSuchJob
 from db.workloads import WorkloadRefused
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import WrongState
@@ -104,6 +105,10 @@ def add_handlers(app: FastAPI) -> None:
 
     for conflict in _CONFLICTS:
         app.exception_handler(conflict)(_conflict)
+
+    @app.exception_handler(NoSuchJob)
+    def _no_job(request: Request, error: NoSuchJob) -> Response:
+        return _answered(request, ProblemError(404, error.args[0]))
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:

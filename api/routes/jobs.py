@@ -1,24 +1,14 @@
 """Jobs: submitted, listed, shown, cancelled, gone on with, cloned, deleted."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
-from sqlalchemy import Engine
 
 from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import created
 from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
-from api.services.dependencies import (
-    UNCHANGED,
-    CachedJobDep,
-    JobDep,
-    JobId,
-    Service,
-    ServiceDep,
-    no_job,
-)
+from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
 from api.services.listings import page_of_jobs
 from api.services.submission import take_clone, take_job
 from db.jobs.job_list import JobOrder
@@ -99,13 +89,15 @@ def show_job(job: CachedJobDep) -> JobPublic:
 @router.post("/{job_id}/cancel", dependencies=[SUBMITS], responses=described(404, 409))
 def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
-    return _changed(service, job.id, lifecycle.cancel_stored)
+    lifecycle.cancel_stored(service.engine, job.id)
+    return JobPublic.of(service.store.job(job.id))
 
 
 @router.post("/{job_id}/resume", dependencies=[SUBMITS], responses=described(404, 409))
 def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Lets a failed or cancelled job go on from what it has measured."""
-    return _changed(service, job.id, lifecycle.resume_stored)
+    lifecycle.resume_stored(service.engine, job.id)
+    return JobPublic.of(service.store.job(job.id))
 
 
 @router.post(
@@ -133,15 +125,4 @@ def clone_job(
 )
 def delete_job(service: ServiceDep, job: JobDep) -> None:
     """Deletes an ended job with all that it measured."""
-    try:
-        lifecycle.delete_stored(service.engine, job.id)
-    except KeyError:
-        raise no_job(job.id) from None
-
-
-def _changed(service: Service, job_id: JobId, change: Callable[[Engine, int], None]) -> JobPublic:
-    try:
-        change(service.engine, job_id)
-        return JobPublic.of(service.store.job(job_id))
-    except KeyError:
-        raise no_job(job_id) from None
+    lifecycle.delete_stored(service.engine, job.id)

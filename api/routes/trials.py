@@ -17,7 +17,7 @@ from api.schemas.trial_schemas import (
     TrialsCreate,
     TrialsKept,
 )
-from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, no_job
+from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
 from api.services.listings import FILES, page_of_trials, trial_file
 from db.trials.trial_list import TrialOrder
 from optimizer.trials.trial import Phase
@@ -78,18 +78,12 @@ def list_trials(
 @router.post("/suggestions", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def suggest_trials(service: ServiceDep, job: JobDep, asked: SuggestionsCreate) -> Suggestions:
     """Configurations for a runner of your own to measure; several may be out at a time."""
-    try:
-        found = service.external.ask(job.id, asked.count, reclaim_seconds=asked.reclaim_seconds)
-    except KeyError:
-        raise no_job(job.id) from None
+    found = service.external.ask(job.id, asked.count, reclaim_seconds=asked.reclaim_seconds)
     return Suggestions.of(found)
 
 
 @router.post("/trials", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def tell_trials(service: ServiceDep, job: JobDep, told: TrialsCreate) -> TrialsKept:
     """Keeps what was measured elsewhere, all or nothing. To tell it twice changes nothing."""
-    try:
-        trials = service.external.tell(job.id, [each.told() for each in told.trials])
-    except KeyError:
-        raise no_job(job.id) from None
+    trials = service.external.tell(job.id, [each.told() for each in told.trials])
     return TrialsKept(trials=[TrialPublic.of(trial) for trial in trials])

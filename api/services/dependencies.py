@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Header, Path, Request, Response
 from sqlalchemy import Engine
 
-from api.http.problems import ProblemError
 from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
@@ -66,15 +65,7 @@ JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The job's number.",
 
 
 def _job(service: ServiceDep, job_id: JobId) -> JobRow:
-    try:
-        return service.store.job(job_id)
-    except KeyError:
-        raise no_job(job_id) from None
-
-
-def no_job(job_id: int) -> ProblemError:
-    """There is none of this number."""
-    return ProblemError(404, f"there is no job {job_id}")
+    return service.store.job(job_id)
 
 
 JobDep = Annotated[JobRow, Depends(_job)]

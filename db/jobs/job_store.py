@@ -10,7 +10,15 @@ from sqlalchemy import Connection, Engine, Select, delete, func, insert, select,
 
 from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
 from db.leases.lease import Lease, fence, held
-from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row, new_job
+from db.schema.job_row import (
+    ENDED,
+    JOB_COLUMNS,
+    JobRow,
+    JobState,
+    NoSuchJob,
+    job_from_row,
+    new_job,
+)
 from db.schema.tables import MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
@@ -196,7 +204,7 @@ class JobStore:
 
 
 def _missing(job_id: int) -> NoReturn:
-    raise KeyError(f"there is no job {job_id}")
+    raise NoSuchJob(f"there is no job {job_id}")
 
 
 def _require_there(connection: Connection, job_id: int) -> Literal[False]:

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, select, update
 
 from db.connection.transactions import now, writing
 from db.leases.process import is_dead, spoken
+from db.schema.job_row import NoSuchJob
 from db.schema.tables import job
 from optimizer.run.ports import LeaseLost
 
@@ -63,7 +64,7 @@ def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_S
         which = _leases.where(job.c.id == job_id).with_for_update()
         found = connection.execute(which).one_or_none()
         if found is None:
-            raise KeyError(f"there is no job {job_id}")
+            raise NoSuchJob(f"there is no job {job_id}")
         moment = now(connection)
         until = moment + timedelta(seconds=seconds)
         holder, held_until = found.lease_owner, found.lease_expires_at

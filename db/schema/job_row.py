@@ -24,6 +24,10 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class NoSuchJob(KeyError):
+    """There is no job of this number."""
+
+
 LIVE = (JobState.QUEUED, JobState.RUNNING)
 ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 

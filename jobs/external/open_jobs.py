@@ -13,7 +13,7 @@ from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, LeaseHeld, acquire, release
 from db.leases.process import this_process_name
-from db.schema.job_row import JobRow, JobState
+from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.heartbeat import renewed_meanwhile
 from jobs.external.reported_trials import NotAsked
@@ -109,7 +109,7 @@ class OpenJobs:
         """Refuses a job that has ended (NotAsked), or is not there (KeyError)."""
         found = state_of(self._engine, job_id)
         if found is None:
-            raise KeyError(f"there is no job {job_id}")
+            raise NoSuchJob(f"there is no job {job_id}")
         if found[0] is not JobState.RUNNING:
             raise NotAsked(f"job {job_id} is {found[0].value}; it takes no more trials")
 
