@@ -88,11 +88,7 @@ _DATABASE_FAILS = ("OperationalError", "InterfaceError", "InternalError", "Datab
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs a command and returns its exit status.
-
-    Args:
-        arguments: Without the program's name; None for the process's own.
-    """
+    """Runs a command, by default with the process's own arguments; returns its exit status."""
     try:
         status = app(arguments, prog_name="rocktune", standalone_mode=False)
         return status if isinstance(status, int) else Exit.DONE

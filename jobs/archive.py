@@ -115,9 +115,7 @@ class Archive:
 def write_archive(engine: Engine, job_id: int, path: Path) -> int:
     """Writes a job to a file, whole or not at all; returns how many trials it holds.
 
-    Raises:
-        KeyError: There is no such job.
-        InputError: The file cannot be written, or could not be read again.
+    A KeyError if there is no such job, an InputError if the file cannot be written or read again.
     """
     store = JobStore(engine)
     row = store.job(job_id)

@@ -15,11 +15,7 @@ FORM_TOKEN = "form_token"
 
 
 async def form_fields(request: Request) -> Mapping[str, str]:
-    """The fields of a form, as text; of a name that comes twice the last one counts.
-
-    Raises:
-        ProblemError: 415, 400 or 413: it is no form, cannot be read, or has too many fields.
-    """
+    """The fields of a form as text, of one that comes twice the last; 400, 413, 415 for others."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if body and kind != _MEDIA_TYPE:

@@ -74,9 +74,7 @@ def field_problems(
 ) -> list[FieldProblem]:
     """What an input error says, field by field, as a client named them.
 
-    Args:
-        error: As the rooms below raise it, with the terminal's names.
-        given: The request's body, for the values.
+    ``given`` is the request's body, for the values.
     """
     errors = error.errors if isinstance(error, InputErrors) else (error,)
     return [

@@ -90,10 +90,8 @@ def further_fields() -> list[FormField]:
 def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
     """What a filled-in form asks for, as the interface's JSON would say it.
 
-    What is left empty is not asked for. What is no number stays text, and is refused as such.
-
-    Raises:
-        InputError: A text is not TOML; it names the form's field.
+    What is left empty is not asked for. What is no number stays text, and is refused as such. A
+    text that is not TOML is an InputError of its field.
     """
     found: dict[str, Any] = {}
     for field in fields:

@@ -45,15 +45,10 @@ class Slider:
 def sliders(
     request: Request, own: Mapping[str, float], known: Mapping[str, float]
 ) -> tuple[list[Slider], bool]:
-    """The sliders of a job, and whether a preference was asked for.
+    """The sliders of a job, and whether a preference was asked for; an InputError of a weight.
 
-    Args:
-        request: Its query has a field for each slider that was moved.
-        own: The weights of the job's objective by metric.
-        known: The baseline's metrics.
-
-    Raises:
-        InputError: A weight is none.
+    The request's query has a field for each slider that was moved. ``own`` are the weights of the
+    job's objective by metric, ``known`` the baseline's metrics.
     """
     names = list(dict.fromkeys([*own, *(name for name in _ALSO if name in known)]))
     given = {

@@ -28,13 +28,9 @@ def head(
 ) -> Column:
     """The head of a column, which leads to the table in the order that a reader may want next.
 
-    Args:
-        name: What it is called.
-        orders: What to ask for: the way that is wanted more often, then the other; None: the
-            table cannot be sorted by it.
-        now: How the table is sorted; with a minus the largest first.
-        at: The address of the table in another order.
-        number: Whether it holds figures.
+    ``orders`` are the way that is wanted more often, then the other, None where it cannot be
+    sorted; ``now`` is how it is sorted, and ``at`` tells the address of the table in another
+    order.
     """
     if orders is None:
         return Column(name, number=number)

@@ -62,8 +62,7 @@ def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
 def inline_workload(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document of a workload that is sent, in full, as the terminal would keep it.
 
-    Raises:
-        InputError: It is none, too large, or names a program or a file.
+    An InputError if it is none, too large, or names a program or a file.
     """
     _require_small(given, "workload", 64 * 2**10)
     require_name(given.get("name"), "workload.name")

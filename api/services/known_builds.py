@@ -27,10 +27,8 @@ class KnownBuilds:
     def find(self, name: str) -> InstalledDbBench | None:
         """The build of that name, where it is on this machine and works.
 
-        While no host has said what it has, any name may turn out to be known.
-
-        Raises:
-            InputError: It is no name, or no host has such a build.
+        While no host has said what it has, any name may turn out to be known; afterwards one that
+        no host has is an InputError, as is what is no name.
         """
         if not is_build_name(name):
             problem = f"{shortened(name)} is no build's name, and paths are not taken over HTTP"

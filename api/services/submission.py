@@ -42,12 +42,9 @@ _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
 def take_job(
     service: Service, asked: JobCreate, caller: Caller, *, key: str | None = None
 ) -> tuple[int, bool]:
-    """Submits a job.
+    """Submits a job; its number, and whether it is new.
 
     A request that comes again under a ``key`` of the caller's own makes no second job.
-
-    Returns:
-        The job's number, and whether it is new.
 
     Raises:
         ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
@@ -60,14 +57,7 @@ def take_job(
 
 
 def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller) -> int:
-    """Submits a job like another, but for what is changed.
-
-    Returns:
-        The new job's number.
-
-    Raises:
-        ProblemError: As ``take_job``.
-    """
+    """Submits a job like another, but for changes; its number. Errors as of ``take_job``."""
     start = specification_from_document(job.specification)
     specification = _checked(service, changes, start)
     priority = changes.priority if "priority" in changes.model_fields_set else job.priority
@@ -144,17 +134,11 @@ def specification_from(
     start: Specification | None = None,
     builds: KnownBuilds | None = None,
 ) -> Specification:
-    """Checks all that is asked for at once.
+    """Checks all that is asked for at once; an InputError tells all that is wrong.
 
-    Args:
-        asked: The request.
-        workloads: Those that may be named, with their documents.
-        installed: The db_bench that will measure, where it is known.
-        start: The job that is cloned; what is not asked for stays as it is there.
-        builds: Further builds that may be named, where they are known.
-
-    Raises:
-        InputError, InputErrors: Something is wrong, or several things are.
+    ``workloads`` and ``builds`` are what may be named, ``installed`` is the db_bench that will
+    measure, where they are known. ``start`` is the job that is cloned: what is not asked for stays
+    as there.
     """
     found: list[InputError] = []
     asked = _with_plain_limits(asked, found)

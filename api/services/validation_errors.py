@@ -31,11 +31,9 @@ def finding_of(found: Any) -> FieldProblem:
 
 
 def refusal(errors: Iterable[Any], rest: Iterable[FieldProblem]) -> ProblemError:
-    """A 422 that names each field once.
+    """A 422 that names each field once: pydantic's errors, and what else is wrong.
 
-    Args:
-        errors: Those of pydantic; of a value that may be of several types, each type has its say.
-        rest: What is wrong beside them.
+    Of a value that may be of several types, each type has its say.
     """
     found = [*map(finding_of, errors), *rest]
     return refused(list({each.field: each for each in found}.values()))

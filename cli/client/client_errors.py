@@ -108,11 +108,9 @@ _OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights"
 
 
 def refuse(response: Response, place: str, token: Token | None) -> NoReturn:
-    """Raises what an answer that is no success says; the token that was sent is shown nowhere.
+    """Raises what an answer that is no success says, and never the token that was sent.
 
-    Raises:
-        InputError: What was asked for is wrong.
-        ServiceError: Anything else.
+    An InputError where what was asked for is wrong, else a ServiceError.
     """
 
     def said(text: Any) -> str:

@@ -39,10 +39,8 @@ _FORM = "write http://HOST:PORT or https://HOST"
 def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
     """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
 
-    A file that was typed must be there, unless the command ``makes`` it.
-
-    Raises:
-        InputError: The address or the token is none, or the database cannot be used.
+    A file that was typed must be there, unless the command ``makes`` it. Whatever cannot be used
+    is an InputError.
     """
     if url is not None and db is not None:
         raise InputError("--url", "give --url or --db, not both")
@@ -71,9 +69,7 @@ def asked_for(
 ) -> tuple[Model, Any]:
     """What Rocktune says at a path below ``/v1``: as a model fit to be shown, and as it came.
 
-    Raises:
-        InputError: What was asked for is wrong.
-        ServiceError: No answer that can be used.
+    Errors as of ``Remote``.
     """
     with opened(url, db) as remote:
         document = remote.get(path, **query)

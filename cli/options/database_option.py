@@ -29,12 +29,9 @@ Migrate = Annotated[
 
 
 def require_there(db: str | None) -> None:
-    """A file that was mistyped must not be made, and told to hold nothing.
+    """Refuses, with an InputError, a file that is not there: it may be mistyped.
 
     The usual file, which ROCKTUNE_DB names, is made by the first command that needs it.
-
-    Raises:
-        InputError: The file that was named is not there.
     """
     from db.connection.address import FIELD, url_of_database
 
@@ -66,16 +63,10 @@ def open_database(
 ) -> Iterator[Engine]:
     """The database, up to date: a file by itself, a server only when the user asks for it.
 
-    A server is shared: services of another version would answer no more.
-
-    Args:
-        db: What the user gave.
-        migrate: Whether the user asks to bring a server up to date; None where a command has no
-            such option.
-        make: Whether the tables are made in a server's database that has none at all.
-
-    Raises:
-        InputError: It cannot be used, or is a server's and not up to date.
+    A server is shared: services of another version would answer no more. ``migrate`` says whether
+    the user asks for that, None where a command has no such option; ``make`` whether tables are
+    made where a server has none at all. What cannot be used, or is not up to date, is an
+    InputError.
     """
     from db.connection.migrate import is_current, is_empty, require_current
 

@@ -54,10 +54,8 @@ def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]],
     """Gives a command an option for each setting of a job, before its own options.
 
     The command's first parameter receives what was given, by the names of a ``JobRequest``.
-
-    Args:
-        at_a_service: Whether a service will run the job, which is told by names and has a place in
-            its queue.
+    ``at_a_service``: a service will run the job, which is told by names and has a place in its
+    queue.
     """
     helps = _FILES | (_AT_A_SERVICE if at_a_service else {})
     left_out = ("baseline_options",) if at_a_service else ("baseline_options", "priority")

@@ -67,10 +67,8 @@ def say(console: Console, *lines: str | Text, style: str | None = None) -> None:
 def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
     """A table without lines; more columns may be added to it.
 
-    Args:
-        titles: Those of columns of words, then of figures, then of words again, and so on.
-        no_wrap: Whether figures are cut rather than wrapped where a terminal is narrow, and words
-            folded rather than cut.
+    ``titles`` are those of columns of words, then of figures, then of words again, and so on. With
+    ``no_wrap`` figures are cut rather than wrapped where a terminal is narrow, and words folded.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     for group, figures in zip(titles, cycle((False, True)), strict=False):

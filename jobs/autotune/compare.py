@@ -51,12 +51,9 @@ _FACTORS = {"MB/s": 1e-6, "MB": 1e-6, "%": 100.0}
 def run_alone(
     asked: AutotuneRequest, settings: Settings, *, told: Callable[[str], None] = lambda _: None
 ) -> AutotuneRun:
-    """Measures while nothing else measures on this host.
+    """Measures while nothing else measures on this host, or an InputError where it cannot.
 
     Within a trial, as the command of a ``[command]`` workload, the host is held already.
-
-    Raises:
-        InputError: The machine cannot run it: no binding, no room on the disk, no right to write.
     """
     with _host(settings, told), _folder(settings, asked) as folder:
         return measure_policy(asked, folder, told=told)

@@ -77,12 +77,9 @@ def load(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> Loaded:
-    """Fills a new database in the folder.
+    """Fills a new database in the folder; an InputError where the binding is not installed.
 
     All policies but ``on`` never hold writes back for what compaction has not done.
-
-    Raises:
-        InputError: The binding is not installed.
     """
     layout = database_layout(asked, compacting=asked.policy != "off", lifted=asked.policy != "on")
     with TunedDatabase(folder, layout) as store:

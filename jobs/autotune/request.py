@@ -131,12 +131,9 @@ def read_configuration(path: Path) -> dict[str, Any]:
 
 
 def configured(asked: AutotuneRequest, configuration: Mapping[str, Any]) -> AutotuneRequest:
-    """The run with a configuration of the space ``warlo``.
+    """The run with a configuration of the space ``warlo``; an InputError of a wrong name or value.
 
-    ``step_seconds`` is at full scale: that of a load of 350 s. What is unknown is refused.
-
-    Raises:
-        InputError: A parameter is unknown, or its value means nothing.
+    ``step_seconds`` is at full scale: that of a load of 350 s.
     """
     marks: dict[str, float] = {}
     policy = asked.policy

@@ -39,11 +39,8 @@ def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Rea
     """Reads keys of the whole key space, compaction off, from a database opened anew.
 
     The tables hold filters in any case; without ``filters`` RocksDB is opened without a filter
-    policy and does not look at them (table/block_based/block_based_table_reader.cc). So both
-    kinds of reads see the same tree.
-
-    Raises:
-        InputError: The file system refuses direct reads.
+    policy and does not look at them (table/block_based/block_based_table_reader.cc). So both kinds
+    of reads see the same tree. A file system that refuses direct reads is an InputError.
     """
     how = {"compacting": False, "lifted": True, "direct_reads": asked.direct_reads}
     draws = random.Random(asked.seed + 1)
@@ -96,10 +93,8 @@ def measure_policy(
 ) -> AutotuneRun:
     """Loads, reads and recovers in an empty folder, which the caller removes.
 
-    ``told`` hears what is being done; clock and pause are those of the load.
-
-    Raises:
-        InputError: The binding is not installed, or the file system refuses direct reads.
+    ``told`` hears what is being done; clock and pause are those of the load. Errors as of ``load``
+    and ``read_randomly``.
     """
     database = folder / "db"
     told(f"{asked.policy}: {asked.shape.seconds:g} s of writes")

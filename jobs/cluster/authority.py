@@ -162,13 +162,10 @@ def renew_certificates(
     days: int = DAYS,
     now: datetime | None = None,
 ) -> None:
-    """Makes the certificates of a folder anew by the authority that it holds.
+    """Makes a folder's certificates anew by its authority; an InputError if that has ended.
 
     Old and new ones hold side by side until the old ones end. Each file is replaced whole. See
     ``make_set`` for the rest; without names those that the scheduler's has now are taken.
-
-    Raises:
-        InputError: The authority or its key is missing or has ended, or nothing can be written.
     """
     now = now or datetime.now(UTC)
     authority, key = _read_authority(folder)

@@ -33,10 +33,7 @@ def is_loopback(host: str) -> bool:
 def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
     """The host to listen on, as an address where it is loopback.
 
-    ``encrypted``: whether there are certificates.
-
-    Raises:
-        InputError: It is reached from beyond this machine, and there are none.
+    Without certificates (``encrypted``) what other machines reach is an InputError.
     """
     bare = host.removeprefix("[").removesuffix("]")
     if not bare:
@@ -50,10 +47,8 @@ def scheduler_address(text: str, *, encrypted: bool) -> str:
     """The address of a scheduler as Dask takes it: ``tls://host:port`` or ``tcp://host:port``.
 
     Given as ``host``, ``host:port``, or either after ``tls://`` or ``tcp://``; the port is 8786
-    unless it is named. ``encrypted``: whether there are certificates.
-
-    Raises:
-        InputError: It is no such address, or its protocol does not go with the certificates.
+    unless it is named. ``encrypted``: whether there are certificates, with which the protocol must
+    go. Any other is an InputError.
     """
     protocol = "tls" if encrypted else "tcp"
     given, separator, rest = text.rpartition("://")
@@ -77,10 +72,8 @@ def scheduler_address(text: str, *, encrypted: bool) -> str:
 def facing(scheduler: str) -> str:
     """The address of this machine that a scheduler sees: where a host listens unless told.
 
-    Dask would listen on all interfaces. Nothing is sent to find it.
-
-    Raises:
-        InputError: The name is not known here, or no way leads there.
+    Dask would listen on all interfaces. Nothing is sent to find it. An InputError if no way leads
+    there.
     """
     parts = urlsplit(scheduler)
     try:

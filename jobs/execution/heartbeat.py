@@ -53,12 +53,7 @@ class Heartbeat:
         self._keep()
 
     def tick(self) -> None:
-        """Looks after the job.
-
-        Raises:
-            LeaseLost: Another controller has taken it over.
-            JobCancelled: It was cancelled.
-        """
+        """Looks after the job; LeaseLost if it is another's by now, or JobCancelled."""
         self._keep()
         self._progress.tick()
 

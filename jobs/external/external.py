@@ -52,13 +52,8 @@ class ExternalJobs:
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
 
-        What is out for longer than ``reclaim_seconds`` is handed out again.
-
-        Raises:
-            KeyError: There is no such job.
-            NotAsked: It has ended, or another program measures it.
-            LeaseHeld: Another process is busy with it.
-            InputError: The baseline cannot be measured.
+        What is out for longer than ``reclaim_seconds`` is handed out again. Errors are those of
+        ``OpenJobs.hold``, and an InputError where the baseline cannot be measured.
         """
         with self._jobs.hold(job_id) as (lease, job):
             log = StoredTrialLog(self._engine, lease)
@@ -85,13 +80,8 @@ class ExternalJobs:
     def tell(self, job_id: int, told: Sequence[ReportedTrial]) -> list[Trial]:
         """Keeps what was measured: of suggestions, or of configurations that are given.
 
-        To tell the same twice changes nothing.
-
-        Raises:
-            KeyError: There is no such job.
-            NotAsked: It has ended, or another program measures it.
-            LeaseHeld: Another process is busy with it.
-            InputError: A trial is wrong; none of them is kept.
+        To tell the same twice changes nothing. Errors are those of ``OpenJobs.hold``, and an
+        InputError where a trial is wrong: then none of them is kept.
         """
         with self._jobs.hold(job_id) as (lease, job):
             found: list[InputError] = []

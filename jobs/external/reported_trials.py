@@ -56,12 +56,7 @@ class ReportedTrials:
         self.new: list[Trial] = []
 
     def add(self, told: ReportedTrial) -> None:
-        """Takes in one trial.
-
-        Raises:
-            InputError: There is no such suggestion, it has ended otherwise, or the configuration
-                or the outcome is wrong.
-        """
+        """Takes in one trial; an InputError if it was not suggested, has ended, or is wrong."""
         kept, trial = self._given(told) if told.number is None else self._suggested(told)
         self._told[trial.number] = trial
         self.trials.append(trial)

@@ -72,15 +72,12 @@ MOST_TABLES = 12  # of levels, on the page; levels.csv has all
 
 
 def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]:
-    """Writes CSV, a page, coordinates and an SVG for each plot; returns what was written.
+    """Writes CSV, a page, coordinates and an SVG for each plot; returns them, or an InputError.
 
     ``intervals.csv`` has a row for each interval, ``families.csv`` one for each column family in
     each dump, ``levels.csv`` one for each level of each family as last told. The page is
     ``intervals.html``, the coordinates for pgfplots are ``coordinates.tex``. The page's title
     tells the ``name`` of the log, of which at least one opening was read.
-
-    Raises:
-        InputError: It cannot be written.
     """
     plots = [
         plot if len(openings) == 1 else replace(plot, title=f"Opening {number}: {plot.title}")

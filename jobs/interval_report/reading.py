@@ -24,11 +24,7 @@ _RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILIN
 
 
 def read_openings(path: Path) -> tuple[Opening, ...]:
-    """The openings of a database that a log tells of; at least one.
-
-    Raises:
-        InputError: The file cannot be read, is too large, or holds no statistics that are read.
-    """
+    """The openings of a database that a log tells of; an InputError if it tells of none."""
     field = f"LOG {path}"
     try:
         if not path.is_file():

@@ -26,11 +26,8 @@ def is_external(row: JobRow) -> bool:
 def cancel_stored(engine: Engine, job_id: int) -> None:
     """Ends a job that is queued or running; who runs it notices within a second.
 
-    What was measured is kept. To cancel a cancelled job changes nothing.
-
-    Raises:
-        KeyError: There is no such job.
-        WrongState: It has ended by itself.
+    What was measured is kept. To cancel a cancelled job changes nothing; WrongState of one that
+    has ended by itself.
     """
     ended = (job_id, JobState.CANCELLED)
     if JobStore(engine).set_state(*ended, why="cancelled", expected=LIVE):
@@ -43,9 +40,7 @@ def cancel_stored(engine: Engine, job_id: int) -> None:
 def leave_job(engine: Engine, job_id: int) -> None:
     """Says of a job that a terminal ran that nobody runs it: it is cancelled, and can go on.
 
-    Raises:
-        KeyError: There is no such job.
-        LeaseHeld: Somebody runs it.
+    NoSuchJob if there is none, LeaseHeld if somebody runs it.
     """
     lease = acquire(engine, job_id, this_process_name())
     try:
@@ -60,9 +55,7 @@ def leave_job(engine: Engine, job_id: int) -> None:
 def resume_stored(engine: Engine, job_id: int) -> None:
     """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
 
-    Raises:
-        KeyError: There is no such job.
-        WrongState: It is live, or done.
+    NoSuchJob if there is none, WrongState if it is live or done.
     """
     row = JobStore(engine).job(job_id)
     external = is_external(row)
@@ -85,11 +78,6 @@ def resume_stored(engine: Engine, job_id: int) -> None:
 
 
 def delete_stored(engine: Engine, job_id: int) -> None:
-    """Deletes an ended job with all that it measured.
-
-    Raises:
-        KeyError: There is no such job.
-        WrongState: It has not ended.
-    """
+    """Deletes an ended job with all that it measured; NoSuchJob, or WrongState of a live one."""
     if not JobStore(engine).delete_job(job_id):
         raise WrongState(f"job {job_id} has not ended; cancel it first")

@@ -53,10 +53,8 @@ REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks 
 def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     """Writes the files, each whole or not at all; returns those that are there.
 
-    Where nothing was proven better there is no OPTIONS file, and those of an earlier job go.
-
-    Raises:
-        InputError: One cannot be written. Nothing is lost: they are made of what the database has.
+    Where nothing was proven better there is no OPTIONS file, and those of an earlier job go. Where
+    one cannot be written, an InputError, nothing is lost: they are made of what the database has.
     """
     files: dict[str, str | bytes | None] = {
         OPTIONS: finished.options,

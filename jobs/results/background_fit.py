@@ -33,12 +33,9 @@ class FitFailed(RuntimeError):
 
 
 def fitted(fit: Callable[..., T], *given: Any) -> T:
-    """What ``fit(*given)`` returns; one at a time, others wait.
+    """What ``fit(*given)`` returns; one at a time, others wait. FitFailed if it failed.
 
     ``fit`` stands in a module under its name. What is given, and what it returns, can be pickled.
-
-    Raises:
-        FitFailed: It raised something, or its process was ended.
     """
     with _one_at_a_time:
         here, there = _processes.Pipe()

@@ -46,9 +46,7 @@ def keep_schedule(
 ) -> None:
     """Keeps a schedule, see ``ScheduleRow``; it is due the first time after now.
 
-    Raises:
-        InputError: There is no such time zone, or the times are none.
-        ScheduleTaken: The name is taken.
+    An InputError of a wrong time or time zone, ScheduleTaken of a name that is there.
     """
     times = read_times(cron, time_zone)
     if missed not in MISSED:
@@ -68,11 +66,7 @@ def keep_schedule(
 
 
 def require_sound(plan: BatchPlan) -> None:
-    """Checks each job of a batch as a whole, as far as that can be done away from the bench host.
-
-    Raises:
-        InputError: One cannot be run; the message names the job.
-    """
+    """Checks each job of a batch as a whole, away from the bench host; an InputError names one."""
     found: list[InputError] = []
     for item in plan.items:
         try:

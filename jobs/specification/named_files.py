@@ -35,10 +35,7 @@ def as_written(_: str, given: str) -> str:
 def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specification:
     """The job that a terminal or a nightly.toml asks for, to be run on this machine.
 
-    Documents, programs and OPTIONS files may be paths.
-
-    Raises:
-        InputError: A setting is of the wrong type, or what it says is wrong.
+    Documents, programs and OPTIONS files may be paths. An InputError tells all that is wrong.
     """
     found: list[InputError] = []
     named: dict[str, str] = {}
@@ -68,15 +65,12 @@ def specify(
     db_bench: str | None = None,
     **asked: Any,
 ) -> Specification:
-    """Reads all that is named and checks it.
+    """Reads all that is named and checks it; an InputError names what is wrong, and the fix.
 
     Workload, space and objective are catalogue names or TOML files; without an objective it is
-    ``usual_objective``. The baseline is ``library``, ``db_bench``, an OPTIONS file, or the
-    space's own; db_bench a build's name, the path of a program, or the host's own. ``asked`` is
-    the rest of what ``specification_of`` takes.
-
-    Raises:
-        InputError: Something is wrong; the message names it and the fix.
+    ``usual_objective``. The baseline is ``library``, ``db_bench``, an OPTIONS file, or the space's
+    own; db_bench a build's name, the path of a program, or the host's own. ``asked`` is the rest
+    of what ``specification_of`` takes.
     """
     found: list[InputError] = []
     documents: dict[str, Any] = {}
@@ -167,10 +161,8 @@ def _options_text(given: str) -> str:
 def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
     """What names of starting points and OPTIONS files stand for, with the text of each file.
 
-    None where nothing is given: then the strategy decides.
-
-    Raises:
-        InputError: A file cannot be read.
+    None where nothing is given: then the strategy decides. An InputError of a file that cannot be
+    read.
     """
     if not given:
         return None
@@ -214,8 +206,7 @@ def _findable(workload: Workload, beside: Path) -> Workload:
 def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     """The documents of all workloads that jobs over HTTP may name: no request becomes a path.
 
-    Raises:
-        InputError: A file of the folder is wrong, or takes a name that is taken.
+    A file of the folder that is wrong, or takes a name that is taken, is an InputError.
     """
     documents: dict[str, Mapping[str, Any]] = {
         name: workload_document(load_workload(name)) for name in WORKLOADS

@@ -39,13 +39,10 @@ _LIMIT = "--limit"
 
 
 def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specification:
-    """Checks all that is asked for, wherever the documents come from.
+    """Checks all that is asked for, wherever the documents come from, or an InputError.
 
     ``limits`` are added to those of the objective. ``asked`` are the fields of a
     ``Specification``; ``search`` are ``SearchSettings``, by default the usual ones.
-
-    Raises:
-        InputError: Something is wrong; the message names it and the fix.
     """
     from optimizer.strategies.registry import find_strategy
 

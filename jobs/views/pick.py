@@ -50,10 +50,8 @@ class Preference:
 def preferred(own: Objective, preference: Preference) -> Objective:
     """The objective that a preference asks for; the fields of errors are those of the interface.
 
-    The limits of the job hold as well, unless another objective is named.
-
-    Raises:
-        InputError: The weights or a limit are none, or limits contradict each other.
+    The limits of the job hold as well, unless another objective is named. An InputError if weights
+    or a limit are none, or limits contradict each other.
     """
     base, weights = preference.objective or own, preference.weights
     if preference.objective is not None:
