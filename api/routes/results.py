@@ -247,9 +247,7 @@ def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> R
     from jobs.views.live import live_charts
 
     charts = [
-        ChartPublic.model_construct(
-            name=chart.name, title=chart.title, caption=chart.caption, figure=chart.figure
-        )
+        ChartPublic.model_validate(chart, from_attributes=True)
         for chart in live_charts(service.engine, job)
     ]
     return rendered(JobCharts.model_construct(charts=charts), response)

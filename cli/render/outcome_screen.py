@@ -16,7 +16,7 @@ from jobs.report.rows import (
     limit_lines,
     warm_start_lines,
 )
-from jobs.results.best_words import beside_lines, reasons
+from jobs.results.best_words import beside_lines, price_lines, reasons
 from jobs.results.explanation_words import (
     basis_words,
     estimate_words,
@@ -25,7 +25,6 @@ from jobs.results.explanation_words import (
     withheld_words,
 )
 from jobs.results.figures import metric_amount
-from jobs.results.price_lines import price_lines
 from jobs.results.ranking_words import (
     LEAST_R2,
     anova_words,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from jobs.results.best_words import beside_lines
+from jobs.results.best_words import beside_lines, price_lines
 from jobs.results.explanation_words import (
     basis_words,
     estimate_words,
@@ -18,7 +18,6 @@ from jobs.results.explanation_words import (
 )
 from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
-from jobs.results.price_lines import price_lines
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.power import smallest_change
 from optimizer.objective.limits import kept_words, limit_words

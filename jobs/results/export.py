@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.results.best_words import beside_lines, change_lines
+from jobs.results.best_words import beside_lines, change_lines, price_lines, read_lines
 from jobs.results.output_folder import OPTIONS
-from jobs.results.price_lines import price_lines, read_lines
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values

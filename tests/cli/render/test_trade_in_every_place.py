@@ -8,9 +8,9 @@ from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
 from jobs.report.artifacts import report_html
+from jobs.results.best_words import price_lines
 from jobs.results.export import describe
 from jobs.results.outcome import JobOutcome
-from jobs.results.price_lines import price_lines
 from sampler.workload.tree_reads import READS
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
