@@ -1,18 +1,21 @@
-"""A job's trials: filtered, sorted and paged on the server, each under its own address."""
+"""The tables of all jobs and of a job's trials: filtered, sorted and paged on the server."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator
 
 from api.pages.job_page import job_page
 from api.pages.page import Reader
-from api.pages.sorted_table import Column, head, table_address, unless_empty
-from api.routes.jobs import After
+from api.routes.jobs import After, Search
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
-from api.services.listings import FILES, page_of_trials, trial_file
+from api.services.listings import FILES, page_of_jobs, page_of_trials, trial_file
+from db.jobs.job_list import JobOrder, count_by_state
+from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed
 from jobs.views.job_series import baseline_so_far, confirms_larger_load
@@ -24,8 +27,104 @@ from sampler.runner.outcome import TrialState
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 50
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column."""
+
+    name: str  # what it is called
+    # Where the table is sorted by it, the other way round if it is already; None: it cannot be.
+    link: str | None = None
+    # As ARIA names it; None where the table is sorted by another.
+    sorted: Literal["ascending", "descending"] | None = None
+    number: bool = False  # whether it holds figures
+
+
+def head(
+    name: str,
+    orders: tuple[str, str] | None,
+    now: str,
+    at: Callable[[str], str],
+    *,
+    number: bool = False,
+) -> Column:
+    """The head of a column, which leads to the table in the order that a reader may want next.
+
+    ``orders`` are the way that is wanted more often, then the other, None where it cannot be
+    sorted; ``now`` is how it is sorted, and ``at`` tells the address of the table in another
+    order.
+    """
+    if orders is None:
+        return Column(name, number=number)
+    link = at(orders[1] if now == orders[0] else orders[0])
+    if now not in orders:
+        return Column(name, link, None, number)
+    return Column(name, link, "descending" if now.startswith("-") else "ascending", number)
+
+
+def unless_empty(given: str) -> str | None:
+    """A form sends an empty text where nothing is asked for."""
+    return given or None
+
+
+def table_address(path: str, asked: Mapping[str, object], usual_sort: str) -> str:
+    """The address of a table: what is asked for but for what is usual, or empty."""
+    given = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+    told = {name: value for name, value in given.items() if (name, value) != ("sort", usual_sort)}
+    return f"{path}?{urlencode(told)}" if told else path
+
+
+_JOB_COLUMNS = {
+    "Job": (JobOrder.NEWEST, JobOrder.OLDEST),
+    "State": (JobOrder.STATE, JobOrder.STATE_BACKWARDS),
+    "Workload": (JobOrder.WORKLOAD, JobOrder.WORKLOAD_BACKWARDS),
+    "Progress": None,
+    "Best so far": (JobOrder.BEST, JobOrder.WORST),
+    "Time left": None,
+    "Changed": (JobOrder.CHANGED, JobOrder.UNCHANGED),
+}
+
+
+@router.get("/")
+def jobs_table(
+    visit: Reader,
+    service: ServiceDep,
+    state: Annotated[JobState | None, BeforeValidator(unless_empty)] = None,
+    search: Search = "",
+    sort: JobOrder = JobOrder.NEWEST,
+    after: After = None,
+) -> Response:
+    """The table, a page at a time; all that is asked for is in the address."""
+    found = page_of_jobs(
+        service.engine, limit=_ROWS, after=after, state=state, search=search, order=sort
+    )
+    counts = count_by_state(service.engine)
+
+    def at(**changed: object) -> str:
+        return table_address(
+            "/", {"state": state, "search": search, "sort": sort, **changed}, JobOrder.NEWEST
+        )
+
+    return visit.page(
+        "jobs.html",
+        jobs=found.jobs,
+        columns=[
+            head(name, orders, sort, lambda order: at(sort=order))
+            for name, orders in _JOB_COLUMNS.items()
+        ],
+        first=at() if after is not None else None,
+        following=at(after=found.next) if found.next is not None else None,
+        state=state,
+        states=[(each.value, counts.get(each, 0)) for each in JobState],
+        total=sum(counts.values()),
+        search=search,
+        sort=sort,
+        live=any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in found.jobs),
+    )
+
+
 _MEDIA = {ending: kind for kind, (ending, _) in FILES.items()}
-_USUAL = {"sort": TrialOrder.NUMBER.value}
 
 
 @router.get("/jobs/{job_id}/trials")
@@ -50,7 +149,7 @@ def trials_table(
     asked = {"state": state, "phase": phase, "sort": sort}
 
     def at(**changed: object) -> str:
-        return table_address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
+        return table_address(f"/jobs/{job.id}/trials", {**asked, **changed}, TrialOrder.NUMBER)
 
     baseline = baseline_so_far(service.engine, job)
     larger = confirms_larger_load(job)
@@ -76,7 +175,7 @@ def trials_table(
         tab="trials",
         rows=rows,
         metrics=objective.metrics,
-        columns=_columns(objective.metrics, sort, lambda order: at(sort=order)),
+        columns=_trial_columns(objective.metrics, sort, lambda order: at(sort=order)),
         first=at() if after is not None else None,
         following=at(after=found.next) if found.next is not None else None,
         state=state,
@@ -100,7 +199,9 @@ def trials_file(
     return trial_file(service, job, _MEDIA[ending], headers=headers)
 
 
-def _columns(metrics: Sequence[str], sort: TrialOrder, at: Callable[[str], str]) -> list[Column]:
+def _trial_columns(
+    metrics: Sequence[str], sort: TrialOrder, at: Callable[[str], str]
+) -> list[Column]:
     orders = {name: (name, f"-{name}") for name in metrics if name in MAIN_METRICS}
     return [
         head("Trial", ("number", "-number"), sort, at, number=True),
