@@ -23,17 +23,15 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
 
     Raises:
         ProblemError: Something is wrong; each finding names the job and the field.
+        InputError: It is too large.
     """
     # As a TOML file would hold it, which has no null.
     document = asked.model_dump(exclude_unset=True, exclude_none=True)
     given_name = document.pop("name", None)
     noted: list[InputError] = []
     listed = batch_items(document, known=_SETTINGS, found=noted, field="batch")
-    try:
-        # Before each is read for its own sake, which takes its time.
-        require_small(each.settings for each in listed)
-    except InputError as error:
-        raise refused(field_problems(error)) from None
+    # Before each is read for its own sake, which takes its time.
+    require_small(each.settings for each in listed)
     found = [finding for each in noted for finding in field_problems(each)]
     items, workloads = [], service.workloads
     for each in listed:
@@ -47,10 +45,7 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     if found:
         raise refused(found)
     plan = BatchPlan(given_name or name, tuple(items))
-    try:
-        require_small(plan.document()["items"])
-    except InputError as error:
-        raise refused(field_problems(error)) from None
+    require_small(plan.document()["items"])
     return plan
 
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from db.schema.job_row import JobRow
-from jobs.specification.compaction_debt import small_load_warnings
+from jobs.specification.compaction_debt import shallow_warnings, small_load_warnings
 from jobs.specification.measured_baseline import baseline_warnings, better_scale, measured_baseline
-from jobs.specification.shallow_tree import shallow_warnings
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
 from optimizer.objective.objective_file import objective_from_document

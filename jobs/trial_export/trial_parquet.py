@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db.trials.trial_export import MOMENTS, TrialExport
-from jobs.trial_export.trial_columns import FIRST, LAST, Column, TrialColumns, plain_text
+from jobs.trial_export.trial_formats import FIRST, LAST, Column, TrialColumns, plain_text
 
 _GROUP = 16_000  # trials in a row group: a few MB
 _FIXED = {

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from jobs.specification.compaction_debt import deepest_level
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
-from jobs.specification.shallow_tree import deepest_level
 from sampler.space.space import default_values
 from sampler.workload.workload_file import load_workload
 

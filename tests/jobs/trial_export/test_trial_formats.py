@@ -22,8 +22,12 @@ import jobs.trial_export.trial_parquet
 from benchmarks.export_trials import main as export_benchmark
 from db.jobs.job_store import JobStore
 from db.trials.trial_export import TrialNames
-from jobs.trial_export.trial_columns import TrialColumns
-from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.trial_export.trial_formats import (
+    TrialColumns,
+    csv_chunks,
+    ndjson_chunks,
+    parquet_chunks,
+)
 from optimizer.trials.trial import Trial
 from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
 
