@@ -1,5 +1,6 @@
-"""What every page of a job shows: its head, its actions, and the tabs that lead to the others."""
+"""A job: what every page of it shows, its actions, and the first page, on which it goes on."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -7,12 +8,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from api.auth.forms import FormDep
 from api.auth.security import page_requires
-from api.pages.page import Visit
+from api.pages.hosts import environment_shown
+from api.pages.page import Reader, Visit
 from api.routes import jobs
+from api.routes.events import event_id
 from api.schemas.job_schemas import JobPublic
-from api.services.dependencies import JobDep, ServiceDep
+from api.services.dependencies import JobDep, Service, ServiceDep
 from db.access.tokens import Role
 from db.schema.job_row import ENDED, JobRow, JobState
+from jobs.results.outcome import options_of
+from jobs.views.live import live_job
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
 TABS = {"": "Live", "matters": "What matters", "won": "What was won", "trials": "Trials"}
@@ -36,19 +41,46 @@ def job_page(
     )
 
 
-router = APIRouter(
-    include_in_schema=False, prefix="/jobs/{job_id}", dependencies=[page_requires(Role.SUBMIT)]
-)
+router = APIRouter(include_in_schema=False)
 
 
-@router.post("/cancel")
+@router.get("/jobs/{job_id}")
+def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
+    """The page as the job stands now; its script keeps it so."""
+    found = live_job(service.engine, job)
+    return job_page(
+        visit,
+        "live.html",
+        job=job,
+        tab="",
+        found=found,
+        seen=event_id(found.latest[0].trial) if found.latest else None,
+        outcome=_outcome(service, job),
+        environment=environment_shown(job.environment or {}),
+    )
+
+
+def _outcome(service: Service, job: JobRow) -> Mapping[str, Any] | None:
+    """What was proven, of a job that is done."""
+    if job.state is not JobState.DONE:
+        return None
+    result = service.store.result(job.id) or {}
+    return {
+        "best": result.get("best"),
+        "verdict": result.get("verdict"),
+        "metrics": [term["name"] for term in job.specification["objective"]["metric"]],
+        "options": options_of(service.engine, job.id) is not None,
+    }
+
+
+@router.post("/jobs/{job_id}/cancel", dependencies=[page_requires(Role.SUBMIT)])
 def cancel_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
     """Ends a job; what was measured is kept."""
     jobs.cancel_job(service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
 
-@router.post("/resume")
+@router.post("/jobs/{job_id}/resume", dependencies=[page_requires(Role.SUBMIT)])
 def resume_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
     """Lets a failed or cancelled job go on from what it has measured."""
     jobs.resume_job(service, job)
