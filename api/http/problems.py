@@ -77,13 +77,14 @@ def field_problems(
     ``given`` is the request's body, for the values.
     """
     errors = error.errors if isinstance(error, InputErrors) else (error,)
+    values, named = given or {}, [(_over_http(each.field), safe(each.problem)) for each in errors]
     return [
         FieldProblem(
-            field=_over_http(each.field),
-            problem=safe(each.problem),
-            value=_value(given, _over_http(each.field)),
+            field=field,
+            problem=problem,
+            value=shortened(values[field]) if field in values else None,
         )
-        for each in errors
+        for field, problem in named
     ]
 
 
@@ -107,12 +108,6 @@ _DOCUMENTS = {
     "objective": ("metric[", "limit["),
     "workload": ("command.", "flags.", "prepare."),
 }
-
-
-def _value(given: Mapping[str, Any] | None, field: str) -> str | None:
-    if given is None or field not in given:
-        return None
-    return shortened(given[field])
 
 
 def shortened(value: object) -> str:

@@ -5,7 +5,6 @@ meanwhile; beyond a bound nobody waits; and who has gone away makes room.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, TypeVar
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
@@ -36,7 +35,7 @@ class FitQueue:
             Exception: Whatever ``make`` raised.
         """
         try:
-            return await to_thread.run_sync(partial(_known, make))
+            return await to_thread.run_sync(without_fitting()(make))
         except ToBeFitted:
             pass
         if self.waiting >= MOST_WAITING:
@@ -62,11 +61,6 @@ class FitQueue:
         if not made:
             raise _busy("the client has gone")
         return made[0]
-
-
-def _known(make: Callable[[], T]) -> T:
-    with without_fitting():
-        return make()
 
 
 async def _leave_when_gone(request: Request, scope: CancelScope) -> None:

@@ -11,7 +11,7 @@ from db.leases.lease import Lease
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import OpenJob, OpenJobs
-from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
+from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState
 from jobs.report.artifacts import report_html
 from jobs.results.background_fit import fitted
@@ -33,8 +33,6 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
-
-__all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
 
 _LIVE = (JobState.RUNNING,)
 _rankings = JobCache[Mapping[str, object]](alone=True)

@@ -13,8 +13,8 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, release
 from db.schema.job_row import JobState
-from jobs.external.external import ExternalJobs, NotAsked, live_ranking
-from jobs.external.reported_trials import ReportedTrial
+from jobs.external.external import ExternalJobs, live_ranking
+from jobs.external.reported_trials import NotAsked, ReportedTrial
 from jobs.queue.lifecycle import WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
