@@ -41,16 +41,7 @@ def make_app(
     trusted: bool = False,
     stopping: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
-    """The HTTP interface over a database that is up to date.
-
-    Args:
-        engine: The database.
-        settings: How the service behaves.
-        installed: The db_bench that measures, where it is on this machine.
-        builds: All builds of this machine that jobs may name, where they are known.
-        trusted: Whether it is called within the process that has opened the database, and never
-            from a network: then nobody needs a token.
-        stopping: Whether the server is about to stop: then long answers end.
+    """The HTTP interface over a database that is up to date; see ``Service`` for the arguments.
 
     Raises:
         InputError: A setting or a registered workload is wrong.

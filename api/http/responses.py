@@ -68,12 +68,12 @@ MOST = 4  # each holds a connection to the database for as long as its client re
 class Exports:
     """Lets so many exports run at a time; each is closed as soon as its client has gone."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most, self._running = most, 0
+    def __init__(self) -> None:
+        self._running = 0
 
     def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
         """The chunks, to be sent; a ProblemError, 429, while others are."""
-        if self._running >= self._most:
+        if self._running >= MOST:
             late = "other exports are being sent; try again when they are done"
             raise ProblemError(429, late, headers={"Retry-After": "10"})
         return self._sent(chunks)

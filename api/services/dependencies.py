@@ -35,7 +35,9 @@ class Service:
     registered: Mapping[str, Mapping[str, Any]]  # the shipped and the operator's workloads
     installed: InstalledDbBench | None  # the db_bench that measures, where it is on this machine
     builds: KnownBuilds  # further RocksDB builds that jobs may name
-    trusted: bool  # whether whoever asks could as well open the database: then they need no token
+    # whether whoever asks could as well open the database, and never asks from a network: then
+    # they need no token
+    trusted: bool
     stopping: Callable[[], bool]  # whether the server is about to stop: then long answers end
 
     @property

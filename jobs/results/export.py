@@ -131,7 +131,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     why = change_lines(result)
     lines += [*(["Each change, and why:"] if why else []), *why, *beside_lines(result)]
     limits = [f"Limit {kept_words(row)}" for row in verdict.get("limits", [])]
-    return lines + _of_configuration(problem, best["configuration"], limits, tried=tried)
+    return lines + about_configuration(problem, best["configuration"], limits, tried=tried)
 
 
 def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -146,7 +146,7 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
         f"against that trial's, {best['fitness']:.0f}",
         f"Left at the baseline: {', '.join(dropped)}",
     ]
-    return lines + _of_configuration(problem, minimal["configuration"], [], tried=tried)
+    return lines + about_configuration(problem, minimal["configuration"], tried=tried)
 
 
 def describe_fullest(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -158,24 +158,26 @@ def describe_fullest(problem: Problem, result: Mapping[str, Any], *, tried: bool
         f"In {full['runs']} runs of the choice fitness {full['fitness']:.0f}; the simpler trial "
         f"{best['trial']}, which was proven, had {full['best_fitness']:.0f} there",
     ]
-    return lines + _of_configuration(problem, full["configuration"], [], tried=tried)
+    return lines + about_configuration(problem, full["configuration"], tried=tried)
 
 
-def _of_configuration(
-    problem: Problem, configuration: Configuration, limits: Sequence[str], *, tried: bool
+def about_configuration(
+    problem: Problem,
+    configuration: Configuration,
+    limits: Sequence[str] = (),
+    *,
+    tried: bool = True,
 ) -> list[str]:
-    memory = format_bytes(memory_bytes(problem.space.complete(configuration)))
+    """Its memory, lines on limits, and what no OPTIONS file can hold: a line each.
+
+    ``tried``: RocksDB has loaded the file.
+    """
+    values, known = problem.space.complete(configuration), catalogue()
+    memory = format_bytes(memory_bytes(values))
     lines = [f"Memtables and block cache: {memory}", *limits]
     if not tried:
         how = "by your own command" if problem.workload.command else "elsewhere"
         lines.append(f"Measured {how}: this file was not tried with RocksDB")
-    return lines + outside_file_lines(problem, configuration)
-
-
-def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:
-    """What belongs to a configuration and no OPTIONS file can hold: a line each."""
-    values, known = problem.space.complete(configuration), catalogue()
-    lines = []
     for name in [*known, *(name for name in configuration if name not in known)]:
         said = f"{name} = {values.get(name)}"
         if name not in known:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jobs.results.background_fit import fitted
 from jobs.results.cache import about_to_fit
-from jobs.results.export import difference_of, export_options, outside_file_lines
+from jobs.results.export import about_configuration, difference_of, export_options
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.trade_off_selection import (
     TradeOff,
@@ -23,9 +23,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.bench.bench_plan import BenchPlan
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.space.space import memory_bytes
 
 EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"
@@ -184,7 +182,7 @@ def _options(
     plan: BenchPlan,
 ) -> str:
     """The OPTIONS file of the best pick."""
-    problem, workload = framed.problem, framed.problem.workload
+    workload = framed.problem.workload
     changes = _changes(picked.metrics, baseline)
     shown = ", ".join(
         f"{name} {change:+.1f}%"
@@ -199,9 +197,7 @@ def _options(
         f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
         *(f"Limit {limit_words(limit)}" for limit in objective.limits),
         f"Against the baseline: {shown}",
-        "Memtables and block cache: "
-        + format_bytes(memory_bytes(problem.space.complete(trial.configuration))),
-        *outside_file_lines(problem, trial.configuration),
+        *about_configuration(framed.problem, trial.configuration),
     ]
     own, written = framed.plan.baseline_file.family, plan.baseline_file.family
     if own != written:
@@ -217,7 +213,6 @@ class FrontOfTwo:
     # the metrics of those on the front by trial, the best in the second metric last
     points: Mapping[int, Metrics]
     baseline: Metrics  # the baseline's, medians
-    judged: int  # how many configurations were measured whole and keep the job's limits
 
 
 def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
@@ -242,7 +237,7 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
     both = {n: m for n, m in points.items() if first.metric in m and last.metric in m}
     on = pareto_front(both, (first, last))
     on.sort(key=lambda n: both[n][last.metric] * (1 if last.direction == "max" else -1))
-    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics, len(both))
+    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics)
 
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
