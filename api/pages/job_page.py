@@ -6,8 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from api.auth.forms import FormDep
-from api.auth.security import page_requires
+from api.auth.security import FormDep, page_requires
 from api.pages.hosts import environment_shown
 from api.pages.page import Reader, Visit
 from api.routes import jobs

@@ -15,8 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api.auth.cookies import clear_session, is_by_tls, session_secret, set_session
-from api.auth.forms import FieldsDep, FormDep
-from api.auth.security import page_requires, same_origin
+from api.auth.security import FieldsDep, FormDep, page_requires, same_origin
 from api.http.problems import ProblemError
 from api.pages.page import page
 from api.services.dependencies import Service, ServiceDep

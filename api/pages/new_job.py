@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from api.auth.forms import FormDep
+from api.auth.security import FormDep
 from api.http.problems import FieldProblem, ProblemError, refused
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import Submitter, Visit

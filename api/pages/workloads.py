@@ -8,8 +8,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from api.auth.forms import FormDep
-from api.auth.security import page_requires
+from api.auth.security import FormDep, page_requires
 from api.http.problems import FieldProblem, ProblemError, refused
 from api.pages.page import Reader, Submitter, Visit
 from api.routes.catalogue import WorkloadName, delete_workload

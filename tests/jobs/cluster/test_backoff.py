@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.backoff import Backoff
+from jobs.cluster.dask_hosts import Backoff
 
 
 class Scene:
