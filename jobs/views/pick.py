@@ -213,6 +213,7 @@ class FrontOfTwo:
     # the metrics of those on the front by trial, the best in the second metric last
     points: Mapping[int, Metrics]
     baseline: Metrics  # the baseline's, medians
+    judged: int  # how many configurations were measured whole and keep the job's limits
 
 
 def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
@@ -237,7 +238,7 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
     both = {n: m for n, m in points.items() if first.metric in m and last.metric in m}
     on = pareto_front(both, (first, last))
     on.sort(key=lambda n: both[n][last.metric] * (1 if last.direction == "max" else -1))
-    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics)
+    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics, len(both))
 
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
