@@ -198,7 +198,7 @@ def _require_documents(documents: object) -> None:
 
 
 def restore_archive(engine: Engine, path: Path) -> int:
-    """Puts an archived job into a database; its number there, or an InputError if it is there."""
+    """Puts an archived job into a database that lacks it, or an InputError; its number there."""
     try:
         return restore_archived(engine, read_archive(path), once=True)
     except JobThere as there:

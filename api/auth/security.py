@@ -120,7 +120,7 @@ def _caller(request: Request, caller: CallerDep) -> Caller:
 
 
 def require_form_token(caller: Caller, given: str) -> None:
-    """Refuses with 403 what a page of another site could have sent: not this session's token."""
+    """Refuses with 403 a form that is not of a page of this session."""
     if not caller.by_bearer and not same_token(caller.forms, given):
         raise ProblemError(403, "the form is not of this session any more; load its page again")
 
@@ -164,7 +164,7 @@ FORM_TOKEN = "form_token"
 
 
 async def form_fields(request: Request) -> Mapping[str, str]:
-    """The fields of a form as text, of one that comes twice the last; 400, 413, 415 for others."""
+    """The fields of a form as text, the last of each name; 415, 400 or 413 if it is none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if body and kind != _MEDIA_TYPE:

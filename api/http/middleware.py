@@ -34,7 +34,7 @@ _RATE = re.compile(
 
 
 def require_rate(text: str) -> str:
-    """Refuses, with an InputError, what is not as ``200/second``; its reader is loaded later."""
+    """Refuses, with an InputError, what is not as ``200/second``, before its reader is loaded."""
     if not _RATE.fullmatch(text):
         raise InputError(
             "ROCKTUNE_RATE_LIMIT", f"{text!r} is not a rate; write 200/second or 6000/minute"

@@ -45,7 +45,7 @@ class Slider:
 def sliders(
     request: Request, own: Mapping[str, float], known: Mapping[str, float]
 ) -> tuple[list[Slider], bool]:
-    """The sliders of a job, and whether a preference was asked for; an InputError of a weight.
+    """A job's sliders, and whether a preference was asked for; an InputError of a wrong weight.
 
     The request's query has a field for each slider that was moved. ``own`` are the weights of the
     job's objective by metric, ``known`` the baseline's metrics.
@@ -65,7 +65,7 @@ def sliders(
 
 
 def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
-    """What the form asks for, limits apart by ``;`` or lines; an InputError of no weight."""
+    """What the form asks for, limits apart by ``;`` or lines; an InputError if no weight counts."""
     counted = [each for each in shown if each.weight > 0]
     if not counted:
         raise InputError("weights", "every weight is 0; move at least one slider")

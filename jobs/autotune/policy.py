@@ -74,7 +74,7 @@ def first_switch(policy: str, reading: Reading) -> Switch:
 
 
 def next_switch(policy: str, marks: Marks, before: Switch, reading: Reading) -> Switch:
-    """The state after a look, the same object if it is too early; InputError: no such policy."""
+    """The state after a look, the same object if it is too early; an InputError of no policy."""
     if policy not in POLICIES:
         raise InputError("--policy", f"{policy!r} is none of {', '.join(POLICIES)}")
     passed = reading.at - before.last.at

@@ -30,7 +30,7 @@ class ExecutionBackend(Protocol):
         told: Callable[[str], None],
         check: Callable[[], None],
     ) -> Assembly:
-        """Checks a specification there, or an InputError; a cluster waits for its first host."""
+        """Checks a specification there, else an InputError; a cluster waits for its first host."""
 
     def environment(self, assembly: Assembly) -> dict[str, Any]:
         """The machines, the RocksDB, and what must be known of either."""

@@ -33,7 +33,7 @@ class FitFailed(RuntimeError):
 
 
 def fitted(fit: Callable[..., T], *given: Any) -> T:
-    """What ``fit(*given)`` returns; one at a time, others wait. FitFailed if it failed.
+    """What ``fit(*given)`` returns; one at a time, others wait. FitFailed if it raised.
 
     ``fit`` stands in a module under its name. What is given, and what it returns, can be pickled.
     """

@@ -69,7 +69,7 @@ class Times:
 
 
 def read_times(cron: str, time_zone: str) -> Times:
-    """Checks five fields of cron and a time zone; an InputError if wrong, or never due."""
+    """Checks a cron expression and a time zone; an InputError if one is none, or never due."""
     found: list[InputError] = []
     zone = ZoneInfo("UTC")
     with noting(found):

@@ -66,7 +66,7 @@ class Specification(JobSettings):
 
 
 def specification_from_document(document: Mapping[str, Any]) -> Specification:
-    """Reads a stored specification back; an InputError if another version's is not understood."""
+    """Reads a stored specification back; an InputError if this version cannot understand it."""
     try:
         specification = Specification.model_validate(document)
         SearchSettings.of(specification.search)
