@@ -65,7 +65,7 @@ def sliders(
 
 
 def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
-    """What the form asks for, limits apart by ``;`` or lines; an InputError if no weight counts."""
+    """What the form asks for, limits apart by ``;`` or lines; an InputError of weights of 0."""
     counted = [each for each in shown if each.weight > 0]
     if not counted:
         raise InputError("weights", "every weight is 0; move at least one slider")

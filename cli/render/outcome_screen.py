@@ -152,8 +152,8 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
             continue
         table.add_row(
             metric.upper() if metric in terms else metric,
-            metric_figure(metric, result["baseline"]["metrics"][metric]),
-            metric_figure(metric, verdict["metrics"][metric]),
+            metric_amount(result["baseline"]["metrics"][metric], metric),
+            metric_amount(verdict["metrics"][metric], metric),
             f"{change['percent']:+.1f}%",
             f"{change['low']:+.1f}% to {change['high']:+.1f}%",
         )
@@ -195,11 +195,6 @@ def _noise(result: Mapping[str, Any]) -> str:
 def _terms(result: Mapping[str, Any]) -> list[str]:
     """The metrics of the job's objective."""
     return [row["name"] for row in result["job"]["objective"]["metric"]]
-
-
-def metric_figure(metric: str, value: float) -> str:
-    """A metric's value, with its unit where that is bytes."""
-    return metric_amount(value, metric)
 
 
 def changed_options(

@@ -12,8 +12,9 @@ from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit, complain
-from cli.render.outcome_screen import changed_options, metric_figure
+from cli.render.outcome_screen import changed_options
 from cli.render.screen import bare_table, print_json, say, screen
+from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
@@ -53,11 +54,11 @@ def front_command(
 def _front_table(answer: ParetoFront) -> Table:
     table = bare_table((), ("trial", *answer.metrics), no_wrap=True)
     if answer.baseline:
-        level = [metric_figure(name, answer.baseline[name]) for name in answer.metrics]
+        level = [metric_amount(answer.baseline[name], name) for name in answer.metrics]
         table.add_row("baseline", *level)
     for point in answer.points:
         shown = [
-            metric_figure(name, point.metrics[name]) if name in point.metrics else "-"
+            metric_amount(point.metrics[name], name) if name in point.metrics else "-"
             for name in answer.metrics
         ]
         table.add_row(str(point.number), *shown)
@@ -205,7 +206,7 @@ def _pick_table(answer: PickAnswer) -> Table:
     opinion_title = ["models"] if models else []
     titles = ("trial", "runs", "fitness", *opinion_title, *shown)
     table = bare_table((), titles, no_wrap=True)
-    level = [metric_figure(name, answer.baseline.metrics[name]) for name in shown]
+    level = [metric_amount(answer.baseline.metrics[name], name) for name in shown]
     table.add_row("baseline", "", "0", *([""] if models else []), *level)
     for row in answer.picks:
         opinion = [_opinion(row)] if models else []
@@ -221,5 +222,5 @@ def _opinion(row: PickRow) -> str:
 
 def _cell(row: PickRow, name: str) -> str:
     change = row.change.get(name)
-    value = metric_figure(name, row.metrics[name]) if name in row.metrics else "-"
+    value = metric_amount(row.metrics[name], name) if name in row.metrics else "-"
     return value if change is None else f"{value} ({change:+.1f}%)"
