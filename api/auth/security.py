@@ -135,7 +135,8 @@ def _unknown(why: str) -> ProblemError:
     return ProblemError(401, why, headers={"WWW-Authenticate": "Bearer"})
 
 
-def _allowing(role: Role, who: Callable[..., Caller]) -> Any:
+def requires(role: Role, who: Callable[..., Caller] = _caller) -> Any:
+    """A dependency that lets only callers of a role through, and gives them to the route."""
     proved = Depends(who)
 
     async def allowed(caller: Caller = proved) -> Caller:
@@ -147,15 +148,12 @@ def _allowing(role: Role, who: Callable[..., Caller]) -> Any:
     return Depends(allowed)
 
 
-# Dependencies that let only callers of a role through, and give them to the route.
-READS, SUBMITS, ADMINISTERS = (
-    _allowing(role, _caller) for role in (Role.READ, Role.SUBMIT, Role.ADMIN)
-)
+READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN))
 
 
 def page_requires(role: Role) -> Any:
     """The same for a page: what it changes is proved by the form's own token, in its body."""
-    return _allowing(role, identified)
+    return requires(role, identified)
 
 
 _MOST_FIELDS = 200
