@@ -8,6 +8,7 @@ from api.pages.page import Reader
 from api.services.dependencies import ServiceDep
 from api.services.listings import page_of_jobs
 from api.services.stored_job import result_if_done
+from db.jobs.job_list import read_jobs
 from db.schema.job_row import JobState, NoSuchJob
 from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
@@ -29,6 +30,7 @@ def compare_page(
         problem = error.problem
     except NoSuchJob as error:
         problem = f"{error.args[0]}; name others"
+    newest = read_jobs(service.engine, limit=_OFFERED, state=JobState.DONE)
     return visit.page(
         "compare.html",
         status=422 if problem else 200,
@@ -36,7 +38,7 @@ def compare_page(
         problem=problem,
         jobs=[row for row, _ in asked],
         found=side_by_side(asked) if asked else None,
-        newest=page_of_jobs(service.engine, limit=_OFFERED, state=JobState.DONE).jobs,
+        newest=page_of_jobs(newest, _OFFERED).jobs,
     )
 
 

@@ -14,10 +14,10 @@ from api.routes.jobs import After, Search
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
 from api.services.listings import FILES, page_of_jobs, page_of_trials, trial_file
-from db.jobs.job_list import JobOrder, count_by_state
+from db.jobs.job_list import JobOrder, count_by_state, read_jobs
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_list import TrialOrder, count_listed
+from db.trials.trial_list import TrialOrder, count_listed, read_listed
 from jobs.views.job_series import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective
@@ -96,9 +96,10 @@ def jobs_table(
     after: After = None,
 ) -> Response:
     """The table, a page at a time; all that is asked for is in the address."""
-    found = page_of_jobs(
+    rows = read_jobs(
         service.engine, limit=_ROWS, after=after, state=state, search=search, order=sort
     )
+    found = page_of_jobs(rows, _ROWS)
     counts = count_by_state(service.engine)
 
     def at(**changed: object) -> str:
@@ -141,9 +142,10 @@ def trials_table(
     """The table, a page at a time; with ``trial`` the page that begins with that one."""
     if trial is not None:
         state, phase, sort, after = None, None, TrialOrder.NUMBER, trial - 1
-    found = page_of_trials(
+    listed = read_listed(
         service.engine, job.id, limit=_ROWS, after=after, state=state, phase=phase, order=sort
     )
+    found = page_of_trials(listed, _ROWS)
     counts = count_listed(service.engine, job.id)
     objective = objective_from_document(job.specification["objective"])
     asked = {"state": state, "phase": phase, "sort": sort}
@@ -153,7 +155,7 @@ def trials_table(
 
     baseline = baseline_so_far(service.engine, job)
     larger = confirms_larger_load(job)
-    first = page_of_trials(service.engine, job.id, limit=1).trials
+    first = read_listed(service.engine, job.id, limit=1)
     start = first[0].configuration if first and first[0].subject == 1 else {}
     rows = [
         {

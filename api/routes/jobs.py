@@ -11,7 +11,7 @@ from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
 from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
 from api.services.listings import page_of_jobs
 from api.services.submission import take_clone, take_job
-from db.jobs.job_list import JobOrder
+from db.jobs.job_list import JobOrder, read_jobs
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 
@@ -75,9 +75,10 @@ def list_jobs(
     sort: Sort = JobOrder.NEWEST,
 ) -> JobPage:
     """Jobs a page at a time, the newest first unless sorted otherwise."""
-    return page_of_jobs(
+    rows = read_jobs(
         service.engine, state=state, limit=limit, after=after, search=search, order=sort
     )
+    return page_of_jobs(rows, limit)
 
 
 @router.get("/{job_id}", dependencies=[READS], responses={**described(404), **UNCHANGED})

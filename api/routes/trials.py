@@ -19,7 +19,7 @@ from api.schemas.trial_schemas import (
 )
 from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
 from api.services.listings import FILES, page_of_trials, trial_file
-from db.trials.trial_list import TrialOrder
+from db.trials.trial_list import TrialOrder, read_listed
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -64,10 +64,10 @@ def list_trials(
     response.headers["Vary"] = "Accept, Authorization"
     if kind == _JSON:
         most = min(limit or 100, 1000)
-        page = page_of_trials(
+        rows = read_listed(
             service.engine, job.id, limit=most, after=after, state=state, phase=phase, order=sort
         )
-        return rendered(page, response)
+        return rendered(page_of_trials(rows, most), response)
     chosen = {"state": state, "phase": phase, "sort": sort is not TrialOrder.NUMBER or None}
     for field, value in chosen.items():
         if value is not None:

@@ -1,72 +1,29 @@
 """Jobs and trials a page at a time, and trials as files, for interface and dashboard alike."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fastapi.responses import StreamingResponse
-from sqlalchemy import Engine
 
 from api.schemas.job_schemas import JobPage, JobProgress
 from api.schemas.trial_schemas import TrialPage, TrialPublic
 from api.services.dependencies import Service
-from db.jobs.job_list import JobOrder, read_jobs
-from db.schema.job_row import JobRow, JobState
-from db.schema.types import safe_text
-from db.trials.trial_list import TrialOrder, read_listed
+from db.jobs.job_list import ListedJob
+from db.schema.job_row import JobRow
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
-from optimizer.trials.trial import Phase
-from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
+from optimizer.trials.trial import Trial
 
 
-def page_of_jobs(
-    engine: Engine,
-    *,
-    limit: int,
-    after: int | None = None,
-    state: JobState | None = None,
-    search: str = "",
-    order: JobOrder = JobOrder.NEWEST,
-) -> JobPage:
-    """A page of the jobs that are asked for; the arguments are those of ``db.jobs.job_list``.
-
-    Raises:
-        InputError: Where the page begins is no job any more, or the text to search is none.
-    """
-    if safe_text(search) != search:
-        raise InputError("search", "holds characters that are no text")
-    try:
-        rows = read_jobs(engine, limit=limit, after=after, state=state, search=search, order=order)
-    except KeyError:
-        raise InputError("after", f"there is no job {after} any more; begin anew") from None
+def page_of_jobs(rows: Sequence[ListedJob], limit: int) -> JobPage:
+    """A page of ``limit`` jobs at most, and where the next one begins."""
     following = rows[-1].id if len(rows) == limit else None
     return JobPage(jobs=[JobProgress.of(row) for row in rows], next=following)
 
 
-def page_of_trials(
-    engine: Engine,
-    job_id: int,
-    *,
-    limit: int,
-    after: int | None = None,
-    state: TrialState | None = None,
-    phase: Phase | None = None,
-    order: TrialOrder = TrialOrder.NUMBER,
-) -> TrialPage:
-    """A page of the trials that are asked for; the arguments are those of ``trial_list``.
-
-    Raises:
-        InputError: Where the page begins is no trial of the job.
-    """
-    try:
-        found = read_listed(
-            engine, job_id, limit=limit, after=after, state=state, phase=phase, order=order
-        )
-    except KeyError:
-        raise InputError("after", f"the job has no trial {after}; begin anew") from None
-    following = found[-1].number if len(found) == limit else None
-    return TrialPage.model_construct(
-        trials=[TrialPublic.of(trial) for trial in found], next=following
-    )
+def page_of_trials(rows: Sequence[Trial], limit: int) -> TrialPage:
+    """A page of ``limit`` trials at most, and where the next one begins."""
+    following = rows[-1].number if len(rows) == limit else None
+    shown = [TrialPublic.of(trial) for trial in rows]
+    return TrialPage.model_construct(trials=shown, next=following)
 
 
 FILES: Mapping[str, tuple[str, Callable[..., Iterator[bytes]]]] = {

@@ -22,8 +22,10 @@ from sqlalchemy import (
 from db.connection.transactions import reading
 from db.schema.job_row import JobState
 from db.schema.tables import job
+from db.schema.types import safe_text
 from optimizer.trials.problem import FORMER_NAMES
 from optimizer.trials.trial import Phase
+from sampler.common.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,11 @@ def read_jobs(
     phase.
 
     Raises:
-        KeyError: ``after`` is no job (any more), and the order is not by number.
+        InputError: ``after`` is no job (any more) and the order is not by number, or the text to
+            search is none.
     """
+    if safe_text(search) != search:
+        raise InputError("search", "holds characters that are no text")
     page = select(*_COLUMNS).limit(limit)
     if state is not None:
         page = page.where(job.c.state == state)
@@ -131,7 +136,7 @@ def _behind(
         return further
     found = connection.execute(select(key).where(job.c.id == after)).first()
     if found is None:
-        raise KeyError(f"there is no job {after}")
+        raise InputError("after", f"there is no job {after} any more; begin anew")
     value = literal(found[0], key.type)
     return or_(key < value if falling else key > value, and_(key == value, further))
 

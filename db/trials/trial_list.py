@@ -26,6 +26,7 @@ from db.connection.transactions import reading
 from db.schema.tables import trial
 from db.trials.trial_rows import read_shown, shown_trials
 from optimizer.trials.trial import Phase, Trial
+from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
 # As expressions: by the columns SQLite would rather take an index of few columns, and then look at
@@ -84,7 +85,7 @@ def read_listed(
     the last.
 
     Raises:
-        KeyError: ``after`` is none of the job's trials, and the order is not by number.
+        InputError: ``after`` is none of the job's trials, and the order is not by number.
     """
     name, falling = order.removeprefix("-"), order.startswith("-")
     key: ColumnElement[Any] = trial.c.number
@@ -130,7 +131,7 @@ def _behind(
     last = select(key).where(trial.c.job_id == job_id, trial.c.number == after)
     found = connection.execute(last).first()
     if found is None:
-        raise KeyError(f"there is no trial {after}")
+        raise InputError("after", f"the job has no trial {after}; begin anew")
     value = literal(found[0])
     further = key < value if falling else key > value
     return or_(further, and_(key == value, trial.c.number > after))

@@ -12,6 +12,7 @@ from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase
+from sampler.common.errors import InputError
 
 
 def specification(**more: Any) -> dict[str, Any]:
@@ -154,5 +155,5 @@ def test_jobs_are_found_by_what_they_are_called(database: Engine):
 def test_a_page_behind_a_job_that_is_gone_is_refused_unless_by_number(database: Engine):
     made = put(database)
     assert read_jobs(database, limit=5, after=made + 1)
-    with pytest.raises(KeyError):
+    with pytest.raises(InputError):
         read_jobs(database, limit=5, after=made + 1, order=JobOrder.BEST)

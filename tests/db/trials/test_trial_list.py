@@ -10,6 +10,7 @@ from db.schema.tables import trial
 from db.trials.trial_list import TrialOrder, count_listed, read_listed
 from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
 STATES = (TrialState.DONE, TrialState.DONE, TrialState.FAILED, TrialState.DONE)
@@ -92,7 +93,7 @@ def test_a_trial_is_read_whole_but_for_what_nobody_is_shown(database: Engine, jo
 
 def test_a_page_begins_behind_a_trial_that_is_there(database: Engine, job: int):
     assert read_listed(database, job, limit=5, after=99) == []
-    with pytest.raises(KeyError, match="99"):
+    with pytest.raises(InputError, match="99"):
         read_listed(database, job, limit=5, after=99, order=TrialOrder.WAF)
 
 
