@@ -13,6 +13,7 @@ from jobs.cluster.dask_hosts import DaskHosts
 from jobs.cluster.host_descriptor import HostSeen, own_version
 from jobs.cluster.measuring import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
+from jobs.execution.execution_backend import JobEvents
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts
 from optimizer.trials.trial import Trial
@@ -75,36 +76,22 @@ class Cluster:
         own = assembly.installed.warnings if assembly.installed else ()
         return {**self._environment, "warnings": [*own, *assembly.warnings]}
 
-    def hosts(
-        self,
-        specification: Specification,
-        assembly: Assembly,  # noqa: ARG002
-        key: str,
-        known: Sequence[Trial],
-        *,
-        waiting: Callable[[str], None],  # noqa: ARG002
-        told: Callable[[str], None],
-        pause: Callable[[float], None],  # noqa: ARG002
-    ) -> Hosts:
+    def hosts(self, assembly: Assembly, key: str, known: Sequence[Trial], on: JobEvents) -> Hosts:
         """Those that fit the job; what nobody waits for any more is ended."""
+        asked = assembly.specification
         hosts = DaskHosts(
             self._connection,
-            specification,
+            asked,
             prefix=key,
-            fits=lambda seen: self._unfit(seen, specification),
-            told=told,
+            fits=lambda seen: self._unfit(seen, asked),
+            told=on.told,
         )
         hosts.forget_leftovers([trial for trial in known if not trial.has_outcome])
         return hosts
 
-    def export(
-        self,
-        specification: Specification,
-        assembly: Assembly,  # noqa: ARG002
-        configuration: Configuration,
-        comments: list[str],
-    ) -> str:
+    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
         """The OPTIONS file, tried by a host that fits."""
+        specification = assembly.specification
         deadline = time.monotonic() + _EXPORT_SECONDS
         while time.monotonic() < deadline:
             client = self._connection.client()

@@ -19,6 +19,7 @@ from sampler.workload.workload_file import workload_from_document
 class Assembly:
     """A job, ready to run here."""
 
+    specification: Specification  # what was asked for
     problem: Problem
     plan: BenchPlan
     benchmark: DbBench | CommandBench
@@ -56,10 +57,13 @@ def assembly_of(specification: Specification, installed: InstalledDbBench | None
     framed = resolve(specification, installed)
     problem, plan = framed.problem, framed.plan
     if installed:
-        bench, confirming = DbBench(installed, plan), None
+        measured, confirming = DbBench(installed, plan), None
         if problem.confirm is not None:
             confirming = DbBench(installed, replace(plan, workload=problem.confirm))
-        return Assembly(problem, plan, bench, installed, framed.warnings, confirming)
+        return Assembly(
+            specification, problem, plan, measured, installed, framed.warnings, confirming
+        )
     command = workload_from_document(specification.workload, stored=True).command
     assert command is not None
-    return Assembly(problem, plan, CommandBench(command, plan), None, framed.warnings)
+    bench = CommandBench(command, plan)
+    return Assembly(specification, problem, plan, bench, None, framed.warnings)

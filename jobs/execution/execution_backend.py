@@ -1,6 +1,7 @@
 """Where jobs are measured: on this machine, or on the hosts of a cluster."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -20,6 +21,15 @@ from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 
 
+@dataclass(frozen=True)
+class JobEvents:
+    """What the hosts of a job tell, and how they wait."""
+
+    waiting: Callable[[str], None]  # who holds this machine, while a trial must wait for it
+    told: Callable[[str], None]  # what happens to hosts
+    pause: Callable[[float], None]
+
+
 class ExecutionBackend(Protocol):
     """What a job needs of wherever it is measured."""
 
@@ -35,30 +45,13 @@ class ExecutionBackend(Protocol):
     def environment(self, assembly: Assembly) -> dict[str, Any]:
         """The machines, the RocksDB, and what must be known of either."""
 
-    def hosts(
-        self,
-        specification: Specification,
-        assembly: Assembly,
-        key: str,
-        known: Sequence[Trial],
-        *,
-        waiting: Callable[[str], None],
-        told: Callable[[str], None],
-        pause: Callable[[float], None],
-    ) -> Hosts:
+    def hosts(self, assembly: Assembly, key: str, known: Sequence[Trial], on: JobEvents) -> Hosts:
         """The hosts of one job, whose trials so far are ``known``.
 
-        ``key`` names it among all that a cluster may ever measure. ``waiting`` is told who holds
-        this machine while a trial must wait for it, ``told`` what happens to hosts.
+        ``key`` names it among all that a cluster may ever measure.
         """
 
-    def export(
-        self,
-        specification: Specification,
-        assembly: Assembly,
-        configuration: Configuration,
-        comments: list[str],
-    ) -> str:
+    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
         """The OPTIONS file, tried with the RocksDB that measured; see ``export_options``."""
 
     def close(self) -> None:
@@ -90,14 +83,10 @@ class ThisMachine:
 
     def hosts(
         self,
-        specification: Specification,  # noqa: ARG002
         assembly: Assembly,
-        key: str,  # noqa: ARG002
-        known: Sequence[Trial],  # noqa: ARG002
-        *,
-        waiting: Callable[[str], None],
-        told: Callable[[str], None],  # noqa: ARG002
-        pause: Callable[[float], None],
+        key: str,
+        known: Sequence[Trial],
+        on: JobEvents,  # noqa: ARG002
     ) -> Hosts:
         """The one."""
         confirming, settings = assembly.confirming, self._settings
@@ -107,20 +96,14 @@ class ThisMachine:
         local = LocalHost(
             bench,
             settings,
-            waiting=waiting,
-            pause=pause,
+            waiting=on.waiting,
+            pause=on.pause,
             confirming=confirming,
             reads=lambda trial: assembly.problem.reads(proves=trial.purpose is Purpose.PROVE),
         )
         return OneHost(local)
 
-    def export(
-        self,
-        specification: Specification,  # noqa: ARG002
-        assembly: Assembly,
-        configuration: Configuration,
-        comments: list[str],
-    ) -> str:
+    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
         """The OPTIONS file, tried with the db_bench of this machine."""
         return export_options(assembly.plan, assembly.installed, configuration, comments)
 

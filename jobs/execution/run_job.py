@@ -16,7 +16,7 @@ from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
-from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
+from jobs.execution.execution_backend import ExecutionBackend, JobEvents, ThisMachine
 from jobs.execution.heartbeat import Heartbeat, JobCancelled, renewed_meanwhile
 from jobs.execution.retry import Retry, RetryingLog, unless_away
 from jobs.execution.run_environment import require_same_build
@@ -92,15 +92,9 @@ def run_job(
         problem = replace(assembly.problem, prior=prior)
         if asked is not None:
             told(said_of(prior))
-        hosts = backend.hosts(
-            specification,
-            assembly,
-            retry(lambda: _key(store, job_id)),
-            log.trials(),
-            waiting=waiting,
-            told=away,
-            pause=pause_and_renew,
-        )
+        key = retry(lambda: _key(store, job_id))
+        events = JobEvents(waiting=waiting, told=away, pause=pause_and_renew)
+        hosts = backend.hosts(assembly, key, log.trials(), events)
         budget = Budget(specification.trials, specification.minutes)
         strategy = find_strategy(specification.strategy)
         conclusion = Tuning(
@@ -113,7 +107,7 @@ def run_job(
                 conclusion,
                 # The RocksDB that measured: there may be another by now.
                 backend.environment(assembly) | {n: environment[n] for n in program},
-                export=partial(backend.export, specification, assembly),
+                export=partial(backend.export, assembly),
                 tried=assembly.installed is not None,
             )
             report = report_html(finished)
