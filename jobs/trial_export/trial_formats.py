@@ -10,7 +10,7 @@ look the same in JSON and in CSV, and orjson writes a row of them in the time in
 it as CSV wants them.
 
 Texts that a program for spreadsheets would run are marked, headers and parameters' texts too
-(``formulas.py``).
+(``sampler.common.untrusted_text``).
 """
 
 from __future__ import annotations
