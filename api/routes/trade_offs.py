@@ -1,10 +1,10 @@
 """Trade-offs between what a job has measured: its Pareto front, its best by a preference."""
 
-import json
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from pydantic_core import from_json
 
 from api.auth.security import READS
 from api.http.problems import EVERYWHERE, described
@@ -158,11 +158,7 @@ def _objective(given: str) -> Objective:
             raise InputError("objective", problem)
         return load_objective(given)
     try:
-        document = json.loads(given, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        document = from_json(given, allow_inf_nan=False)
+    except ValueError:
         raise InputError("objective", "is neither a name nor JSON") from None
     return objective_from_document(document)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

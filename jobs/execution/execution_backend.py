@@ -84,9 +84,9 @@ class ThisMachine:
     def hosts(
         self,
         assembly: Assembly,
-        key: str,
-        known: Sequence[Trial],
-        on: JobEvents,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        known: Sequence[Trial],  # noqa: ARG002
+        on: JobEvents,
     ) -> Hosts:
         """The one."""
         confirming, settings = assembly.confirming, self._settings
