@@ -36,16 +36,12 @@ def first_share(
     found: Mapping[str, Any], row: Mapping[str, Any], metric: str
 ) -> Mapping[str, Any]:
     """What the model that is shown first says of a parameter; empty where nothing is known."""
-    part = row.get(_PARTS[shown_first(found, metric)]) or {}
-    return dict(part.get(metric) or {})
+    return _share(row, shown_first(found, metric), metric)
 
 
-def other_share(
-    found: Mapping[str, Any], row: Mapping[str, Any], metric: str
-) -> Mapping[str, Any]:
-    """What the other of the two says; no ``total`` in a job of an earlier version."""
-    part = row.get(_PARTS[_OTHER[shown_first(found, metric)]]) or {}
-    return dict(part.get(metric) or {})
+def _share(row: Mapping[str, Any], model: str, metric: str) -> Mapping[str, Any]:
+    part: Mapping[str, Any] = row.get(_PARTS[model]) or {}
+    return part.get(metric) or {}
 
 
 def share_cells(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -59,7 +55,7 @@ def share_cells(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]
         cells[row["name"]] = {
             metric: {
                 **first_share(found, row, metric),
-                "other": other_share(found, row, metric).get("total"),
+                "other": _share(row, _OTHER[shown_first(found, metric)], metric).get("total"),
                 "p_holm": tested["p_holm"],
             }
             for metric, tested in (row.get("model") or {}).items()
@@ -83,10 +79,8 @@ def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 
 def top_of(found: Mapping[str, Any], model: str, metric: str) -> list[str]:
     """The parameters that make most of a metric's variance to a model, five at most."""
-    shares = [
-        (row["name"], ((row.get(_PARTS[model]) or {}).get(metric) or {}).get("total", 0.0))
-        for row in found["parameters"]
-    ]
+    rows = found["parameters"]
+    shares = [(row["name"], _share(row, model, metric).get("total", 0.0)) for row in rows]
     known = sorted((pair for pair in shares if pair[1] >= _LEAST_SHARE), key=lambda pair: -pair[1])
     return [name for name, _ in known[:TOP]]
 
