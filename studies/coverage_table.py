@@ -6,7 +6,6 @@ a second run goes on with the rest; ``--again`` begins anew. The lines are the s
 """
 
 import argparse
-import gc
 import json
 import multiprocessing
 import os
@@ -69,7 +68,6 @@ def _line(job: tuple[Block, int]) -> Line:
 def _small_forests() -> None:
     """What is searched matters here, not how well it was chosen."""
     knowledge.rank_parameters = partial(rank_parameters, trees=10)  # type: ignore[attr-defined]
-    gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 
 
 def share(count: int, of: int) -> str:

@@ -1,8 +1,6 @@
 """One-way analysis of variance: does a metric's mean differ between the groups of a parameter?"""
 
-import gc
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,29 +126,12 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     for all parameters and metrics.
     None, where there was nothing to test, does not count and stays None.
     """
-    from statsmodels.stats.multitest import multipletests
-
-    asked = [p for p in p_values if p is not None]
-    if not asked:
-        return tuple(p_values)
-    with _out_of_the_collector():
-        corrected = iter(multipletests(asked, method="holm")[1].tolist())
+    # statsmodels' multipletests has garbage collected each time: a tenth of a ranking's time.
+    asked = np.array([p for p in p_values if p is not None])
+    order = np.argsort(asked)
+    steps = np.maximum.accumulate(asked[order] * np.arange(asked.size, 0, -1)).clip(max=1.0)
+    corrected = iter(steps[np.argsort(order)].tolist())
     return tuple(None if p is None else next(corrected) for p in p_values)
-
-
-@contextmanager
-def _out_of_the_collector() -> Iterator[None]:
-    """``multipletests`` has garbage collected, which looks at all that the process holds.
-
-    With what a job holds that is a tenth of the time of its ranking.
-    """
-    frozen = gc.get_freeze_count() > 0
-    gc.freeze()
-    try:
-        yield
-    finally:
-        if not frozen:
-            gc.unfreeze()
 
 
 def smallest_share(

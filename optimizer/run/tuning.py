@@ -365,7 +365,6 @@ MODULES = (
     "sklearn.metrics",
     "sklearn.model_selection",
     "statsmodels.nonparametric.smoothers_lowess",
-    "statsmodels.stats.multitest",
 )
 
 

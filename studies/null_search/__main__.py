@@ -7,7 +7,6 @@ raw results and a page, ends with status 1 when more than 5% report one, and mea
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 from collections.abc import Sequence
@@ -80,7 +79,6 @@ def read_lines(path: Path) -> list[Line]:
 def _rank_little() -> None:
     """The ranking is for the report: it guides none of these searches, and would take longest."""
     knowledge.rank_parameters = partial(rank_parameters, trees=2)  # type: ignore[attr-defined]
-    gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,7 +1,6 @@
 """The table on simulated runs, whose truth is known."""
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -22,14 +21,6 @@ from sampler.workload.workload_file import load_workload
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_collections() -> Iterator[None]:
-    """statsmodels collects garbage at every correction: let it find little to look through."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def simulated(

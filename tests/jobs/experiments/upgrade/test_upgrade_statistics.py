@@ -1,7 +1,6 @@
 """The comparison on simulated metrics, whose truth is known."""
 
-import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -28,14 +27,6 @@ DYNAMIC = ChangedValue(
 
 def whole_pairs(runs: list[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
     return pairs_of(whole_sets(runs, SIDES), *SIDES)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_collections() -> Iterator[None]:
-    """statsmodels collects garbage at every correction: let it find little to look through."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def run(number: int, case: str, side: Side, metrics: Mapping[str, float], state: str = "done"):
