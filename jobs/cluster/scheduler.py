@@ -6,6 +6,7 @@ import logging
 import resource
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -83,7 +84,11 @@ def serve_scheduler(
         plugins=[_Membership()],
     )
     try:
-        with dask.config.set(SETTINGS):
+        # Dask makes a folder, keeps it, and looks for modules in it: in a place of its own.
+        with (
+            tempfile.TemporaryDirectory(prefix="rocktune-scheduler-") as folder,
+            dask.config.set({**SETTINGS, "temporary-directory": folder}),
+        ):
             asyncio.run(_serve(make, listening))
     except RuntimeError as error:
         if isinstance(error.__cause__, OSError):
