@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,6 +116,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def whole(request: pytest.FixtureRequest) -> bool:
     """Whether every combination is tried: `make prove-combinations`."""
     return bool(request.config.getoption("--whole"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What killed processes leave in the system's temporary folder is removed in the end."""
+    tmp_path_factory.getbasetemp()  # pytest's own stays where it is
+    with (
+        tempfile.TemporaryDirectory(prefix="rocktune-tests-", ignore_cleanup_errors=True) as made,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        Path(made).chmod(0o1777)  # servers run as another user
+        patch.setenv("TMPDIR", made)
+        patch.setattr(tempfile, "tempdir", made)
+        yield
 
 
 @pytest.fixture(autouse=True)

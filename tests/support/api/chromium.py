@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,8 +173,13 @@ def chromium(folder: Path) -> Iterator[Page]:
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
         yield page
+        # Killed, it would leave its socket in the system's temporary folder.
+        page.session = ""
+        page.call("Browser.close")
+        process.wait(_ANSWER_SECONDS)
     finally:
         os.close(ours_out)
         os.close(ours_in)
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
