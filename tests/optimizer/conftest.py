@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.models.quick_ranking import no_ranking, small_forests
+from tests.support.models.quick_ranking import no_ranking, no_simplified, small_forests
 
 
 @pytest.fixture(scope="module")
@@ -19,4 +19,11 @@ def quick_ranking() -> Iterator[None]:
 def unranked() -> Iterator[None]:
     """No ranking for a job's readers: for tests of whole simulated jobs that look at none."""
     with no_ranking():
+        yield
+
+
+@pytest.fixture
+def unsimplified() -> Iterator[None]:
+    """No simplified versions: for tests of hosts, clocks and controllers."""
+    with no_simplified():
         yield

@@ -15,6 +15,8 @@ from optimizer.trials.trial import Phase, Purpose
 from tests.support.optimizer.pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
 from tests.support.optimizer.two_loads import LARGER, TwoLoads
 
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
+
 
 def two_loads(strategy: str = "sobol") -> Problem:
     return replace(problem_of(strategy), confirm=LARGER)

@@ -29,7 +29,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, machines, tuned
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 QUIET, LOUD = 0.02, 0.15
 
 

@@ -24,7 +24,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.tuning_jobs import TWO_TERMS, chosen_from_two, conclude_of, run
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 
 
 class TestChoice:

@@ -13,7 +13,7 @@ from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import proof_pairs, result_document
 from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 PAPER, WAF = load_objective("paper"), load_objective("waf")
 
 

@@ -18,7 +18,7 @@ from tests.support.optimizer.known_effects import additive, problem
 from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of, trial_of
 from tests.support.optimizer.tuning_jobs import TWO_TERMS
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 GUESS = {"much": 0.6, "little": "on"}
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import load_space
+from tests.support.models.quick_ranking import no_ranking
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     bowl,
@@ -42,13 +44,18 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
+@cache
+def trials_of_a_job() -> list[Trial]:
+    job = job_of(problem_of("random"), 96, PretendBench())
+    with no_ranking():
+        job.run()
+    return job.log.trials()
+
+
 def draws(count: int) -> list[Trial]:
     """A baseline and a sample, drawn as a job draws it."""
-    job = job_of(problem_of("random"), 96, PretendBench())
-    job.run()
-    trials = job.log.trials()
-    drawn = [trial for trial in trials if trial.purpose is Purpose.CANDIDATE][:count]
-    return [trials[0], *drawn]
+    first, *others = trials_of_a_job()
+    return [first, *[trial for trial in others if trial.purpose is Purpose.CANDIDATE][:count]]
 
 
 class TestComparable:

@@ -37,7 +37,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 DRAWN = (Purpose.CANDIDATE, Phase.SAMPLE)
 LOST = Outcome(state=TrialState.LOST, failure="the host died")
 SPACE = space_from_document(

@@ -23,7 +23,7 @@ from tests.support.optimizer.pretend_bench import (
     small_space,
 )
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 Document = dict[str, Any]
 MAIN = ("waf", "sa", "time", "rate")
 

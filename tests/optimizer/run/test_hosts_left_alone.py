@@ -7,14 +7,19 @@ import math
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.result import result_document
+from optimizer.results import result
+from optimizer.results.result import Conclusion, result_document
 from optimizer.run.ports import ControllerStops, LeaseLost
 from optimizer.run.tuning import ALONE_SECONDS, HOSTS_SET_ASIDE, NoHostCanMeasure
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.models.quick_ranking import no_ranking, no_simplified
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, problem_of
 from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, machines, tuned
 
-pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified"),
+    pytest.mark.slow,
+]
 
 LEAVES = 1600
 DOCUMENTS = {"job": {}, "environment": {}}
@@ -43,21 +48,29 @@ def leaving(**odd: float) -> PretendHosts:
     return PretendHosts([PretendHost("good", there=(0, LEAVES)), jumping])
 
 
+@pytest.fixture(scope="module")
+def left_alone() -> tuple[Conclusion, ListLog, Patient]:
+    log, watcher = ListLog(), Patient()
+    with no_ranking(), no_simplified():
+        return tuned(problem_of("random"), 400, leaving(), log=log, watcher=watcher), log, watcher
+
+
 class TestSetAsideAndAlone:
-    def test_it_is_taken_back_after_the_documented_time_and_the_job_says_so(self):
-        log, watcher = ListLog(), Patient()
-        conclusion = tuned(problem_of("random"), 400, leaving(), log=log, watcher=watcher)
+    def test_it_is_taken_back_after_the_documented_time_and_the_job_says_so(
+        self, left_alone, monkeypatch: pytest.MonkeyPatch
+    ):
+        conclusion, log, watcher = left_alone
         assert (watcher.aside, watcher.back) == (["odd"], ["odd"])
         assert len(conclusion.history) == 400
         document = log.documents[HOSTS_SET_ASIDE]
         assert document["hosts"] == {} and "jumped" in document["taken_back"]["odd"]
+        monkeypatch.setattr(result, "learned_document", lambda _: {})
         hosts = result_document(conclusion, **DOCUMENTS)["hosts"]
         said = next(host["set_aside"] for host in hosts if host["name"] == "odd")
         assert "taken back, for no other host was left" in said
 
-    def test_what_it_measures_then_compares_with_its_own_baseline(self):
-        problem, hosts = problem_of("random"), leaving()
-        conclusion = tuned(problem, 400, hosts, watcher=Patient())
+    def test_what_it_measures_then_compares_with_its_own_baseline(self, left_alone):
+        problem, conclusion = problem_of("random"), left_alone[0]
         evaluation = Evaluation(problem, conclusion.history)
         later = [
             trial

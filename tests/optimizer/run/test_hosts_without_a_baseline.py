@@ -23,6 +23,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, tuned
 
+pytestmark = pytest.mark.usefixtures("unranked")
 TRIALS = 60
 QUICK, SLOW = "quick", "slow"
 

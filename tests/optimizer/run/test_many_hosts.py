@@ -194,6 +194,7 @@ class TestComingAndGoing:
         ) == list(log.trials())
 
 
+@pytest.mark.usefixtures("unsimplified")
 class TestSetAside:
     def jumping(self) -> PretendHosts:
         odd = PretendHost("odd", jump=700, jumps=2.0)
@@ -266,6 +267,7 @@ class TestSetAside:
             tuned(problem_of("random"), 60, hosts)
 
 
+@pytest.mark.usefixtures("unsimplified")
 class TestControllers:
     def test_the_next_controller_takes_over_what_is_in_flight(self):
         log, hosts = ListLog(), PretendHosts(machines(3))

@@ -7,7 +7,7 @@ from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 
 
 def fails(trial) -> str | None:

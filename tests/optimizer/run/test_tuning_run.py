@@ -21,7 +21,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.tuning_jobs import conclude_of, purposes, run
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 SIZES = (12, 16, 24, 48, 96)
 
 

@@ -11,7 +11,7 @@ from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import Outcome
 from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 WAITS = 900.0
 LATE = 40
 

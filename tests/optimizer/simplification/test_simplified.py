@@ -15,7 +15,7 @@ from sampler.space.space_file import load_space
 from tests.support.optimizer.known_effects import additive, history_of, problem
 from tests.support.optimizer.pretend_bench import PretendBench, job_of
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 MATTERS = {"much", "some", "little"}
 ALL = {
     "much": 0.9,

@@ -27,7 +27,7 @@ from tests.support.optimizer.pretend_bench import (
     small_space,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 BASELINE = bowl(small_space().default_configuration())
 
 

@@ -33,7 +33,7 @@ from tests.support.optimizer.pretend_bench import (
     small_space,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 TRIALS = 60
 EXPLORE = divide(TRIALS).explore
 # By hand: x of 0, 0.25, 0.5, 0.75, 1 is best at 0.25; y, on a log scale 1 to 4096, at 64 of 1, 8,

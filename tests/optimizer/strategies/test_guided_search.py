@@ -28,7 +28,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 TRIALS = 60
 
 

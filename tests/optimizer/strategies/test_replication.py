@@ -25,7 +25,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 TRIALS = 48
 PROBLEM = problem_of("guided", seed=6)
 EXPLORE = plan_of(PROBLEM, Budget(trials=TRIALS), History()).explore

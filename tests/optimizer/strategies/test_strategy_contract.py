@@ -5,20 +5,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from optimizer.budget import budget
 from optimizer.strategies.registry import EXTRAS, STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
+from tests.support.models.quick_ranking import no_simplified
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES
 from tests.support.optimizer.strategy_contract import StrategyContract
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_simplified() -> Iterator[None]:
     """All new configurations are the strategy's: simplified versions are no strategy's matter."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "_PER_SIMPLIFIED", 10**9)
+    with no_simplified():
         yield
 
 

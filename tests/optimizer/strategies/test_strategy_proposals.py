@@ -22,7 +22,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 EVERY = pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 TRIALS = 48
 EXPLORE = divide(TRIALS).explore

@@ -29,7 +29,7 @@ from tests.support.optimizer.pretend_bench import (
     trial_of,
 )
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 TRIALS = 60
 NOISE = {"waf": 0.03, "sa": 0.02, "time": 0.1, "rate": 0.1}
 PAPER = load_objective("paper")

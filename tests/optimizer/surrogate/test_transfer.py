@@ -37,7 +37,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.two_loads import LARGER
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}
 DEFAULT = {"x": 0.9, "y": 2, "codec": "fast", "sync": False}
 TRIALS = 44

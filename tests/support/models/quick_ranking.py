@@ -9,6 +9,7 @@ import pytest
 from models import random_forest
 from models.importance.ranking import rank_parameters
 from models.random_forest import bagged_forest
+from optimizer.budget import budget
 from optimizer.evaluation import evaluation
 from optimizer.ranking import forest_effects
 from optimizer.run import tuning
@@ -22,6 +23,14 @@ def no_ranking() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "learned_document", lambda _: {})
+        yield
+
+
+@contextmanager
+def no_simplified() -> Iterator[None]:
+    """As long as it lasts no simplified versions are tried, for which models are fitted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "_PER_SIMPLIFIED", 10**9)
         yield
 
 
