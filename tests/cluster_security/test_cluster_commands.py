@@ -31,7 +31,12 @@ def run(*arguments: object) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_scheduler_ends_quietly(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_scheduler_ends_quietly_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     with scheduler(tmp_path, "--address-file", "address") as started:
         assert started.address().startswith("tcp://127.0.0.1:")
         assert (tmp_path / "address").read_text().strip() == started.address()
@@ -39,6 +44,7 @@ def test_the_scheduler_ends_quietly(tmp_path: Path, number: signal.Signals) -> N
         assert started.process.wait(30) == 0
         assert [event["event"] for event in started.events()] == ["listening"]
         assert "Traceback" not in started.log.read_text()
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
