@@ -3,13 +3,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.overhead import instant, main, measure
-from optimizer.budget.budget import LEAST_TRIALS
+from optimizer.budget.budget import LEAST_TRIALS, divide
 
 
 @pytest.mark.slow
 def test_forty_trials_on_each_database(empty_database_url: str, tmp_path: Path):
     figures = measure(empty_database_url, instant(40, tmp_path), tmp_path)
-    assert figures.trials == 40
+    # Its clocks are real: the fewer seem better than the baseline, the fewer are measured again.
+    assert divide(40).explore < figures.trials <= 40
     # Which is more depends on what else the machine does meanwhile.
     assert figures.whole > 0 and figures.bare > 0
     assert figures.net == figures.whole - figures.bare
