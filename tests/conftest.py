@@ -85,7 +85,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Func
     }
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
-    waiting = sorted({item.path for item in items if item.get_closest_marker("slow")})
+    # Backwards: tests of whole services, the longest of all, are not the last that is waited for.
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    waiting = sorted(slow, reverse=True)
     computing = sorted({item.path for item in items} - set(waiting))
     place = {
         path: (index + 0.5) / len(part)
