@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.document import with_lists
 from optimizer.ranking.sampling import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
@@ -20,6 +21,7 @@ from optimizer.ranking.sampling import (
     in_a_row,
 )
 from optimizer.results.result import result_document
+from optimizer.results.search_document import sampling_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
@@ -27,6 +29,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
+from tests.support.models.quick_ranking import no_simplified
 from tests.support.optimizer.asking_runner import AskingRunner
 from tests.support.optimizer.pretend_bench import (
     Job,
@@ -37,7 +40,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
 DRAWN = (Purpose.CANDIDATE, Phase.SAMPLE)
 LOST = Outcome(state=TrialState.LOST, failure="the host died")
 SPACE = space_from_document(
@@ -87,7 +90,8 @@ def draws_of(runner: AskingRunner, random: Random | None = None) -> int:
 @pytest.fixture(scope="module")
 def whole() -> Job:
     job = job_of(problem(top=2), 200, bench())
-    job.run()
+    with no_simplified():
+        job.run()
     return job
 
 
@@ -248,8 +252,13 @@ class TestWhatIsTold:
     def ran(self, trials: int, strategy: str = "genetic", noise: float = 0.03, **search):
         tuned = replace(problem(**search), strategy=strategy)
         job = Job(tuned, Budget(trials=trials), bench(noise), TellingLog())
-        document = result_document(job.run(), job={}, environment={})
-        return document["sampling"], job.log.whys
+        conclusion = job.run()
+        explore = conclusion.plan.explore
+        told = sampling_document(conclusion.evaluation, find_strategy(strategy), explore=explore)
+        if trials == 24:  # of a larger job the rest of the document takes seconds
+            whole = result_document(conclusion, job={}, environment={})
+            assert whole["sampling"] == with_lists(told)
+        return told, job.log.whys
 
     @pytest.mark.slow
     def test_where_it_was_enough(self):

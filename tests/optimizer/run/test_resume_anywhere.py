@@ -77,6 +77,7 @@ def test_only_what_was_running_is_measured_again_with_a_new_attempt():
     assert {t.attempt for t in again.log.trials() if t.number != 20} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["genetic", "guided"])
 def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(
     strategy: str, monkeypatch: pytest.MonkeyPatch
@@ -114,6 +115,7 @@ def test_a_finished_job_measures_nothing_more():
     assert again.log.events == []
 
 
+@pytest.mark.slow
 def test_a_machine_that_became_slower_is_doubted_once_and_not_again_after_a_restart():
     def slower() -> PretendBench:
         return PretendBench(noise=0.01, seed=4, drift=lambda seconds: 1 + 0.5 * (seconds > 400))
@@ -132,6 +134,7 @@ def test_a_machine_that_became_slower_is_doubted_once_and_not_again_after_a_rest
             assert configurations(again.log.trials()) == configurations(job.log.trials())
 
 
+@pytest.mark.slow
 def test_a_drifting_machine_does_not_change_what_is_searched_after_a_restart():
     """The ranking that the search goes by may not depend on when it was made."""
     slope = 3e-4
