@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.run import tuning
 from optimizer.trials.trial import Phase, Purpose
@@ -82,12 +83,23 @@ def test_only_what_was_running_is_measured_again_with_a_new_attempt():
 def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tuning, "learned_document", learned_document)
+    kept: list[dict[str, object]] = []
+
+    def learned(evaluation: Evaluation) -> dict[str, object]:
+        kept.append(learned_document(evaluation))
+        return kept[-1]
+
+    monkeypatch.setattr(tuning, "learned_document", learned)
     job = job_of(problem_of(strategy), TRIALS, bench())
     job.run()
+    before = kept.copy()
+    assert len(before) == 2  # of the draws, and of all that was explored
+    kept.clear()
     draws = max(t.number for t in job.log.trials() if t.phase is Phase.SAMPLE)
-    again = resumed(job, draws, running=False)
-    assert again.log.documents["ranking"] == job.log.documents["ranking"] != {}
+    resumed(job, draws, running=False)
+    first, last = kept
+    assert first["anova_power"] == before[0]["anova_power"]  # of the same draws
+    assert last == before[1]
 
 
 def test_a_lost_trial_is_run_again_in_its_place():
