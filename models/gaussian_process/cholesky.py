@@ -30,7 +30,7 @@ def lower_factor(covariance: Floats) -> Floats:
     from scipy.linalg.lapack import dpotrf
 
     factor, failed = dpotrf(covariance, lower=1, clean=1)
-    if not failed and np.isfinite(np.diag(factor)).all():
+    if not failed and np.isfinite(factor.diagonal()).all():
         return np.asarray(factor)
     largest = float(np.abs(covariance).max())
     if not np.isfinite(largest):

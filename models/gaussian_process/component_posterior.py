@@ -48,7 +48,8 @@ class _Walk:
         self, kernels: Singles, values: Floats, start: VarianceComponents, rng: np.random.Generator
     ) -> None:
         count = len(kernels)
-        self._alike = kernels.astype(np.float64)
+        # Each matrix by columns, as LAPACK takes it: else every factor begins with a copy.
+        self._alike = np.ascontiguousarray(kernels.swapaxes(1, 2), np.float64).swapaxes(1, 2)
         self._squared = self._alike**2
         self._values, self._rng, self._start = values, rng, start
         self._mean = np.log(
@@ -61,8 +62,8 @@ class _Walk:
         at = np.log(np.append(start.parameters, [start.pairs, _TOGETHER, start.noise]) + 1e-12)
         self._at = np.maximum(at, least)
         weights = np.exp(self._at[:-3])
-        self._ones = np.tensordot(weights, self._alike, axes=1)
-        self._squares = np.tensordot(weights**2, self._squared, axes=1)
+        self._ones = np.asfortranarray(np.tensordot(weights, self._alike, axes=1))
+        self._squares = np.asfortranarray(np.tensordot(weights**2, self._squared, axes=1))
         self._density = self._log_density(self._at, self._ones, self._squares)
 
     def components(self) -> VarianceComponents:
@@ -78,11 +79,11 @@ class _Walk:
 
     def sweep(self) -> None:
         """One proposal for each share."""
-        steps = _STEP * self._rng.standard_t(2, len(self._at))
+        steps = np.clip(_STEP * self._rng.standard_t(2, len(self._at)), -6.0, 6.0)
         luck = np.log(self._rng.random(len(self._at)))
         for place in range(len(self._at)):
             at = self._at.copy()
-            at[place] += np.clip(steps[place], -6.0, 6.0)
+            at[place] += steps[place]
             ones, squares = self._ones, self._squares
             if place < len(self._alike):
                 before, after = np.exp(self._at[place]), np.exp(at[place])
@@ -99,9 +100,12 @@ class _Walk:
         from scipy.linalg.lapack import dtrtrs
 
         prior = -0.5 * float((((at - self._mean) / self._spread) ** 2).sum())
-        known = self._start.level + ones + 0.5 * np.exp(at[-3]) * (ones * ones - squares)
+        known = ones * ones
+        known -= squares
+        known *= 0.5 * np.exp(at[-3])
+        known += self._start.level + ones
         known += np.exp(at[-2]) * of_all_orders(ones, float(np.exp(at[:-3]).sum()))
-        known[np.diag_indices(len(known))] += self._noise(at)
+        np.einsum("ii->i", known)[:] += self._noise(at)
         factor = lower_factor(known)
         reached, _ = dtrtrs(factor, self._values, lower=1)
-        return prior - 0.5 * float(reached @ reached) - float(np.log(np.diag(factor)).sum())
+        return prior - 0.5 * float(reached @ reached) - float(np.log(factor.diagonal()).sum())

@@ -124,8 +124,8 @@ class DbBench:
         printed_version = aside.version or output.version
         require_same_version(self.installed.program, self.installed.version, printed_version)
         warnings = tuple(dict.fromkeys((*output.warnings, *aside.warnings)))
-        self._readers.pop(folder, None)
-        log = read_log(folder / "db" / "LOG")
+        path = folder / "db" / "LOG"
+        log = self._readers.pop(folder, LogReader(path)).read()
         written = newest_options(folder / "db")
         workload, space = self.plan.workload, self.plan.space
         effective, changed = (
