@@ -101,7 +101,7 @@ def _step(
     power: float,
     among: tuple[Floats, Floats] | None,
 ) -> VarianceComponents:
-    from scipy.linalg import cho_solve
+    from scipy.linalg.lapack import dpotrs
 
     n, weights = len(values), components.parameters
     # The sizes are named: without its only parameter a model has none.
@@ -114,7 +114,7 @@ def _step(
     else:
         known *= among[0]
         known[np.diag_indices(n)] += components.noise * among[1]
-    inverse = cho_solve((lower_factor(known), True), np.eye(n), check_finite=False)
+    inverse = dpotrs(lower_factor(known), np.eye(n), lower=1)[0]
     fit = inverse @ values
     outer = np.outer(fit, fit)
     if among is None:
@@ -126,9 +126,10 @@ def _step(
     ones = sums[0].reshape(n, n).astype(np.float64)
     # The derivative by a share: its kernel, and its pairs with all the others.
     more = 1.0 + components.pairs * ones
-    sides = np.stack([(outer * more).ravel(), (inverse * more).ravel()], axis=1)
-    own = np.stack([outer.ravel(), inverse.ravel()], axis=1).astype(np.float32)
-    alone = (flat @ sides.astype(np.float32)).astype(np.float64)
+    sides, own = np.empty((2, n * n, 2), dtype=np.float32)
+    for place, each in enumerate((outer, inverse)):
+        own[:, place], sides[:, place] = each.ravel(), (each * more).ravel()
+    alone = (flat @ sides).astype(np.float64)
     slopes = alone - components.pairs * weights[:, None] * (flat_squared @ own)
     pairs = 0.5 * (ones * ones - sums[1].reshape(n, n))
     strength = _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)

@@ -20,7 +20,7 @@ from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_me
 from sampler.bench.preparing import Preparing
 from sampler.bench.query_trace import write_slice
 from sampler.bench.reading import readings
-from sampler.bench.rocksdb_log import LogReader, read_log
+from sampler.bench.rocksdb_log import LogReader
 from sampler.bench.run_ending import (
     clock_problem,
     ending_problem,
