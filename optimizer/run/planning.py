@@ -64,9 +64,11 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     candidates = len(history.numbers(Purpose.CANDIDATE))
     if budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
         return False
-    spent = sum(trial.bench_seconds for trial in history)
+    bench = sum(trial.bench_seconds for trial in history)
+    # A run takes longer than its benchmark: proposals, folders and reads are part of the time.
+    spent = max(bench, _wall_seconds(history))
     ahead = plan.confirm_runs + simplified_left(plan, history)
-    each = sum(map(full_seconds, history)) / max(history.finished, 1)
+    each = sum(map(full_seconds, history)) / max(history.finished, 1) * spent / (bench or 1.0)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
     confirming = ahead * each + _price_seconds(problem, plan)
@@ -134,10 +136,11 @@ _GONE_SECONDS = 300.0  # a host may be away for so long, and still be counted
 
 
 def _wall_seconds(history: History) -> float:
-    """How long anything was measured; what lies between two controllers does not count."""
+    """How long anything was measured or proposed, without what lies between two controllers."""
     total, until = 0.0, -math.inf
     for _, begun, ended in sorted(_spans(history), key=itemgetter(1, 2)):
-        total += max(0.0, ended - max(begun, until))
+        after = until if begun - until < _BESIDE_SECONDS else begun
+        total += max(0.0, ended - after)
         until = max(until, ended)
     return total
 

@@ -187,6 +187,18 @@ class TestMinutes:
         assert 0.75 * 24 * 60 < spent < 1.25 * 24 * 60
         assert len(candidates(job.log.trials())) < divide(48).explore
 
+    def test_hold_what_the_tuner_takes_beside_the_runs(self):
+        class Slow(PretendBench):
+            def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
+                self.clock.seconds += 10.0
+                super().start(trial, cutoff_seconds=cutoff_seconds)
+
+        problem = replace(problem_of(), price=False)
+        job = Job(problem, Budget(minutes=24), Slow(self.even))
+        job.run()
+        assert purposes(job).count(Purpose.PROVE) == 2 * divide(48).pairs
+        assert 0.9 * 24 * 60 < job.bench.clock.seconds <= 1.03 * 24 * 60
+
     def test_do_not_depend_on_when_the_job_is_resumed(self):
         job = self.job(20, function=self.even)
         again = Job(job.problem, job.budget, PretendBench(self.even), job.log.cut(1))
