@@ -33,6 +33,7 @@ from jobs.results.ranking_words import (
     ranked_r2,
     trust_words,
 )
+from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
@@ -189,7 +190,8 @@ def _noise(result: Mapping[str, Any]) -> str:
         if noise and noise["spread"] is not None:
             drift = ", drifting (corrected)" if noise["drifting"] else ""
             parts.append(f"{metric} {100 * noise['spread']:.1f}%{drift}")
-    return f"Noise of the baseline: {'; '.join(parts)}."
+    machine = machine_words(result.get("machine"))
+    return f"Noise of the baseline: {'; '.join(parts)}." + (f" {machine}." if machine else "")
 
 
 def _terms(result: Mapping[str, Any]) -> list[str]:

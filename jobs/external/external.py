@@ -20,7 +20,7 @@ from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choice import winner_of
-from optimizer.confirmation.proof import declared_test
+from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
@@ -120,7 +120,8 @@ class ExternalJobs:
         if proving and trial.number == proving[0] and trial.attempt == 1:
             winner = winner_of(job.evaluation, job.plan)
             assert winner is not None
-            log.remember(DECLARED_TEST, declared_test(problem.objective, winner, job.plan))
+            declared = declared_test(problem.objective, winner, job.plan)
+            log.remember(DECLARED_TEST, declared | declared_clocks(job.evaluation))
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
         framed = job.framed

@@ -29,6 +29,7 @@ from jobs.results.option_changes import option_changes, steps_of_best
 from jobs.results.outcome import JobOutcome
 from jobs.results.ranking_words import ranked_r2
 from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.baseline.machine_effect import machine_words
 from optimizer.evaluation.configurations import each_once, replicated
 from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective
@@ -119,6 +120,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "noise": {
             m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *rows.UNITS)
         },
+        "machine": machine_words(result.get("machine")),
         "options": finished.options,
         "apply": steps_of_best(result, finished.options) if finished.options else None,
         "minimal": finished.minimal,

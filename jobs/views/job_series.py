@@ -51,13 +51,15 @@ def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
     objective = objective_from_document(row.specification["objective"])
     others = not set(objective.metrics) <= set(MAIN_METRICS)
     with reading(engine) as connection:
+        own = read_baseline_runs(connection, row.id)
+        if not own:
+            return None
+        baseline = summarise(own)
+        # What the machine's state corrects is told by the state of each run.
+        others = others or any(own.machine.coefficients for own in baseline.hosts.values())
         runs = read_course(connection, row.id, others=others)
     if confirms_larger_load(row):
         runs = [trial for trial in runs if trial.phase is not Phase.CONFIRM]
-    own = [trial for trial in runs if trial.purpose is Purpose.BASELINE]
-    if not own:
-        return None
-    baseline = summarise(own)
     metrics = {
         trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
         for trial in runs

@@ -1,7 +1,8 @@
 """The baseline over all hosts: each measures its own, and its trials are compared with that.
 
-Within a host, clock metrics are compared with the baseline of that time; byte counters do not
-drift. Between hosts every metric is taken relative to the host's own baseline.
+Within a host, clocks are corrected for the machine's state and compared with the baseline of that
+time; byte counters do not drift. Between hosts every metric is taken relative to the host's own
+baseline.
 """
 
 import math
@@ -14,7 +15,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.baseline.host_baseline import CLOCKS, HostBaseline, MetricNoise, host_baseline
+from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
+from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.trials.trial import Trial
 
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
@@ -40,15 +42,16 @@ class Baseline:
         *,
         least: int = LEAST_COMPARED,
     ) -> Mapping[str, float]:
-        """Metrics as they would have been at the median level of all hosts.
+        """Metrics as they would have been at the median level of all hosts, in the usual state.
 
-        Where ``measured_at`` is None drift is left as it is. Of a host that has fewer than
-        ``least`` runs of the baseline nothing is corrected, unless there is only one host's.
+        What ``metrics`` tell of the machine's state corrects its clocks. Where ``measured_at`` is
+        None drift is left as it is. Of a host that has fewer than ``least`` runs of the baseline
+        nothing is corrected, unless there is only one host's.
         """
         own = self._own(host, least)
         if own is None:
             return metrics
-        factors = self._factors(own, own.drift_factors(measured_at), 1.0)
+        factors = self._factors(own, own.factors(metrics, measured_at), 1.0)
         if not factors:
             return metrics
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
@@ -80,8 +83,11 @@ class Baseline:
             own, moments = self._own(host), np.array(began)[here]
             if own is None:
                 continue
-            drift = own.drift_factors_of_many(moments)
-            for name, factors in self._factors(own, drift, np.ones(len(here))).items():
+            found, ones = dict(own.drift_factors_of_many(moments)), np.ones(len(here))
+            for name in own.machine.coefficients:
+                state = [own.machine.factors(trials[place].metrics)[name] for place in here]
+                found[name] = found.get(name, ones) * np.array(state)
+            for name, factors in self._factors(own, found, ones).items():
                 if name in values:
                     values[name][here] *= factors
         return values
@@ -95,12 +101,12 @@ class Baseline:
         return None if own is None or own.runs < least else own
 
     def _factors(
-        self, own: HostBaseline, drift: Mapping[str, _Number], none: _Number
+        self, own: HostBaseline, within: Mapping[str, _Number], none: _Number
     ) -> Mapping[str, _Number]:
         if len(self.hosts) == 1:
-            return drift
+            return within
         return {
-            name: drift.get(name, none) * self.metrics[name] / level
+            name: within.get(name, none) * self.metrics[name] / level
             for name, level in own.metrics.items()
             if level > 0 and self.metrics.get(name, 0) > 0
         }
@@ -146,7 +152,9 @@ def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Bas
         return Baseline(only.metrics, only.noise, only.runs, hosts)
     first, *others = hosts.values()
     names = [name for name in first.metrics if all(name in own.metrics for own in others)]
-    runs = [trial.metrics for own in by_host.values() for trial in own]
+    runs = [
+        hosts[host].machine.corrected(run.metrics) for host, own in by_host.items() for run in own
+    ]
     medians = {name: float(np.median([run[name] for run in runs])) for name in names}
     noise = {
         name: _pooled(medians[name], [(own.noise[name], own.runs) for own in hosts.values()])

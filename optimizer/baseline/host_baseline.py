@@ -1,6 +1,7 @@
 """One host's baseline as it was measured, again and again: its level, its noise, its drift.
 
-A shared machine gets slower and faster over minutes, and its clocks show it.
+A shared machine gets slower and faster over minutes, and its clocks show it. What its state during
+each run explains is taken out first (``machine_effect``).
 """
 
 import math
@@ -12,8 +13,8 @@ from operator import is_
 import numpy as np
 from numpy.typing import NDArray
 
+from optimizer.baseline.machine_effect import CLOCKS, MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
-from sampler.workload.tree_reads import READS
 
 LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
@@ -103,7 +104,6 @@ def _parts(logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [*_parts(logs[:at]), *_parts(logs[at:])]
 
 
-CLOCKS = ("time", "rate", "load_time", *READS)
 _ALPHA = 0.05
 _EVER = datetime.min.replace(tzinfo=UTC)
 
@@ -127,8 +127,8 @@ class MetricNoise:
 class HostBaseline:
     """The baseline's runs on one host, summed up: medians, and the noise of each metric.
 
-    ``trials`` are these runs, in the order in which they were given; ``jumps`` is whether jumps
-    were looked for.
+    Clocks are corrected for the machine's state. ``trials`` are these runs, in the order in which
+    they were given; ``jumps`` is whether jumps were looked for.
     """
 
     metrics: Mapping[str, float]
@@ -138,6 +138,7 @@ class HostBaseline:
     _seconds: NDArray[np.float64] = field(repr=False)
     _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
     jumps: bool = False
+    machine: MachineEffect = field(default_factory=MachineEffect, repr=False)
 
     def since_last_jump(self) -> Mapping[str, float]:
         """Medians over the runs since ``time`` last jumped and stayed there; over all without."""
@@ -149,6 +150,13 @@ class HostBaseline:
         return {
             name: float(np.median([run.metrics[name] for run in since])) for name in self.metrics
         }
+
+    def factors(
+        self, metrics: Mapping[str, float], measured_at: datetime | None
+    ) -> Mapping[str, float]:
+        """What takes a run's clocks to the usual state of the machine, and to the median level."""
+        found, drift = dict(self.machine.factors(metrics)), self.drift_factors(measured_at)
+        return found | {name: factor * found.get(name, 1.0) for name, factor in drift.items()}
 
     def drift_factors(self, measured_at: datetime | None) -> Mapping[str, float]:
         """What takes each drifting metric from its level at that time to the median."""
@@ -183,7 +191,8 @@ def host_baseline(
     if before is not None and alike and all(map(is_, runs, before.trials)):
         return before
     ordered = _in_order(runs)
-    measured = [run.metrics for run in ordered]
+    machine = machine_effect(ordered)
+    measured = [machine.corrected(run.metrics) for run in ordered]
     names = [name for name in measured[0] if all(name in metrics for metrics in measured)]
     table = {name: np.array([metrics[name] for metrics in measured]) for name in names}
     timed = [i for i, run in enumerate(ordered) if run.started_at]
@@ -202,16 +211,19 @@ def host_baseline(
         if name in stepped:  # the scatter within the stretches is the noise
             values = values[timed] * median / stepped[name]
         mean = float(values.mean())
+        # What was learned from these very runs fits them too well: each coefficient costs a run.
+        lost = 1 + sum(map(bool, machine.coefficients.get(name, ())))
+        known = len(values) > lost and mean
         noise[name] = MetricNoise(
             median=median,
-            spread=float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean else None,
+            spread=float(values.std(ddof=lost)) / abs(mean) if known else None,
             drift_p=drift[name],
             drifting=level is not None,
             range=(float(level.min() / median), float(level.max() / median))
             if level is not None
             else None,
         )
-    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps)
+    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps, machine)
 
 
 def _in_order(runs: Sequence[Trial]) -> list[Trial]:

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optimizer.baseline.machine_effect import MachineEffect, machine_document, machine_effect
 from optimizer.budget.budget import Plan
+from optimizer.budget.confirm_load import apart
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
 from optimizer.objective.objective import MOST_GAIN, Objective
+from optimizer.trials.trial import Purpose, Trial
 
 CONFIDENCE = 0.95
 _MOST_LOG = math.log(MOST_GAIN)
@@ -47,6 +51,40 @@ class Verdict:
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
+
+
+def effects_before_proof(evaluation: Evaluation) -> Mapping[str | None, MachineEffect]:
+    """How each host's clocks depend on the machine's state, by what ran before the proof.
+
+    Its runs change nothing of it, so that they are corrected by what was fixed before them. Where
+    the confirmation measures another load, runs of that load alone count.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    until = next(iter(history.numbers(Purpose.PROVE)), history.next_number)
+    state = (until, *(history.changes(each) for each in Purpose if each is not Purpose.PROVE))
+
+    def learn() -> Mapping[str | None, MachineEffect]:
+        before = [trial for trial in history if trial.done and trial.number < until]
+        runs = [t for t in before if problem.confirm is None or apart(problem, t)]
+        hosts = dict.fromkeys(trial.host for trial in runs)
+        return {host: machine_effect([t for t in runs if t.host == host]) for host in hosts}
+
+    return evaluation.once("machine", state, learn)
+
+
+def proof_metrics(evaluation: Evaluation, trial: Trial) -> Mapping[str, float]:
+    """A run of the proof as it is judged: clocks corrected by what ran before the proof."""
+    effect = effects_before_proof(evaluation).get(trial.host)
+    return effect.corrected(trial.metrics) if effect else trial.metrics
+
+
+def declared_clocks(evaluation: Evaluation) -> dict[str, Any]:
+    """What the declared test says of its clocks; nothing where they are raw."""
+    effects = effects_before_proof(evaluation)
+    if not any(effect.coefficients for effect in effects.values()):
+        return {}
+    by = "corrected for the machine's load by coefficients learned before"
+    return {"clocks": by, "machine": machine_document(effects)}
 
 
 def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, Any]:

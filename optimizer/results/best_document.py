@@ -13,6 +13,7 @@ from optimizer.confirmation.proof import (
     change,
     fitness_by_pair,
     interval_of_mean,
+    proof_metrics,
     with_fitness,
 )
 from optimizer.confirmation.trade_off_selection import select_trade_offs
@@ -123,7 +124,7 @@ def starting_point_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any
     }
     blocks = []
     for _, trials in sorted(blocks_of(history, Purpose.PROVE, 1 + len(compared)).items()):
-        ended = {trial.subject: trial.metrics for trial in trials if trial.done}
+        ended = {t.subject: proof_metrics(evaluation, t) for t in trials if t.done}
         if ended.keys() >= {BASELINE_TRIAL, *compared}:
             blocks.append(tuple(ended[n] for n in (BASELINE_TRIAL, compared[0], start)))
     objective = problem.objective

@@ -7,11 +7,19 @@ from typing import Any
 
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
+from optimizer.baseline.machine_effect import machine_document
 from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
-from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
+from optimizer.confirmation.proof import (
+    Pair,
+    Verdict,
+    effects_before_proof,
+    judge,
+    proof_metrics,
+    sensitivity_of,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
@@ -63,7 +71,7 @@ def conclude(
     winner = winner_of(evaluation, plan)
     verdict = judge(
         problem.objective,
-        proof_pairs(history, winner),
+        proof_pairs(evaluation, winner),
         planned=plan.pairs,
         failed=sum(
             theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner)
@@ -72,11 +80,14 @@ def conclude(
     return Conclusion(evaluation, plan, winner, verdict, aside or {})
 
 
-def proof_pairs(history: History, winner: int | None) -> list[Pair]:
-    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
+def proof_pairs(evaluation: Evaluation, winner: int | None) -> list[Pair]:
+    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well.
+
+    Clocks are corrected for the machine's state; see ``effects_before_proof``.
+    """
     return [
-        (theirs.metrics, mine.metrics)
-        for theirs, mine in _both(history, winner)
+        (proof_metrics(evaluation, theirs), proof_metrics(evaluation, mine))
+        for theirs, mine in _both(evaluation.history, winner)
         if theirs.done and mine.done
     ]
 
@@ -128,14 +139,16 @@ def result_document(
 ) -> dict[str, Any]:
     """The whole result of a job, its specification and the machine and RocksDB that it ran on.
 
-    Medians and changes are those of the proof's fresh runs. Nothing is rounded, and what is
+    Medians and changes are those of the proof's fresh runs, clocks corrected as the declared test
+    says. ``machine`` is there where runs tell the machine's state. Nothing is rounded, and what is
     unknown is null. ``power`` is what the fresh pairs could have shown, null with fewer than two.
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
-    pairs = proof_pairs(history, conclusion.winner)
+    pairs = proof_pairs(evaluation, conclusion.winner)
+    machine = machine_document(effects_before_proof(evaluation))
     power, planned = sensitivity_of(problem.objective, pairs), plan.detection
     started = [trial.started_at for trial in history if trial.started_at]
     finished = [trial.finished_at for trial in history if trial.finished_at]
@@ -172,6 +185,7 @@ def result_document(
             "wall_seconds": wall,
             "bench_seconds": sum(trial.bench_seconds for trial in history),
         },
+        **({"machine": machine} if machine else {}),
         **({"warm_start": taken} if taken else {}),
         **({"contributions": swept} if swept else {}),
     }

@@ -10,7 +10,7 @@ from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
 from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, proof_subjects
-from optimizer.confirmation.proof import declared_test
+from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import (
     confirmed_without_baseline,
@@ -251,6 +251,7 @@ class Tuning:
             return
         _, winner, *start = proof_subjects(self._evaluation, self._plan())
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
+        document |= declared_clocks(self._evaluation)
         if start:  # it decides nothing, and is told beside the winner
             document["starting_point"] = start[0]
         if self._problem.confirm is not None:

@@ -32,6 +32,7 @@ _ALWAYS = (
     "stall_percent", "peak_rss", "cpu_seconds", "cpu_percent", "device_bytes", "wall_seconds",
 )  # fmt: skip
 OF_WRITES = ("waf", "waf_with_wal")
+MACHINE = ("others_cpu", "machine_speed")
 _OF_BOTH = ("whole_waf", "prepare_seconds")
 
 

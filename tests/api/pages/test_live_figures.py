@@ -81,7 +81,7 @@ class Drifting:
 
     runs = 2
 
-    def drift_factors(self, _: object) -> dict[str, float]:
+    def factors(self, *_: object) -> dict[str, float]:
         return {"rate": 2.0}
 
 

@@ -1,0 +1,205 @@
+"""Whole jobs beside a neighbour that comes and goes."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from optimizer.baseline.machine_effect import machine_effect
+from optimizer.budget.power import ALPHA
+from optimizer.confirmation.proof import effects_before_proof, judge, proof_metrics
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    ListLog,
+    Metrics,
+    PretendBench,
+    bowl,
+    configurations,
+    flat,
+    job_of,
+    problem_of,
+    trial_of,
+)
+
+CLOCKS = {"time": 0.04, "rate": 0.02}
+
+
+@dataclass
+class Neighboured(PretendBench):
+    """A machine that another program uses now and then; ``tells``: whether runs say how much."""
+
+    tells: bool = True
+    slows: float = 0.8
+
+    def measure(self, trial: Trial) -> Metrics:
+        metrics = super().measure(trial)
+        rng = np.random.default_rng([self.seed, trial.number, 99])
+        others = float(rng.uniform(0.2, 0.6)) if rng.random() < 0.4 else 0.02
+        metrics["time"] *= math.exp(self.slows * others)
+        metrics["rate"] *= math.exp(-self.slows * others)
+        metrics["wall_seconds"] = metrics["time"] + 2.0
+        return metrics | ({"others_cpu": others} if self.tells else {})
+
+
+@cache
+def ran(seed: int, strategy: str = "guided", trials: int = 60, tells: bool = True) -> Job:
+    bench = Neighboured(noise=CLOCKS, seed=seed, tells=tells)
+    job = job_of(problem_of(strategy, seed=seed), trials, bench)
+    job.run()
+    return job
+
+
+def evaluated(job: Job) -> Evaluation:
+    return Evaluation(job.problem, History(job.log.trials()))
+
+
+def document_of(job: Job) -> dict:
+    evaluation = evaluated(job)
+    plan = plan_of(job.problem, Budget(trials=len(job.log.kept)), evaluation.history)
+    return result_document(conclude(evaluation, plan), job={}, environment={})
+
+
+def test_the_noise_that_is_left_is_told():
+    noise = document_of(ran(1))["machine"]["noise"]["time"]
+    assert noise["corrected"] < 0.6 * noise["raw"]
+
+
+def test_the_proof_is_shorter_of_noise_and_as_right():
+    widths = {True: [], False: []}
+    for seed in range(5):
+        for tells in widths:
+            verdict = document_of(ran(seed, "random", 48, tells))["verdict"]
+            widths[tells].append(verdict["high"] - verdict["low"])
+    assert np.median(widths[True]) < 0.7 * np.median(widths[False])
+
+
+def test_the_winner_is_better_than_where_the_load_is_not_told():
+    true = {True: 0.0, False: 0.0}
+    for seed in range(5):
+        for tells in true:
+            job = ran(seed, "random", 48, tells)
+            chosen = job.log.documents["declared_test"]["winner"]
+            true[tells] += math.log(bowl(job.log.kept[chosen].configuration)["time"])
+    assert true[True] <= true[False]
+
+
+def test_raw_figures_are_kept():
+    seen = ran(1)
+    for trial in seen.log.trials():
+        assert trial.metrics == Neighboured(noise=CLOCKS, seed=1).measure(trial)
+
+
+class TestProof:
+    def test_the_declared_test_says_by_what_clocks_are_corrected(self):
+        declared = ran(1).log.documents["declared_test"]
+        assert declared["clocks"] == (
+            "corrected for the machine's load by coefficients learned before"
+        )
+        (host,) = declared["machine"]["hosts"]
+        assert host["coefficients"]["time"]["others_cpu"] == pytest.approx(0.8, abs=0.3)
+        blind = ran(1, tells=False).log.documents["declared_test"]
+        assert not {"clocks", "machine"} & blind.keys()
+
+    def test_its_runs_teach_nothing(self):
+        job = ran(1)
+        other = {
+            trial.number: replace(trial, metrics={**trial.metrics, "time": 7.0 * trial.number})
+            if trial.purpose is Purpose.PROVE
+            else trial
+            for trial in job.log.trials()
+        }
+        mine = effects_before_proof(evaluated(job))
+        theirs = effects_before_proof(Evaluation(job.problem, History(other.values())))
+        name = job.bench.name
+        assert mine[name].coefficients == theirs[name].coefficients != {}
+        assert mine[name].usual == theirs[name].usual
+        assert mine[name].seen == theirs[name].seen
+
+    def test_what_was_declared_is_what_judges(self):
+        job = ran(1)
+        declared = job.log.documents["declared_test"]["machine"]["hosts"][0]
+        evaluation = evaluated(job)
+        prove = evaluation.history.of(Purpose.PROVE)
+        slope = declared["coefficients"]["time"]["others_cpu"]
+        usual = declared["usual"]["others_cpu"]
+        low, high = effects_before_proof(evaluation)[job.bench.name].seen[0]
+        for trial in prove:
+            others = min(max(trial.metrics["others_cpu"], low), high)
+            wanted = trial.metrics["time"] * math.exp(-slope * (others - usual))
+            assert proof_metrics(evaluation, trial)["time"] == pytest.approx(wanted)
+
+    def test_it_errs_as_seldom_as_declared(self):
+        """600 proofs of nothing beside a neighbour, by what 12 runs before each had taught."""
+        objective, found, held, narrower = problem_of().objective, 0, 0, []
+        bench = Neighboured(flat, noise=CLOCKS)
+        runs = [bench.measure(trial_of(number)) for number in range(1, 600)]
+        draw = np.random.default_rng(0)
+        for _ in range(600):
+            measured = [runs[n] for n in draw.integers(len(runs), size=24)]
+            before = [trial_of(n, measured[n], configuration={"x": 1.0}) for n in range(12)]
+            effect, raw = machine_effect(before), measured[12:]
+            left = [effect.corrected(run) for run in raw]
+            mine, blind = (
+                judge(objective, [*zip(each[::2], each[1::2], strict=True)], planned=6)
+                for each in (left, raw)
+            )
+            found += mine.confirmed
+            held += mine.low <= 0 <= mine.high
+            narrower.append((mine.high - mine.low) / (blind.high - blind.low))
+        assert stats.binomtest(found, 600, ALPHA).pvalue > 0.001
+        assert stats.binomtest(held, 600, 0.95).pvalue > 0.001
+        assert np.median(narrower) < 0.6
+
+
+class TestResumed:
+    @pytest.mark.parametrize("strategy", ["guided", "genetic"])
+    @pytest.mark.parametrize("length", [5, 33, 45])
+    def test_it_measures_what_it_would_have_measured(self, strategy, length):
+        whole = ran(3, strategy)
+        bench = Neighboured(noise=CLOCKS, seed=3)
+        again = Job(whole.problem, whole.budget, bench, whole.log.cut(length))
+        again.run()
+        assert configurations(again.log.trials()) == configurations(whole.log.trials())
+        mine, theirs = (each.log.documents["declared_test"] for each in (again, whole))
+        assert mine == theirs
+        assert mine["machine"]
+
+
+class TestWithoutStates:
+    def test_a_stored_job_is_judged_as_before(self):
+        """Its trials are their own corrected metrics, and nothing is said of the machine."""
+        job = ran(2, "random", 48, tells=False)
+        evaluation = evaluated(job)
+        for trial in evaluation.history.of(Purpose.PROVE):
+            assert proof_metrics(evaluation, trial) is trial.metrics
+        assert "machine" not in document_of(job)
+
+    def test_states_that_explain_nothing_change_nothing(self):
+        """A constant state is as good as none, to the last digit."""
+
+        class Steady(PretendBench):
+            def measure(self, trial: Trial) -> Metrics:
+                return super().measure(trial) | {"others_cpu": 0.05, "machine_speed": 1.0}
+
+        found = []
+        for kind in (PretendBench, Steady):
+            job = job_of(problem_of("guided", seed=4), 48, kind(flat, noise=0.1, seed=4))
+            job.run()
+            document = document_of(job)
+            verdict = {name: document["verdict"][name] for name in ("fitness", "low", "p", "why")}
+            noise = {name: document["baseline"]["noise"][name] for name in ("time", "rate")}
+            found.append((configurations(job.log.trials()), verdict, noise))
+        assert found[0] == found[1]
+
+
+def test_a_log_without_documents_can_be_judged():
+    job = ran(1)
+    assert document_of(Job(job.problem, job.budget, log=ListLog(job.log.kept)))["machine"]
