@@ -26,15 +26,19 @@ from studies.null_search.page import too_often, write_page
 from studies.search.recorded import read_recorded
 
 OUT = Path("docs/results/null_search")
+BESIDE = Path("docs/results/null_neighbour")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the jobs that are missing, and writes the page from all that are there."""
     given = _parser().parse_args(arguments)
+    given.out = given.out or (BESIDE if given.neighbour else OUT)
     try:
         recorded = read_recorded(given.problem)
         level, raw = level_of(recorded), given.out.with_suffix(".jsonl")
-        keys = keys_of(recorded.digest, given.strategies, given.trials, given.jobs, (False, True))
+        early, beside = (False,) if given.neighbour else (False, True), given.neighbour
+        asked = recorded.digest, given.strategies, given.trials, given.jobs, early
+        keys = keys_of(*asked, neighbour=beside)
         raw.parent.mkdir(parents=True, exist_ok=True)
         known = {line.key: line for line in read_lines(raw)}
         _rank_little()
@@ -86,8 +90,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=200, help="of each kind, from seed 0")
     parser.add_argument("--trials", type=int, default=60, help="runs of the benchmark of a job")
     parser.add_argument("--strategies", type=names, default=("guided",))
+    parser.add_argument(
+        "--neighbour", action="store_true", help="beside a program that comes and goes"
+    )
     parser.add_argument("--problem", default="load", help="whose space and noise are taken")
-    parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
+    parser.add_argument("--out", type=Path, help="the page's path, without ending")
     return parser
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
+from optimizer.confirmation.proof import Pair, judge
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import Objective
+from optimizer.results.result import Conclusion, proof_pairs
 from optimizer.results.search_document import search_document
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
+from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import Purpose, Trial
+from sampler.workload.metric_units import MACHINE
 from studies.memory_log import MemoryLog
 from studies.null_search.level import Level, null_machine
 
@@ -26,6 +32,7 @@ class Key:
         trials: The budget.
         seed: Of the job and of its noise; with and without ``stop_early`` they are the same, so
             that both jobs are one until the first stops.
+        neighbour: Whether another program runs beside it, whose use of the processors it knows.
     """
 
     digest: str
@@ -33,6 +40,19 @@ class Key:
     trials: int
     stop_early: bool
     seed: int
+    neighbour: bool = False
+
+
+FASTER = 0.9  # times the baseline's time: the gain of which the power is told
+
+
+class Proof(TypedDict):
+    """Interval of the fitness, what is reported, and what were if the winner were faster."""
+
+    low: float
+    high: float
+    confirmed: bool
+    faster: bool
 
 
 @dataclass(frozen=True)
@@ -47,6 +67,8 @@ class Line:
         gain, noise: What one more run was expected to gain, and the noise, when the search ended.
         confirmed: Whether it reports an improvement.
         p: One-sided, of the deciding test.
+        raw, corrected: The proof by raw clocks, and by those that are corrected for the neighbour;
+            None without one, or without a proof.
     """
 
     key: Key
@@ -58,6 +80,8 @@ class Line:
     noise: float | None
     confirmed: bool
     p: float | None
+    raw: Proof | None = None
+    corrected: Proof | None = None
 
 
 def run_job(problem: Problem, level: Level, key: Key) -> Line:
@@ -75,7 +99,7 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         search=replace(problem.search, stop_early=key.stop_early),
     )
     machine, strategy, log = (
-        null_machine(level, key.seed),
+        null_machine(level, key.seed, neighbour=key.neighbour),
         find_strategy(key.strategy),
         MemoryLog(),
     )
@@ -98,15 +122,49 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         noise=search.get("noise"),
         confirmed=bool(verdict and verdict.confirmed),
         p=verdict.p if verdict else None,
+        **(_both_proofs(conclusion) if key.neighbour else {}),
     )
 
 
+def raw_pairs(problem: Problem, trials: Iterable[Trial], winner: int | None) -> list[Pair]:
+    """The proof's pairs by raw clocks: as if no run had told the machine's state."""
+    blind = [
+        replace(trial, metrics={n: v for n, v in trial.metrics.items() if n not in MACHINE})
+        for trial in trials
+    ]
+    return proof_pairs(Evaluation(problem, History(blind)), winner)
+
+
+def _both_proofs(found: Conclusion) -> dict[str, Proof | None]:
+    problem = found.evaluation.problem
+    both = {
+        "raw": raw_pairs(problem, found.history, found.winner),
+        "corrected": proof_pairs(found.evaluation, found.winner),
+    }
+    return {name: _proof(problem.objective, pairs) for name, pairs in both.items()}
+
+
+def _proof(objective: Objective, pairs: Sequence[Pair]) -> Proof | None:
+    better = {"time": FASTER, "rate": 1 / FASTER}
+    faster = [(b, {n: v * better.get(n, 1.0) for n, v in w.items()}) for b, w in pairs]
+    found, shown = (judge(objective, each, planned=len(pairs)) for each in (pairs, faster))
+    if found is None or shown is None:
+        return None
+    return Proof(low=found.low, high=found.high, confirmed=found.confirmed, faster=shown.confirmed)
+
+
 def keys_of(
-    digest: str, strategies: Sequence[str], trials: int, jobs: int, stop_early: Sequence[bool]
+    digest: str,
+    strategies: Sequence[str],
+    trials: int,
+    jobs: int,
+    stop_early: Sequence[bool],
+    *,
+    neighbour: bool = False,
 ) -> list[Key]:
     """All jobs that are asked for, seed by seed, so that a part of them is a fair sample."""
     return [
-        Key(digest, strategy, trials, early, seed)
+        Key(digest, strategy, trials, early, seed, neighbour)
         for seed in range(jobs)
         for strategy in strategies
         for early in stop_early

@@ -12,8 +12,8 @@ from scipy import stats
 
 from sampler.machine.machine import fingerprint
 from studies.arguments import FORMER_NAME
-from studies.null_search.job import Line
-from studies.null_search.level import Level
+from studies.null_search.job import FASTER, Line
+from studies.null_search.level import LEFT, NEIGHBOUR, Level
 
 MOST = 0.05
 _HEAD = (
@@ -47,12 +47,13 @@ def write_page(out: Path, command: str, lines: Sequence[Line], level: Level, opt
             f"Of {options} options none does anything. Every run, of the baseline as of any "
             f"configuration, measures the same times the noise of one of {level.runs} recorded "
             f"runs of the default, all metrics of that run together ({noise}). Whatever a job "
-            "finds is an error. `null_search.jsonl` has a line for each job; a second call goes "
+            f"finds is an error. `{out.name}.jsonl` has a line for each job; a second call goes "
             f"on with those that are missing. {FORMER_NAME}",
             "",
             _HEAD,
             *(_row(group) for group in groups_of(lines)),
             "",
+            *_corrected([line for line in lines if line.key.neighbour]),
             "In brackets behind a share its exact 95% interval (Clopper, Pearson). At most "
             f"{100 * MOST:.0f}% may report an improvement; 2.5% are declared by the proof. Jobs "
             "of the same seed are the same until `--stop-early` ends one of them. The noise is "
@@ -65,10 +66,11 @@ def write_page(out: Path, command: str, lines: Sequence[Line], level: Level, opt
 
 def groups_of(lines: Sequence[Line]) -> list[list[Line]]:
     """Jobs that differ by their seed alone, in the order of the lines."""
-    groups: dict[tuple[str, int, bool], list[Line]] = {}
+    groups: dict[tuple[str, int, bool, bool], list[Line]] = {}
     for line in lines:
         key = line.key
-        groups.setdefault((key.strategy, key.trials, key.stop_early), []).append(line)
+        kind = (key.strategy, key.trials, key.stop_early, key.neighbour)
+        groups.setdefault(kind, []).append(line)
     return list(groups.values())
 
 
@@ -78,6 +80,46 @@ def too_often(lines: Sequence[Line]) -> list[str]:
         f"{group[0].key.strategy}: {_share(group)} report an improvement"
         for group in groups_of(lines)
         if sum(line.confirmed for line in group) > MOST * len(group)
+    ]
+
+
+def _corrected(lines: Sequence[Line]) -> list[str]:
+    """The proofs of jobs beside a neighbour, by raw clocks and by corrected ones."""
+    if not lines:
+        return []
+    kinds = {
+        "raw": [line.raw for line in lines if line.raw],
+        "corrected": [line.corrected for line in lines if line.corrected],
+    }
+    widths = {
+        name: np.median([p["high"] - p["low"] for p in found]) for name, found in kinds.items()
+    }
+    rows = []
+    for name, found in kinds.items():
+        held = sum(p["low"] <= 0 <= p["high"] for p in found)
+        shares = [sum(p["confirmed"] for p in found), held, sum(p["faster"] for p in found)]
+        told = " | ".join(_counted(count, len(found)) for count in shares)
+        rows.append(f"| {name} | {len(found)} | {told} | {widths[name] / 2:.0f} |")
+    slopes = ", ".join(f"{name} by {v:+.2f}" for name, v in NEIGHBOUR.slopes.items())
+    return [
+        "## Beside a neighbour",
+        "",
+        f"Another program takes {NEIGHBOUR.share:.0%} of the processors for {NEIGHBOUR.on:g} s of "
+        f"every {NEIGHBOUR.period:g}, and a run takes {NEIGHBOUR.run:g} s: `others_cpu` tells how "
+        f"much. All processors taken would change the logarithm of {slopes}; the noise above is "
+        f"made smaller, to {100 * LEFT:.1f}% of time. Both are as measured on real runs of "
+        "`load-quick`. Each job's own proof is by corrected clocks; the same runs are judged by "
+        "raw ones too.",
+        "",
+        "| clocks | jobs | report an improvement | 95% interval holds the true 0 | a winner that "
+        f"takes {100 * (1 - FASTER):.0f}% less time would be reported | half of the interval, "
+        "median |",
+        "|---|--:|--:|--:|--:|--:|",
+        *rows,
+        "",
+        f"Raw clocks would take {(widths['raw'] / widths['corrected']) ** 2:.1f} times as many "
+        "pairs for the same interval.",
+        "",
     ]
 
 
@@ -92,11 +134,13 @@ def _row(group: Sequence[Line]) -> str:
 
 
 def _share(group: Sequence[Line]) -> str:
-    count = sum(line.confirmed for line in group)
-    interval = stats.binomtest(count, len(group)).proportion_ci(0.95)
+    return _counted(sum(line.confirmed for line in group), len(group))
+
+
+def _counted(count: int, of: int) -> str:
+    interval = stats.binomtest(count, of).proportion_ci(0.95)
     return (
-        f"{count}: {100 * count / len(group):.1f}% "
-        f"({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+        f"{count}: {100 * count / of:.1f}% ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
     )
 
 

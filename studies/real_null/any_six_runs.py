@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobs.specification.resolved_job import resolve
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.proof import judge
+from studies.null_search.job import raw_pairs
 from studies.reproduction.study import Study
 
 
@@ -26,3 +27,12 @@ def chances_of_any_six(study: Study) -> list[float]:
             if verdict is not None:
                 found.append(verdict.p)
     return found
+
+
+def gain_by_raw_clocks(study: Study) -> bool:
+    """Whether the job would report a gain, were its clocks not corrected for what else ran."""
+    problem = resolve(study.archive.specification, None).problem
+    verdict = study.result["verdict"]
+    pairs = raw_pairs(problem, study.trials, verdict and verdict["trial"])
+    found = judge(problem.objective, pairs, planned=len(pairs))
+    return found is not None and found.confirmed

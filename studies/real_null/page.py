@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from optimizer.budget.power import ALPHA, p_figure
 from optimizer.trials.trial import Purpose
-from studies.real_null.any_six_runs import chances_of_any_six
+from studies.real_null.any_six_runs import chances_of_any_six, gain_by_raw_clocks
 from studies.reproduction.page import machine_words
 from studies.reproduction.study import Study
 
@@ -67,6 +67,7 @@ def write_page(out: Path, command: str, studies: Sequence[Study]) -> Told:
         f"is not there: {small} of {len(six)} of these (in both directions; they share runs) are "
         f"below {100 * ALPHA:.1f}%, a share of {small / len(six):.1%}.",
         "",
+        *_by_raw_clocks(studies),
         _HEAD,
         *(_line(study, result) for study, result in zip(studies, results, strict=True)),
         "",
@@ -80,6 +81,20 @@ def _in_one_order(study: Study) -> bool:
     proof = [trial for trial in study.trials if trial.purpose is Purpose.PROVE]
     first = {trial.subject == study.trials[0].number for trial in proof[::2]}
     return len(first) == 1
+
+
+def _by_raw_clocks(studies: Sequence[Study]) -> list[str]:
+    """Gains by raw clocks and by corrected ones, where runs tell the machine's state."""
+    telling = [study for study in studies if study.result.get("machine")]
+    if not telling:
+        return []
+    raw = sum(map(gain_by_raw_clocks, telling))
+    return [
+        f"In {len(telling)} jobs the runs tell what else ran, and clocks are corrected for it: "
+        f"{_counted(telling, 'report a gain')}. By raw clocks {raw} would "
+        f"({_interval(raw, len(telling))}).",
+        "",
+    ]
 
 
 def _by_order(studies: Sequence[Study]) -> str:

@@ -16,6 +16,30 @@ from studies.search.noise import Noise
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+@dataclass(frozen=True)
+class Neighbour:
+    """Another program that comes and goes, at a moment that no run knows.
+
+    Attributes:
+        slopes: By metric, the change of the logarithm for all processors taken.
+        share: Of the processors that it takes while it runs.
+        on, period, run: Seconds that it runs, of how many, and those of a run of the benchmark.
+    """
+
+    slopes: Mapping[str, float]
+    share: float = 0.5
+    on: float = 3.0
+    period: float = 9.0
+    run: float = 1.7
+
+    def drawn(self, rng: np.random.Generator) -> float:
+        """The share of the processors that it took during one run."""
+        began = rng.uniform(0, self.period)
+        ends = (self.on, 0.0), (self.period + self.on, self.period)
+        beside = sum(max(0.0, min(began + self.run, b) - max(began, a)) for b, a in ends)
+        return self.share * beside / self.run
+
+
 @dataclass
 class SimulatedMachine:
     """Meets ``optimizer.run.ports.Bench``, in simulated time.
@@ -29,6 +53,7 @@ class SimulatedMachine:
         job: Seeds the noise, with the trial's number and ``stream``.
         stream: Keeps the noise of one study apart from that of another.
         cuts_off: Whether a trial ends at its cutoff.
+        neighbour: What else runs there; None: nothing, and no trial tells the machine's state.
     """
 
     truth: Callable[[Configuration], Mapping[str, float]]
@@ -36,6 +61,7 @@ class SimulatedMachine:
     job: int
     stream: int
     cuts_off: bool = True
+    neighbour: Neighbour | None = None
     name: str = "simulated"
     seconds: float = 0.0
     _running: tuple[Trial, float | None] | None = field(default=None, repr=False)
@@ -54,15 +80,19 @@ class SimulatedMachine:
         if self._running is None:
             return None
         (trial, most), self._running = self._running, None
-        errs = self.noise.drawn(np.random.default_rng([self.job, trial.number, self.stream]))
+        rng = np.random.default_rng([self.job, trial.number, self.stream])
+        errs = self.noise.drawn(rng)
+        others = {} if self.neighbour is None else {"others_cpu": self.neighbour.drawn(rng)}
+        for name, slope in (self.neighbour.slopes if self.neighbour else {}).items():
+            errs[name] += slope * others["others_cpu"]
         metrics = {
             name: value * float(np.exp(errs[name]))
             for name, value in self.truth(trial.configuration).items()
-        }
+        } | others
         state, seconds = TrialState.DONE, metrics["time"]
         if most is not None and seconds > most:
             state, seconds = TrialState.CENSORED, most
-            metrics = {"time": most} | {n: v for n, v in metrics.items() if n == "rate"}
+            metrics = {"time": most} | {n: v for n, v in metrics.items() if n == "rate"} | others
         self.seconds += seconds
         return Outcome(state=state, metrics=metrics, bench_seconds=seconds)
 

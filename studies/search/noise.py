@@ -31,6 +31,10 @@ class Noise:
         """The standard deviation of each metric's logarithm."""
         return dict(zip(self.names, self.residuals.std(axis=0).tolist(), strict=True))
 
+    def scaled(self, factor: float) -> Noise:
+        """The same, so many times as large."""
+        return Noise(self.names, self.residuals * factor)
+
     def drawn(self, rng: np.random.Generator) -> dict[str, float]:
         """The logarithms that one run errs by."""
         row = self.residuals[rng.integers(len(self.residuals))]

@@ -16,7 +16,7 @@ from studies.known_truth import SPACE
 from studies.null_search import __main__ as null_search
 from studies.null_search.__main__ import main, read_lines
 from studies.null_search.job import Key, Line, keys_of, run_job
-from studies.null_search.level import level_of
+from studies.null_search.level import NEIGHBOUR, level_of
 from studies.null_search.page import groups_of, too_often
 from studies.search.recorded import Recorded, Run, read_recorded
 
@@ -68,6 +68,25 @@ def test_hardly_a_job_finds_what_is_not_there_and_early_stops_save_runs(tmp_path
     out.with_suffix(".jsonl").write_text(f"{whole}\n{torn[:40]}", encoding="utf-8")
     assert call(out) == status
     assert out.with_suffix(".jsonl").read_text(encoding="utf-8") == kept
+
+
+def test_beside_a_neighbour_the_proof_is_told_by_raw_and_corrected_clocks(tmp_path: Path):
+    out = tmp_path / "beside"
+    call(out, "--neighbour", "--strategies", "random")
+    lines = read_lines(out.with_suffix(".jsonl"))
+    assert [line.key.neighbour for line in lines] == [True] * 3
+    assert all(line.corrected["high"] >= line.corrected["low"] for line in lines)
+    assert any(line.raw != line.corrected for line in lines)
+    page = out.with_suffix(".md").read_text(encoding="utf-8")
+    assert "| raw | 3 | " in page and "| corrected | 3 | " in page
+
+
+def test_a_neighbour_takes_what_its_times_say():
+    rng = np.random.default_rng(0)
+    taken = [NEIGHBOUR.drawn(rng) for _ in range(4000)]
+    assert 0 == min(taken) < max(taken) <= NEIGHBOUR.share + 1e-9
+    expected = NEIGHBOUR.share * NEIGHBOUR.on / NEIGHBOUR.period
+    assert np.mean(taken) == pytest.approx(expected, rel=0.06)
 
 
 def test_more_than_five_percent_are_too_many():
