@@ -67,7 +67,7 @@ class TestTheyTeach:
     def test_what_matters(self):
         runner = runner_of("genetic", objective="waf", top=1)
         self.learned(runner, 200)
-        assert Evaluation(runner.problem, runner.history).ranking().order[0] == "x"
+        assert Evaluation(runner.problem, runner.history).ranking()[0] == "x"
         assert searched_parameters(Evaluation(runner.problem, runner.history)) == ("x",)
 
     @pytest.mark.slow
@@ -104,7 +104,7 @@ class TestTheyTeach:
                     runner.give(configuration, metrics={"waf": 1.0 + configuration["idle"]})
         searched = candidates(runner.history, Phase.SEARCH)
         assert len({tuple(trial.point) for trial in searched}) == 1
-        assert Evaluation(runner.problem, runner.history).ranking().order[0] == "idle"
+        assert Evaluation(runner.problem, runner.history).ranking()[0] == "idle"
 
     def test_say_nothing_about_drift(self):
         runner = runner_of("random")
