@@ -14,17 +14,20 @@ from typing import NamedTuple
 
 from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
 
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of include/linux/sched.h, in the field `flags`
+
 
 class ProcessorTime(NamedTuple):
     """CPU seconds, since boot or between two moments."""
 
-    busy: float = 0.0  # everything but idle and stolen
+    busy: float = 0.0  # everything else
     idle: float = 0.0  # waiting for a disk included
     stolen: float = 0.0  # ready to run, while the hypervisor ran something else
+    interrupts: float = 0.0  # served for devices
 
     @property
     def total(self) -> float:
-        """Of all three."""
+        """Of all four."""
         return sum(self)
 
     def since(self, first: ProcessorTime) -> ProcessorTime:
@@ -48,7 +51,7 @@ def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTim
             # proc(5). A guest's time, which follows, is in user and nice already.
             seconds = [int(number) / tick for number in numbers]
             user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
-            rows[name] = ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
+            rows[name] = ProcessorTime(user + nice + system, waits + io, steal, irq + soft)
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     shown = mine <= rows.keys()
     own = zip(*(rows[name] for name in mine if shown), strict=True)
@@ -65,6 +68,8 @@ class CpuMoment:
     own: float  # of this process and those of its children that have ended
     # Of every other process that can be seen, by number and start: name, seconds.
     processes: Mapping[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+    # Those of them that are the kernel's own threads, on a processor that this process may use.
+    kernel: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +97,13 @@ def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
     Of the processors that this process may run on; where their counters do not grow, of all that
     are shown.
     """
-    growth = (last.mine.since(first.mine), last.shown.since(first.shown))
-    spent = next((grown for grown in growth if grown.total > 0), None)
+    spent = _spent(first, last)
     if spent is None:
         return CpuUse(others=None, own=None, stolen=None)
     total, own = spent.total, last.own - first.own
     used = [
-        (name, pid, (seconds - first.processes.get((pid, start), ("", 0.0))[1]) / total)
-        for (pid, start), (name, seconds) in last.processes.items()
+        (name, place[0], _grown(first, last, place) / total)
+        for place, (name, _) in last.processes.items()
     ]
     busiest = sorted((row for row in used if row[2] > 0), key=lambda row: -row[2])
 
@@ -108,22 +112,55 @@ def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
         return min(max(seconds / total, 0.0), 1.0)
 
     return CpuUse(
-        others=share(spent.busy - own),
+        others=share(spent.busy + spent.interrupts - own),
         own=share(own),
         stolen=share(spent.stolen),
         busiest=tuple(busiest[:3]),
     )
 
 
+def others_share(first: CpuMoment, last: CpuMoment, own: float) -> float | None:
+    """The share of processor time that went to neither a process nor the kernel, from 0 to 1.
+
+    What the hypervisor gave to other guests counts. The kernel's threads and interrupts do not:
+    what they do is mostly the process's own writing. Where they are not shown, as in a container
+    without lxcfs, the threads do count.
+
+    Args:
+        first: The counters before the process.
+        last: The counters after it.
+        own: CPU seconds of the process.
+
+    Returns:
+        None where no processor's time is shown.
+    """
+    spent = _spent(first, last)
+    if spent is None:
+        return None
+    kernel = sum(_grown(first, last, place) for place in last.kernel)
+    return min(max((spent.busy + spent.stolen - kernel - own) / spent.total, 0.0), 1.0)
+
+
+def _spent(first: CpuMoment, last: CpuMoment) -> ProcessorTime | None:
+    growth = (last.mine.since(first.mine), last.shown.since(first.shown))
+    return next((grown for grown in growth if grown.total > 0), None)
+
+
+def _grown(first: CpuMoment, last: CpuMoment, place: tuple[int, int]) -> float:
+    return last.processes[place][1] - first.processes.get(place, ("", 0.0))[1]
+
+
 def read_moment(proc: Path = PROC) -> CpuMoment:
     """Reads ``/proc/stat`` and ``/proc/PID/stat`` (proc(5)) now."""
     mine, shown = _read_processor_time(proc)
     spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    processes, kernel = _processes(proc, os.sysconf("SC_CLK_TCK"))
     return CpuMoment(
         mine=mine,
         shown=shown,
         own=sum(used.ru_utime + used.ru_stime for used in spent),
-        processes=_processes(proc, os.sysconf("SC_CLK_TCK")),
+        processes=processes,
+        kernel=kernel,
     )
 
 
@@ -134,19 +171,27 @@ def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
     """
     if not (proc / str(os.getpid())).exists():
         return None
-    return tuple(sorted(pid for (pid, _), (own, _) in _processes(proc, 1).items() if own == name))
+    found, _ = _processes(proc, 1)
+    return tuple(sorted(pid for (pid, _), (own, _) in found.items() if own == name))
 
 
-def _processes(proc: Path, tick: int) -> dict[tuple[int, int], tuple[str, float]]:
-    """Of all processes that are shown, but this one."""
+def _processes(
+    proc: Path, tick: int
+) -> tuple[dict[tuple[int, int], tuple[str, float]], frozenset[tuple[int, int]]]:
+    """Of all processes that are shown, but this one; see ``CpuMoment``."""
     found: dict[tuple[int, int], tuple[str, float]] = {}
+    kernel: set[tuple[int, int]] = set()
+    mine = os.sched_getaffinity(0)
     with suppress(OSError):
         numbers = [int(folder.name) for folder in proc.iterdir() if folder.name.isdecimal()]
         for number in numbers:
             if number != os.getpid() and (stat := process_stat(number, proc)):
                 name, fields = stat
-                found[number, int(fields[19])] = (name, (int(fields[11]) + int(fields[12])) / tick)
-    return found
+                place = number, int(fields[19])
+                found[place] = (name, (int(fields[11]) + int(fields[12])) / tick)
+                if int(fields[6]) & _KERNEL_THREAD and int(fields[36]) in mine:
+                    kernel.add(place)
+    return found, frozenset(kernel)
 
 
 @dataclass(frozen=True, kw_only=True)

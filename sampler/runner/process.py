@@ -78,6 +78,15 @@ class EndedProcess:
     rested_at: float | None = None
 
 
+def tied(*argv: str) -> list[str]:
+    """The command, which the kernel kills when the thread dies that starts it.
+
+    Where there is no setpriv, the command as it is.
+    """
+    before = ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
+    return [*(before if shutil.which("setpriv") else ()), *argv]
+
+
 class BenchProcess:
     """One running benchmark. Not for several threads at once.
 
@@ -103,13 +112,12 @@ class BenchProcess:
         self._folder, self._limits = folder, limits
         self._outputs = (folder / "stdout", folder / "stderr")
         self._began, self._began_clock = _clocks()
-        tied = ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
         held_from = limits.held_from
         self._held = HeldOutput(self._outputs[0], held_from) if held_from else None
         stdout = self._held.writing if self._held else self._outputs[0].open("wb")
         with stdout as out, self._outputs[1].open("wb") as err:
             self._process = subprocess.Popen(
-                [*(tied if shutil.which("setpriv") else ()), *argv],
+                tied(*argv),
                 cwd=work_in,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,

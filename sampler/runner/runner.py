@@ -94,6 +94,7 @@ class LocalRunner:
                 lock=lock,
                 copies=self._copies if share else None,
                 reads=reads,
+                probe=self._settings.speed_probe,
             )
             # What left the process group is found by its environment, and ended too.
             closing.callback(kill_marked, MARK, token)

@@ -32,6 +32,8 @@ class Settings(BaseSettings):
     free_bytes: int = 256 * 2**20  # a trial is ended when its disk has less than this left
     # What copies of prepared databases may hold in the bench folder; 0: none.
     prepared_bytes: int = Field(default=2 * 2**30, ge=0)
+    # Whether a small process beside each run measures how fast the machine is meanwhile.
+    speed_probe: bool = True
     # Whether models for viewers are fitted only while this machine has nothing else to do.
     step_back: bool = True
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark, Following
+from sampler.runner.conditions import Conditions
 from sampler.runner.outcome import Outcome
 from sampler.runner.prepared_copies import PreparedCopies, read_note
 from sampler.runner.process import BenchProcess, Limits
@@ -32,6 +33,7 @@ class TrialProcesses:
         lock: int,
         copies: PreparedCopies | None,
         reads: bool,
+        probe: bool,
     ) -> None:
         """Starts the first process.
 
@@ -44,6 +46,7 @@ class TrialProcesses:
             lock: The descriptor of the host's lock, which they keep open.
             copies: Prepared databases that it may take and add to; None: it prepares its own.
             reads: Whether reads of what it leaves are measured, too.
+            probe: Whether the machine's speed is measured beside it.
 
         Raises:
             InputError: It cannot be started.
@@ -54,7 +57,8 @@ class TrialProcesses:
         # What preparing took here, and what it counts for in the limits: the same for a copy, so
         # that a configuration is cut off or not whether its database was there or not.
         self._prepared_seconds = self._counted = 0.0
-        self._reads = reads
+        self._reads, self._probe = reads, probe
+        self._conditions: Conditions | None = None  # of the measured process, while it runs
         self._outcome: Outcome | None = None  # of the process that was measured, once it ended
         self._following: list[
             Following
@@ -87,9 +91,14 @@ class TrialProcesses:
             if self._outcome is not None:
                 self._outcome = self._following.pop(0).finish(self._outcome, ended)
             elif self._preparation is None:
-                self._outcome = self._benchmark.harvest(
+                found = self._conditions.end(ended.cpu_seconds) if self._conditions else {}
+                self._conditions = None
+                outcome = self._benchmark.harvest(
                     self._configuration, self._folder, ended, self._began
                 )
+                # One that failed has no metrics; what a benchmark says itself stands.
+                metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
+                self._outcome = replace(outcome, metrics=metrics)
                 self._following = list(
                     self._benchmark.following(
                         self._configuration, self._folder, self._outcome, reads=self._reads
@@ -124,6 +133,7 @@ class TrialProcesses:
     def cancel(self) -> None:
         """Ends the process that runs."""
         self._process.cancel()
+        self._look_no_more()
 
     def _taken(self) -> bool:
         """Whether a copy is there and was taken."""
@@ -134,10 +144,21 @@ class TrialProcesses:
         return True
 
     def _measure(self) -> None:
-        self._process = self._spawn(
-            self._argv, self._folder,
-            self._benchmark.held_from, lambda: self._benchmark.settled(self._folder),
-        )  # fmt: skip
+        environment = {**self._benchmark.environment(), **self._mark}
+        self._conditions = Conditions(self._folder, environment, probe=self._probe)
+        try:
+            self._process = self._spawn(
+                self._argv, self._folder,
+                self._benchmark.held_from, lambda: self._benchmark.settled(self._folder),
+            )  # fmt: skip
+        except InputError:
+            self._look_no_more()
+            raise
+
+    def _look_no_more(self) -> None:
+        if self._conditions:
+            self._conditions.end()
+        self._conditions = None
 
     def _spawn(
         self,
