@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity
-from jobs.doctor.idle_host import look_at_disk_speed, look_for_benchmarks
+from jobs.doctor.idle_host import look_at_conditions, look_at_disk_speed, look_for_benchmarks
 from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
 from jobs.doctor.noise import (
     LEAST_RUNS,
@@ -90,6 +90,7 @@ def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[F
     use = watch_cpu(WATCH_SECONDS)
     later = read_memory_state()
     yield judge_load(use, pressure, seconds=WATCH_SECONDS)
+    yield [look_at_conditions(settings)]
     yield look_for_benchmarks(settings)
     space, workload = subject.plan.space, subject.plan.workload
     load_bytes = workload.loaded_bytes() if workload.by_db_bench else 0

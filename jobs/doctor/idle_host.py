@@ -1,22 +1,31 @@
-"""What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do."""
+"""What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do.
+
+The look at the conditions of runs does not: it disturbs nobody.
+"""
 
 import contextlib
+import math
+import os
 import secrets
 import shutil
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
 from sampler.common.errors import InputError
 from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
 from sampler.machine.host_load import running
 from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
+from sampler.runner.conditions import Conditions
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings
+from sampler.workload.metric_units import MACHINE
 
 T = TypeVar("T")
 Waiting = Callable[[str], None]
@@ -90,3 +99,20 @@ def _speed_of(bench_dir: Path) -> DiskSpeed:
         return measure_disk(folder, bulk_bytes=most)
     finally:
         remove_trial_folder(folder)
+
+
+def look_at_conditions(settings: Settings) -> Finding:
+    """Which conditions of a run can be read here, and how much the machine's speed scatters."""
+    looks: list[dict[str, float]] = []
+    with TemporaryDirectory() as folder:
+        for _ in range(5):
+            watching = Conditions(Path(folder), os.environ, probe=settings.speed_probe)
+            time.sleep(0.3)
+            looks.append(watching.end())
+    missing = [name for name in MACHINE if any(name not in look for look in looks)]
+    if missing:
+        advice = "see ROCKTUNE_SPEED_PROBE and /proc/stat: clocks are not corrected by it"
+        return Finding("conditions", Severity.NOTE, f"not read: {', '.join(missing)}", advice)
+    spread = statistics.stdev(math.log(look[MACHINE[1]]) for look in looks)
+    found = f"{' and '.join(MACHINE)} are read; the speed scattered by {percentage(spread)}"
+    return Finding("conditions", Severity.OK, found)
