@@ -17,6 +17,7 @@ from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import digest
+from sampler.workload.metric_units import MACHINE
 
 USUAL_TRIALS = (90, 400, 1000)
 WANTED_CHANGES = (0.05, 0.01)
@@ -79,7 +80,8 @@ def noise_of(
         name: _scatter(noise, [trial.metrics[name] for trial in done])
         for name, noise in baseline.noise.items()
     }
-    chosen = tuple(name for name in judged if name in metrics) or tuple(metrics)
+    results = tuple(name for name in metrics if name not in MACHINE)
+    chosen = tuple(name for name in judged if name in metrics) or results
     spreads = {
         name: spread for name in chosen if (spread := metrics[name].noise.spread) is not None
     }

@@ -25,7 +25,7 @@ from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
 from sampler.space.space_file import space_from_document
 from sampler.workload.live_keys import why_untold
-from sampler.workload.metric_units import OF_WRITES, db_bench_metrics
+from sampler.workload.metric_units import MACHINE, OF_WRITES, db_bench_metrics
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
 
@@ -191,6 +191,7 @@ def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -
 
 def _require_measured(metric: str, workload: Workload, field: str) -> None:
     """Which metrics a benchmark of the user's own gives is seen in its first run."""
+    _require_result(metric, field)
     if metric == "memory":
         # It follows from the configuration: a budget keeps every draw within it by construction.
         problem = "memory is a budget, not a limit: give --memory, for example --memory 512MiB"
@@ -199,6 +200,12 @@ def _require_measured(metric: str, workload: Workload, field: str) -> None:
         names = ", ".join(name for name in known if name != "memory")
         problem = f"nothing measures {metric!r:.80} of the workload {workload.name}"
         raise InputError(field, f"{problem}; name one of {names}")
+
+
+def _require_result(metric: str, field: str) -> None:
+    if metric in MACHINE:
+        problem = f"{metric} is a condition of a run, not what it came to; name another metric"
+        raise InputError(field, problem)
 
 
 def usual_objective(workload: Workload) -> str:
@@ -219,6 +226,7 @@ def require_terms(objective: Objective, workload: Workload) -> None:
     """Refuses, with an InputError, metrics that the load cannot give; it names what there is."""
     untold = why_untold(workload)
     for term in objective.terms:
+        _require_result(term.metric, "--objective")
         needs = f"{objective.name} needs the metric {term.metric}"
         if workload.only_reads and term.metric in OF_WRITES:
             raise InputError(

@@ -24,6 +24,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.bench.bench_plan import BenchPlan
 from sampler.common.errors import InputError
+from sampler.workload.metric_units import MACHINE
 
 EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"
@@ -167,7 +168,7 @@ def _changes(
     return {
         name: 100 * (value - baseline[name]) / abs(baseline[name]) if baseline[name] else None
         for name, value in metrics.items()
-        if name in baseline
+        if name in baseline and name not in MACHINE
     }
 
 

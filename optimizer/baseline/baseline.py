@@ -1,8 +1,8 @@
 """The baseline over all hosts: each measures its own, and its trials are compared with that.
 
 Within a host, clocks are corrected for the machine's state and compared with the baseline of that
-time; byte counters do not drift. Between hosts every metric is taken relative to the host's own
-baseline.
+time; byte counters do not drift. Between hosts every metric but the machine's state is taken
+relative to the host's own baseline.
 """
 
 import math
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
 from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.trials.trial import Trial
+from sampler.workload.metric_units import MACHINE
 
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
@@ -108,7 +109,7 @@ class Baseline:
         return {
             name: within.get(name, none) * self.metrics[name] / level
             for name, level in own.metrics.items()
-            if level > 0 and self.metrics.get(name, 0) > 0
+            if level > 0 and self.metrics.get(name, 0) > 0 and name not in MACHINE
         }
 
     def present_level(self, host: str | None) -> Mapping[str, float]:

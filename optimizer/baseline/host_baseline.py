@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from optimizer.baseline.machine_effect import CLOCKS, MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
+from sampler.workload.metric_units import MACHINE
 
 LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
@@ -201,7 +202,8 @@ def host_baseline(
     drift = {name: drift_p(series[name]) if name in CLOCKS else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
     levels = {name: smooth(seconds, series[name]) for name in drifting}
-    found = {name: stepped_levels(series[name]) for name in names} if jumps else {}
+    results = [name for name in names if name not in MACHINE]
+    found = {name: stepped_levels(series[name]) for name in results} if jumps else {}
     stepped = {name: level for name, level in found.items() if level is not None}
     levels |= stepped
     medians = {name: float(np.median(values)) for name, values in table.items()}

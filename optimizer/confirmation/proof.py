@@ -16,6 +16,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
 from optimizer.objective.objective import MOST_GAIN, Objective
 from optimizer.trials.trial import Purpose, Trial
+from sampler.workload.metric_units import MACHINE
 
 CONFIDENCE = 0.95
 _MOST_LOG = math.log(MOST_GAIN)
@@ -45,7 +46,7 @@ class Verdict:
     pairs: int  # how many pairs ended well on both sides
     baseline: Mapping[str, float]
     winner: Mapping[str, float]
-    changes: Mapping[str, Change]
+    changes: Mapping[str, Change]  # of all metrics but the conditions of a run
     why: str  # one line: what was tested and how it came out
     limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each limit of the objective
 
@@ -155,7 +156,7 @@ def judge(
         changes={
             name: change([(b[name], w[name]) for b, w in pairs])
             for name in winner
-            if name in baseline
+            if name in baseline and name not in MACHINE
         },
         why=why,
         limits=limits,

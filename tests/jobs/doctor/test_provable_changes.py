@@ -151,3 +151,9 @@ def test_the_document_is_json():
     assert document["noise"]["provable"][0]["trials"] == 90
     assert document["noise"]["pairs_needed"]["rate"].keys() == {"0.05", "0.01"}
     assert document["noise"]["metrics"]["rate"]["noise"]["median"] == 100.5
+
+
+def test_a_machine_is_not_judged_by_the_conditions_of_runs():
+    noise = noise_of(runs(own=RATE, others_cpu=[0.1] * 5 + [0.5] * 5), judged=())
+    assert noise.judged == ("own",)
+    assert noise.metrics["others_cpu"].high == 0.5  # told among the others

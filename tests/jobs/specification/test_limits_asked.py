@@ -10,6 +10,7 @@ from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
+from sampler.workload.metric_units import MACHINE
 from tests.support.jobs.instant import write_space, write_workload
 
 RATE = Limit("rate", at_least_baseline=0.95)
@@ -109,3 +110,18 @@ class TestRows:
 
     def test_without_limits_there_are_none(self):
         assert limit_lines({"job": {"objective": {}}, "verdict": None}) == []
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["db_bench", "command"])
+@pytest.mark.parametrize("metric", MACHINE)
+def test_the_conditions_of_a_run_are_neither_a_limit_nor_an_objective(
+    metric: str, own: bool, tmp_path: Path
+):
+    load = write_workload(tmp_path) if own else "load-quick"
+    space = write_space(tmp_path) if own else "default"
+    with pytest.raises(InputError, match=f"--limit: {metric} is a condition of a run"):
+        specify(workload=load, space=space, objective="waf", limits=[Limit(metric, at_most=2.0)])
+    path = tmp_path / "mine.toml"
+    path.write_text(f'name = "m"\n[[metric]]\nname = "{metric}"\ndirection = "min"\n')
+    with pytest.raises(InputError, match=f"--objective: {metric} is a condition of a run"):
+        specify(workload=load, space=space, objective=str(path))

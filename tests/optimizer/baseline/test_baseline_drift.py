@@ -306,3 +306,19 @@ class TestJumps:
     def test_runs_without_a_time_do_not_hide_since_when(self, times: list[float]):
         level = summarise(baselines(times)).present_level(None)["time"]
         assert level == times[-1]
+
+
+def test_the_conditions_of_a_run_are_left_as_they_were_read():
+    steps = [1.0] * 6 + [3.0] * 6
+    state = {"others_cpu": [0.1 * s for s in steps], "machine_speed": steps}
+    here = baselines(steps, **state)
+    there = [replace(run, number=run.number + 50, host="b") for run in baselines([2.0] * 12)]
+    there = [
+        replace(run, metrics={**run.metrics, "others_cpu": 0.4, "machine_speed": 2.0})
+        for run in there
+    ]
+    summary = summarise([*[replace(run, host="a") for run in here], *there])
+    trial = replace(here[-1], host="a")
+    found = summary.corrected_trial(trial)
+    assert found["time"] != pytest.approx(trial.metrics["time"])  # what jumped is compared
+    assert {n: found[n] for n in state} == {"others_cpu": pytest.approx(0.3), "machine_speed": 3.0}

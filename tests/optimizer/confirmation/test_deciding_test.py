@@ -260,3 +260,15 @@ class TestBySimulation:
         low, high = stats.binom.interval(0.999, 500, power)
         assert 0.2 < power < 0.95
         assert low <= confirmed <= high
+
+
+def test_the_conditions_of_runs_are_shown_and_not_tested():
+    pairs = [
+        ({"waf": 4.0, "others_cpu": 0.1, "machine_speed": 1.0},
+         {"waf": 3.0 + n / 100, "others_cpu": 0.4, "machine_speed": 2.0})
+        for n in range(6)
+    ]  # fmt: skip
+    verdict = judge(WAF, pairs, planned=6)
+    assert verdict is not None
+    assert verdict.changes.keys() == {"waf"}
+    assert (verdict.winner["others_cpu"], verdict.baseline["machine_speed"]) == (0.4, 1.0)
