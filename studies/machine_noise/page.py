@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -32,11 +31,11 @@ def page(rows: Sequence[Row], command: str) -> str:
         f"{machine['system']}, RocksDB {machine['rocksdb']}; "
         f"{days_words(row.started[:10] for row in rows)}."
     )
-    parts = [("# What the machine does beside a run", head)]
+    parts = ["# What the machine does beside a run", head]
     for part, told in ((MOVED, _moved), (NOISE, _noise), (COST, _cost)):
         if mine := [row for row in done if row.run.part == part]:
-            parts.append(("\n".join(told(mine)),))
-    return "\n\n".join(itertools.chain.from_iterable(parts)) + "\n"
+            parts.append("\n".join(told(mine)))
+    return "\n\n".join(parts) + "\n"
 
 
 def _moved(rows: Sequence[Row]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, default_values
 from sampler.space.space_file import load_space, space_from_document
+from sampler.workload.metric_units import MACHINE
 from sampler.workload.workload import Command, Workload
 
 Run = Callable[..., Outcome]
@@ -23,7 +24,7 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(settings: Settings) -> Run:
-    """Runs a command of one's own as a trial."""
+    """Runs a command of one's own as a trial; only its own metrics are kept."""
 
     def measure(
         *argv: str, configuration: Configuration | None = None, scale: int = 1, space: str = ""
@@ -32,7 +33,9 @@ def run(settings: Settings) -> Run:
         workload = Workload(name="own", command=command, settle="none", scale=scale)
         around = load_space(space or "default")
         plan = BenchPlan(workload, around, default_values("library"))
-        return LocalRunner(CommandBench(command, plan), settings).run(configuration or {})
+        found = LocalRunner(CommandBench(command, plan), settings).run(configuration or {})
+        own = {name: value for name, value in found.metrics.items() if name not in MACHINE}
+        return dataclasses.replace(found, metrics=own)
 
     return measure
 

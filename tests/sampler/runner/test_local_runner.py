@@ -27,6 +27,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
+from sampler.workload.metric_units import MACHINE
 from sampler.workload.workload import Command, Workload
 from tests.support import ROOT
 from tests.support.sampler.real_runs import tiny_plan
@@ -99,7 +100,8 @@ def test_a_trial_too_slow_to_win_is_cut_off_and_its_time_is_kept(shell: Shell, s
     runner.start({}, cutoff_seconds=0.1)
     outcome = outcome_of(runner)
     assert outcome.state is TrialState.CENSORED
-    assert outcome.metrics == {"time": outcome.bench_seconds}
+    assert outcome.metrics["time"] == outcome.bench_seconds
+    assert set(outcome.metrics) <= {"time", *MACHINE}
     assert left(settings) == []
 
 
