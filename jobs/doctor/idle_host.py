@@ -105,9 +105,9 @@ def look_at_conditions(settings: Settings) -> Finding:
     """Which conditions of a run can be read here, and how much the machine's speed scatters."""
     looks: list[dict[str, float]] = []
     with TemporaryDirectory() as folder:
-        for _ in range(5):
+        for _ in range(4):
             watching = Conditions(Path(folder), os.environ, probe=settings.speed_probe)
-            time.sleep(0.3)
+            time.sleep(0.5)
             looks.append(watching.end())
     missing = [name for name in MACHINE if any(name not in look for look in looks)]
     if missing:

@@ -113,6 +113,7 @@ def test_a_small_version_runs_and_goes_on_where_it_was_stopped(
 ):
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "lock"))
+    monkeypatch.setenv("ROCKTUNE_SPEED_PROBE", "1")
     raw = tmp_path / "noise.jsonl"
     small = ["--raw", str(raw), "--rounds=1", "--jobs=1", "--size=1", "--workloads=load-quick"]
     main([*small, "--parts=noise"])

@@ -54,7 +54,7 @@ def run(settings: Settings) -> Run:
         command = Command(argv=(PYTHON, "-c", script), timeout_seconds=60)
         workload = Workload(name="own", command=command, settle="none", scale=1)
         plan = BenchPlan(workload, load_space("default"), default_values("library"))
-        where = settings.model_copy(update=changed)
+        where = settings.model_copy(update={"speed_probe": True, **changed})
         return LocalRunner(CommandBench(command, plan), where).run({})
 
     return measure
@@ -111,7 +111,8 @@ def test_a_probe_that_hangs_is_killed(
 
 def test_a_run_of_db_bench_is_told_both(settings: Settings, installed: InstalledDbBench):
     plan = tiny_plan(installed, num=200_000)
-    outcome = LocalRunner(DbBench(installed, plan), settings).run({})
+    where = settings.model_copy(update={"speed_probe": True})
+    outcome = LocalRunner(DbBench(installed, plan), where).run({})
     assert set(MACHINE) <= outcome.metrics.keys(), outcome.failure
     assert not set(MACHINE) & {*db_bench_metrics(TINY)}  # so nothing can be asked of them
 
@@ -119,7 +120,8 @@ def test_a_run_of_db_bench_is_told_both(settings: Settings, installed: Installed
 def test_a_cancelled_trial_and_one_that_cannot_start_leave_no_probe(
     settings: Settings, installed: InstalledDbBench, monkeypatch: pytest.MonkeyPatch
 ):
-    runner = LocalRunner(DbBench(installed, tiny_plan(installed, num=2_000_000)), settings)
+    where = settings.model_copy(update={"speed_probe": True})
+    runner = LocalRunner(DbBench(installed, tiny_plan(installed, num=2_000_000)), where)
     runner.start({})
     (started,) = probes()
     runner.cancel()
