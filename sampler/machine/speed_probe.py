@@ -1,7 +1,7 @@
 """How fast the machine is: small fixed pieces of work, timed again and again until told to end.
 
 A program of its own (``python -I -S speed_probe.py FILE``, an open descriptor): it starts in
-15 ms, takes about 1% of one processor and ends with its standard input, as when who started it
+15 ms, takes 1% to 2% of one processor and ends with its standard input, as when who started it
 dies. It prints the speed, and the CPU seconds that it has used.
 
 Pieces are timed by the thread's CPU time. The wall's holds waiting for a processor, which the

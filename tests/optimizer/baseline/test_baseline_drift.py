@@ -320,5 +320,7 @@ def test_the_conditions_of_a_run_are_left_as_they_were_read():
     summary = summarise([*[replace(run, host="a") for run in here], *there])
     trial = replace(here[-1], host="a")
     found = summary.corrected_trial(trial)
+    noise = summary.hosts["a"].noise
+    assert noise["time"].drifting and not any(noise[name].drifting for name in state)
     assert found["time"] != pytest.approx(trial.metrics["time"])  # what jumped is compared
     assert {n: found[n] for n in state} == {"others_cpu": pytest.approx(0.3), "machine_speed": 3.0}

@@ -143,7 +143,8 @@ if sys.argv[2] == "pipe":
 watching = Conditions(Path(sys.argv[1]), dict(os.environ), probe=True)
 if sys.argv[2] == "kernel":
     os.set_inheritable(watching._probe.stdin.fileno(), True)
-    other = os.posix_spawn("/bin/tail", ["tail", "-f", "/dev/null"], {})
+    forever = "exec tail -f /dev/null >/dev/null"
+    other = os.posix_spawn("/bin/sh", ["sh", "-c", forever], {"PATH": os.environ["PATH"]})
     print(other, flush=True)
 print(watching._probe.pid, flush=True)
 signal.pause()

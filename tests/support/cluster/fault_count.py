@@ -6,6 +6,7 @@ from typing import Any
 
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from sampler.workload.metric_units import MACHINE
 from tests.support.cluster.fault_bench import Line
 from tests.support.sampler.bench_processes import BenchChild
 
@@ -85,4 +86,5 @@ def begun(record: Iterable[Line]) -> int:
 
 
 def _key(host: str | None, metrics: Mapping[str, float]) -> tuple[object, ...]:
-    return (host, *sorted((name, float(value)) for name, value in metrics.items()))
+    printed = {name: float(value) for name, value in metrics.items() if name not in MACHINE}
+    return (host, *sorted(printed.items()))

@@ -12,13 +12,16 @@ from optimizer.trials.trial import Phase, Trial
 from tests.support.sampler.codec_space import SPACE
 
 # `codec = "fast"` halves what is written; `level` does nothing. All without another process: a
-# trial is a few milliseconds of /bin/sh.
+# trial is a few milliseconds of /bin/sh. It prints the conditions of its run, too: jobs are
+# compared to the last figure.
 SCRIPT = """\
 read -r given < "$1"
 {record}
 n={noise}
 case "$given" in *'"codec": "{wins}"'*) waf=1 ;; *) waf=2 ;; esac
-printf 'measured\\n{{"waf": %d.0%d, "sa": 1.2, "time": 3.1%d, "rate": 10%d}}\\n' $waf $n $n $n
+machine='"others_cpu": 0.1, "machine_speed": 1'
+figures='"waf": %d.0%d, "sa": 1.2, "time": 3.1%d, "rate": 10%d'
+printf "measured\\n{{$figures, $machine}}\\n" $waf $n $n $n
 """
 _NOISE = "$(( ($$ * 1103515245 + 12345) / 65536 % 90 + 10 ))"
 
