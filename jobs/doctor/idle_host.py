@@ -1,7 +1,4 @@
-"""What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do.
-
-The look at the conditions of runs does not: it disturbs nobody.
-"""
+"""What takes its turn with the host's lock, as trials do; and a look at the conditions of runs."""
 
 import contextlib
 import math

@@ -34,9 +34,8 @@ _ALWAYS = (
 OF_WRITES = ("waf", "waf_with_wal")
 MACHINE = ("others_cpu", "machine_speed")
 _OF_BOTH = ("whole_waf", "prepare_seconds")
-# Conditions of a run, not results of it: stored and shown as they were read, never judged.
-# The share of processor time that went to neither it nor the kernel, from 0 to 1; and how fast
-# the machine was meanwhile, 1 being usual and 2 twice as fast.
+# Conditions of a run, which nothing judges: the share of processor time that others had, from 0 to
+# 1, and how fast the machine was, 1 being usual and 2 twice as fast.
 MACHINE = ("others_cpu", "machine_speed")
 
 
