@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optimizer.baseline.machine_effect import machine_effect
 from optimizer.confirmation.proof import change
 from sampler.workload.metric_units import MACHINE
 from studies.arguments import days_words
@@ -18,8 +17,6 @@ from studies.machine_noise.runs import BASELINE, COST, MOVED, NOISE, WITH, WITHO
 
 CLOCKS = ("time", "rate")
 _LEAST = 3  # rows of which a scatter is told
-_EFFECT = "optimizer.baseline.machine_effect"
-Learn = Callable[[Sequence[Any]], Any]
 
 
 def page(rows: Sequence[Row], command: str) -> str:
@@ -79,7 +76,6 @@ def _mean(values: NDArray[np.float64]) -> str:
 
 
 def _noise(rows: Sequence[Row]) -> Iterator[str]:
-    learn = _machine_effect()
     yield "## What it explains of the noise"
     yield ""
     yield (
@@ -89,9 +85,6 @@ def _noise(rows: Sequence[Row]) -> Iterator[str]:
         "job each run is corrected by what the job's other runs teach, as a job of Rocktune does; "
         "the means by what the runs of the other jobs teach."
     )
-    if learn is None:
-        yield ""
-        yield "Nothing is corrected: this version of Rocktune has no correction."
     yield ""
     yield "| workload | beside it | jobs | runs | metric | within | corrected | jobs | corrected |"
     yield "|---|---|--:|--:|---|--:|--:|--:|--:|"
@@ -101,29 +94,26 @@ def _noise(rows: Sequence[Row]) -> Iterator[str]:
         numbers = dict.fromkeys(row.run.round for row in mine)
         jobs = [[row for row in mine if row.run.round == number] for number in numbers]
         for clock in CLOCKS:
-            cells = [_percent(each) for each in scatter(jobs, clock, learn)]
+            cells = [_percent(each) for each in scatter(jobs, clock)]
             counts = f"{len(jobs)} | {len(mine)}"
             yield f"| {' | '.join(kind)} | {counts} | {clock} | {' | '.join(cells)} |"
 
 
 def scatter(
-    jobs: Sequence[Sequence[Row]], clock: str, learn: Learn | None
+    jobs: Sequence[Sequence[Row]], clock: str
 ) -> tuple[float | None, float | None, float | None, float | None]:
-    """Within jobs raw and corrected, between jobs raw and corrected; None: not known.
-
-    ``learn`` is ``optimizer.baseline.machine_effect.machine_effect``.
-    """
+    """Within jobs raw and corrected, between jobs raw and corrected; None: not known."""
     whole = [[row for row in job if row.metrics.get(clock, 0.0) > 0] for job in jobs]
     raw = [_logs(job, clock, [{}] * len(job)) for job in whole]
-    if learn is None:
-        return _within(raw), None, _between(raw), None
     inside, outside = [], []
     for at, job in enumerate(whole):
         others = [row.trial for other in (*whole[:at], *whole[at + 1 :]) for row in other]
-        effect = learn(others)
+        effect = machine_effect(others)
         outside.append(_logs(job, clock, [effect.factors(row.metrics) for row in job]))
         beside = [[row.trial for row in job if row is not one] for one in job]
-        found = [learn(b).factors(row.metrics) for b, row in zip(beside, job, strict=True)]
+        found = [
+            machine_effect(b).factors(row.metrics) for b, row in zip(beside, job, strict=True)
+        ]
         inside.append(_logs(job, clock, found))
     return _within(raw), _within(inside), _between(raw), _between(outside)
 
@@ -171,12 +161,3 @@ def _cost(rows: Sequence[Row]) -> Iterator[str]:
             found = change(pairs)
             told = f"{found.percent:+.2f}% [{found.low:+.2f}, {found.high:+.2f}]"
             yield f"| {clock} | {len(pairs)} | {told} |"
-
-
-def _machine_effect() -> Learn | None:
-    """What learns the correction; None in a version that has none."""
-    try:
-        found: Learn = importlib.import_module(_EFFECT).machine_effect
-    except ModuleNotFoundError:
-        return None
-    return found

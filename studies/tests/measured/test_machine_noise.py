@@ -83,21 +83,19 @@ def test_the_page_tells_what_configurations_move_and_what_the_probe_costs():
     assert "| time | 3 | +1.00% [+1.00, +1.00] |" in text
 
 
-def test_without_a_correction_the_scatter_is_told_raw():
+def test_raw_scatter_is_that_of_the_logarithms():
     jobs = busy_jobs(np.random.default_rng(1))
-    within, corrected, between, means = scatter(jobs, "time", None)
+    within, _, between, _ = scatter(jobs, "time")
     logs = [np.log([each.metrics["time"] for each in job]) for job in jobs]
     assert within == pytest.approx(np.sqrt(np.mean([np.var(x, ddof=1) for x in logs])))
     assert between == pytest.approx(np.std([x.mean() for x in logs], ddof=1))
-    assert corrected is means is None
-    assert scatter(jobs[:1], "time", None)[2] is None  # one job has no scatter between jobs
+    assert scatter(jobs[:1], "time")[2] is None  # one job has no scatter between jobs
 
 
 def test_what_others_explain_is_taken_out():
-    effects = pytest.importorskip("optimizer.baseline.machine_effect")
     jobs = busy_jobs(np.random.default_rng(2))
     for clock in ("time", "rate"):
-        within, corrected, between, means = scatter(jobs, clock, effects.machine_effect)
+        within, corrected, between, means = scatter(jobs, clock)
         assert within > 0.15 and corrected < 0.02
         assert means < between / 2
 
