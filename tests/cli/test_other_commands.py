@@ -142,7 +142,7 @@ class TestBench:
         workload = write_workload(desk.folder, wins="none")
         assert here("bench", "--workload", workload, "--runs", 2) == 0
         lines = capsys.readouterr().out.splitlines()
-        told = "waf=2.05 sa=1.2 time=3.15 rate=1050 others_cpu=0 machine_speed=1"
+        told = "waf=2.05 sa=1.2 time=3.15 rate=1050 others_cpu=0.1 machine_speed=1"
         assert lines == [f"run {n} done: {told}" for n in (1, 2)]
 
     def test_one_that_fails(self, desk: Desk, here: Here, capsys: Capture):
