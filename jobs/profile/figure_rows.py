@@ -9,7 +9,7 @@ from sampler.common.byte_size import format_bytes
 def figure_rows(family: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Field, name and value of what is known of a family of ``profile_document``."""
     for field, name, words in _FIGURES:
-        value = family[field]
+        value = family.get(field)  # a stored profile may be older than the field
         if value is not None and (told := words(value)):
             yield field, name, told
 

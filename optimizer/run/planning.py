@@ -68,9 +68,10 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     # A run takes longer than its benchmark: proposals, folders and reads are part of the time.
     spent = max(bench, _wall_seconds(history))
     ahead = plan.confirm_runs + simplified_left(plan, history)
-    each = sum(map(full_seconds, history)) / max(history.finished, 1) * spent / (bench or 1.0)
+    each = sum(map(full_seconds, history)) / max(history.finished, 1)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
+    each *= spent / (bench or 1.0)
     confirming = ahead * each + _price_seconds(problem, plan)
     if len(history.hosts) > 1:
         left = budget.minutes * 60 - _wall_seconds(history)

@@ -234,8 +234,9 @@ def _names(folder: Path) -> dict[int, str]:
     options = newest_options(folder)
     # RocksDB lists them by id; those that were dropped before are not among them.
     names = dict(enumerate(options.families)) if options else {0: "default"}
-    for log in logs_in(folder):
-        with contextlib.suppress(InputError):
-            found = filter(None, map(_FAMILY.search, lines_of(log)))
-            names |= {int(each[2]): each[1] for each in found}
+    with contextlib.suppress(OSError):  # a folder that may not be listed
+        for log in logs_in(folder):
+            with contextlib.suppress(InputError):
+                found = filter(None, map(_FAMILY.search, lines_of(log)))
+                names |= {int(each[2]): each[1] for each in found}
     return names
