@@ -50,10 +50,13 @@ class Run:
         configuration: The values in effect, full scale.
         metrics: Clocks corrected for drift where it is known; of a run that was cut off the time
             and the rate are bounds, and byte metrics are missing.
+        fold: Runs of one are predicted by models that saw none of it; empty: only runs of the
+            same configuration are kept together.
     """
 
     configuration: Configuration
     metrics: Mapping[str, float]
+    fold: str = ""
 
 
 @dataclass(frozen=True)

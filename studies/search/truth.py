@@ -8,6 +8,7 @@ matters.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,8 +44,9 @@ class Tuned:
     """The settings of one metric's model, and how well it does.
 
     Attributes:
-        r2: Of logarithms of unseen runs, by cross-validation: no run of a configuration is
-            predicted by a model that saw another of it, and runs of the default are not counted.
+        r2: Of logarithms of unseen runs, by cross-validation: no run of a configuration, or of a
+            fold, is predicted by a model that saw another of it, and runs of the default are not
+            counted.
     """
 
     settings: Settings
@@ -87,27 +89,35 @@ class Table:
     Attributes:
         columns: Encoded values in effect, shape `(n_runs, n_columns)`.
         targets: By metric logarithms of shape `(n_runs,)`; NaN where a run lacks it.
-        groups: Runs of the same configuration share a number, shape `(n_runs,)`.
-        default: The group of the default.
+        groups: Runs of the same configuration, or of the same fold, share a number, shape
+            `(n_runs,)`.
+        taught: The default, and what more than one group has: always learned from, never judged.
+            Shape `(n_runs,)`.
     """
 
     columns: Floats
     targets: Mapping[str, Floats]
     groups: NDArray[np.intp]
-    default: int
+    taught: NDArray[np.bool_]
 
 
 def table_of(recorded: Recorded) -> Table:
     """All runs, those of the default included: it weighs as often as it was measured."""
     columns, _ = encode_columns(recorded.space, [run.configuration for run in recorded.runs])
-    names = [term.metric for term in recorded.problem.objective.terms]
+    metrics = [term.metric for term in recorded.problem.objective.terms]
     targets = {
-        name: np.log([run.metrics.get(name, np.nan) for run in recorded.runs]) for name in names
+        name: np.log([run.metrics.get(name, np.nan) for run in recorded.runs]) for name in metrics
     }
     digests = [digest(run.configuration) for run in recorded.runs]
-    place = {name: at for at, name in enumerate(dict.fromkeys(digests))}
-    groups = np.array([place[name] for name in digests], dtype=np.intp)
-    return Table(columns, targets, groups, place[digest(recorded.default)])
+    names_of = [run.fold or name for run, name in zip(recorded.runs, digests, strict=True)]
+    place = {name: at for at, name in enumerate(dict.fromkeys(names_of))}
+    groups_of = defaultdict[str, set[str]](set)
+    for name, group in zip(digests, names_of, strict=True):
+        groups_of[name].add(group)
+    default = digest(recorded.default)
+    taught = [name == default or len(groups_of[name]) > 1 for name in digests]
+    groups = np.array([place[name] for name in names_of], dtype=np.intp)
+    return Table(columns, targets, groups, np.array(taught))
 
 
 def tune(recorded: Recorded, family: str) -> dict[str, Tuned]:
@@ -129,12 +139,12 @@ def unseen_r2(table: Table, metric: str, family: str, settings: Settings) -> flo
     target = table.targets[metric]
     order = np.random.default_rng(0).permutation(table.groups.max() + 1)
     folds = (order % _FOLDS)[table.groups]
-    known, is_default = np.isfinite(target), table.groups == table.default
+    known = np.isfinite(target)
     predicted = np.full(len(target), np.nan)
     for fold in range(_FOLDS):
-        seen = known & ((folds != fold) | is_default)
+        seen = known & ((folds != fold) | table.taught)
         model = FAMILIES[family](settings).fit(table.columns[seen], target[seen])
-        unseen = known & (folds == fold) & ~is_default
+        unseen = known & (folds == fold) & ~table.taught
         predicted[unseen] = model.predict(table.columns[unseen])
     judged = np.isfinite(predicted)
     error, spread = target[judged] - predicted[judged], target[judged] - target[judged].mean()
