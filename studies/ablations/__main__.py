@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if not given.page:
             run_missing(raw, given)
-        print(write_page(given.out, make_command("prove-ablations", arguments), read_lines(raw)))
+        if not (rows := read_lines(raw)):
+            raise InputError("--out", f"there are no searches in {raw}")
+        print(write_page(given.out, make_command("prove-ablations", arguments), rows))
     except InputError as error:
         sys.exit(str(error))
 

@@ -56,8 +56,9 @@ def _problems(problems: Sequence[str]) -> tuple[str, str]:
     kept = json.loads(FUNCTIONS.read_text(encoding="utf-8"))
     said = (
         "R2 is of the logarithms of runs that the function did not see: of a bake-off (`-all`) "
-        "those of another seed, of all methods and both budgets of memory. The noise of a "
-        "problem are the runs of the default less their job's mean, clocks corrected for drift. "
+        "those of another seed, of all methods and both budgets of memory. The noise of a problem "
+        "is the scatter of the default's runs, clocks corrected for drift, and of a bake-off "
+        "about the level of their job. "
         "In brackets, as measured: within jobs, and from job to job. `anonymous` are formulas "
         "over options without names that mean anything: noise 2%, 1%, 10%, 10%."
     )
