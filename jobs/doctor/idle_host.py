@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import os
 import secrets
 import shutil
 import statistics
@@ -10,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from jobs.doctor.finding import Finding, Severity, percentage
@@ -98,17 +96,33 @@ def _speed_of(bench_dir: Path) -> DiskSpeed:
         remove_trial_folder(folder)
 
 
-def look_at_conditions(settings: Settings) -> Finding:
+def look_at_conditions(
+    settings: Settings, *, pause: Callable[[float], None] = time.sleep
+) -> Finding:
     """Which conditions of a run can be read here, and how much the machine's speed scatters."""
     looks: list[dict[str, float]] = []
-    with TemporaryDirectory() as folder:
+    try:
+        folder = make_trial_folder(settings.bench_dir)
+    except InputError as error:
+        why = f"not read: {error.problem}"
+        return Finding("conditions", Severity.NOTE, why, "see ROCKTUNE_BENCH_DIR")
+    try:
         for _ in range(4):
-            watching = Conditions(Path(folder), os.environ, probe=settings.speed_probe)
-            time.sleep(0.5)
+            watching = Conditions(folder, {}, probe=settings.speed_probe)
+            pause(0.5)
             looks.append(watching.end())
+    finally:
+        remove_trial_folder(folder)
     missing = [name for name in MACHINE if any(name not in look for look in looks)]
     if missing:
-        advice = "see ROCKTUNE_SPEED_PROBE and /proc/stat: clocks are not corrected by it"
+        advice = "see /proc/stat"
+        if MACHINE[1] in missing:
+            advice = (
+                "the probe had too little time, or cannot be started: try it on an idle machine"
+                if settings.speed_probe
+                else "ROCKTUNE_SPEED_PROBE switches it off"
+            )
+        advice += "; clocks are not corrected by what is not read"
         return Finding("conditions", Severity.NOTE, f"not read: {', '.join(missing)}", advice)
     spread = statistics.stdev(math.log(look[MACHINE[1]]) for look in looks)
     found = f"{' and '.join(MACHINE)} are read; the speed scattered by {percentage(spread)}"
