@@ -41,7 +41,7 @@ UNITS = {
     "cpu_seconds": "s of all cores",
     "cpu_percent": "% of all processors while it worked",
     "device_bytes": "written to the device",
-    "others_cpu": "share of the processors that others used meanwhile",
+    "others_cpu": "what others wanted of all processors meanwhile; 1: all of them",
     "machine_speed": "of the machine meanwhile; 1 is usual",
     **dict.fromkeys(READS, "operations/s on the settled tree; measured, not tuned"),
 }

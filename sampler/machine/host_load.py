@@ -70,6 +70,8 @@ class CpuMoment:
     processes: Mapping[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
     # Those of them that are the kernel's own threads, on a processor that this process may use.
     kernel: frozenset[tuple[int, int]] = frozenset()
+    # Of each of the others there: seconds for which a thread was ready and waited, by its number.
+    waited: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,16 +121,21 @@ def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
     )
 
 
-def others_share(first: CpuMoment, last: CpuMoment, own: float) -> float | None:
-    """The share of processor time that went to neither a process nor the kernel, from 0 to 1.
+def others_demand(first: CpuMoment, last: CpuMoment, own: float) -> float | None:
+    """What others wanted of the processors: 0 is nothing, 1 all of them; a crowd wants more.
 
-    What the hypervisor gave to other guests counts. The kernel's threads and interrupts do not:
-    what they do is mostly the process's own writing. Where they are not shown, as in a container
+    Their CPU time, and the time for which their threads were ready and waited, over all processor
+    time: a busy thread wants one processor, however much a process leaves to it. Waiting counts of
+    processes that are there at both moments, and so not of the process's own.
+
+    What the hypervisor took counts as a share of the time that was asked for, so that it is the
+    same for a process that asks for little. The kernel's threads and interrupts do not count: what
+    they do is mostly the process's own writing. Where they are not shown, as in a container
     without lxcfs, the threads do count.
 
     Args:
-        first: The counters before the process.
-        last: The counters after it.
+        first: The counters before the process was started.
+        last: The counters after its end.
         own: CPU seconds of the process.
 
     Returns:
@@ -138,7 +145,15 @@ def others_share(first: CpuMoment, last: CpuMoment, own: float) -> float | None:
     if spent is None:
         return None
     kernel = sum(_grown(first, last, place) for place in last.kernel)
-    return min(max((spent.busy + spent.stolen - kernel - own) / spent.total, 0.0), 1.0)
+    waited = sum(
+        max(seconds - first.waited[place].get(thread, 0.0), 0.0)
+        for place, threads in last.waited.items()
+        if place in first.waited
+        for thread, seconds in threads.items()
+    )
+    wanted = (max(spent.busy - kernel - own, 0.0) + waited) / spent.total
+    stolen = max(spent.stolen, 0.0)
+    return wanted + (stolen / (stolen + max(spent.busy, 0.0)) if stolen else 0.0)
 
 
 def _spent(first: CpuMoment, last: CpuMoment) -> ProcessorTime | None:
@@ -151,16 +166,21 @@ def _grown(first: CpuMoment, last: CpuMoment, place: tuple[int, int]) -> float:
 
 
 def read_moment(proc: Path = PROC) -> CpuMoment:
-    """Reads ``/proc/stat`` and ``/proc/PID/stat`` (proc(5)) now."""
+    """Reads ``/proc/stat``, ``/proc/PID/stat`` (proc(5)) and what threads waited now.
+
+    With 250 processes this takes 7 ms of CPU time.
+    """
     mine, shown = _read_processor_time(proc)
     spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    processes, kernel = _processes(proc, os.sysconf("SC_CLK_TCK"))
+    processes, kernel, users = _processes(proc, os.sysconf("SC_CLK_TCK"))
     return CpuMoment(
         mine=mine,
         shown=shown,
         own=sum(used.ru_utime + used.ru_stime for used in spent),
         processes=processes,
         kernel=kernel,
+        # Who has used nothing yet has hardly waited.
+        waited={p: _waited(p[0], proc) if processes[p][1] else {} for p in users},
     )
 
 
@@ -171,16 +191,25 @@ def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
     """
     if not (proc / str(os.getpid())).exists():
         return None
-    found, _ = _processes(proc, 1)
+    found, *_ = _processes(proc, 1)
     return tuple(sorted(pid for (pid, _), (own, _) in found.items() if own == name))
 
 
 def _processes(
     proc: Path, tick: int
-) -> tuple[dict[tuple[int, int], tuple[str, float]], frozenset[tuple[int, int]]]:
-    """Of all processes that are shown, but this one; see ``CpuMoment``."""
+) -> tuple[
+    dict[tuple[int, int], tuple[str, float]],
+    frozenset[tuple[int, int]],
+    frozenset[tuple[int, int]],
+]:
+    """Of all processes that are shown, but this one; see ``CpuMoment``.
+
+    Returns:
+        All of them; and of those on a processor that this process may use the kernel's own
+        threads, and the others.
+    """
     found: dict[tuple[int, int], tuple[str, float]] = {}
-    kernel: set[tuple[int, int]] = set()
+    here: tuple[set[tuple[int, int]], set[tuple[int, int]]] = set(), set()
     mine = os.sched_getaffinity(0)
     with suppress(OSError):
         numbers = [int(folder.name) for folder in proc.iterdir() if folder.name.isdecimal()]
@@ -189,9 +218,21 @@ def _processes(
                 name, fields = stat
                 place = number, int(fields[19])
                 found[place] = (name, (int(fields[11]) + int(fields[12])) / tick)
-                if int(fields[6]) & _KERNEL_THREAD and int(fields[36]) in mine:
-                    kernel.add(place)
-    return found, frozenset(kernel)
+                if set(map(int, fields[36:37])) <= mine:
+                    here[not int(fields[6]) & _KERNEL_THREAD].add(place)
+    return found, frozenset(here[0]), frozenset(here[1])
+
+
+def _waited(pid: int, proc: Path) -> dict[str, float]:
+    """Seconds by thread: the second field of ``schedstat`` (scheduler/sched-stats.rst).
+
+    Nothing where the kernel does not count them.
+    """
+    found: dict[str, float] = {}
+    with suppress(OSError, IndexError):  # it may end meanwhile
+        for task in (proc / str(pid) / "task").iterdir():
+            found[task.name] = int((task / "schedstat").read_bytes().split()[1]) / 1e9
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

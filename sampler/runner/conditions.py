@@ -1,9 +1,10 @@
 """Conditions of a run: what else the machine did meanwhile, and how fast it was.
 
-They are no results, and nothing is judged by them: they tell why a clock was fast or slow.
+They are no results: they tell why a clock was fast or slow, and clocks are corrected by them.
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from sampler.machine import speed_probe
-from sampler.machine.host_load import others_share, read_moment
+from sampler.machine.host_load import CpuMoment, others_demand, read_moment
 from sampler.runner.process import tied
 from sampler.workload.metric_units import MACHINE
 
@@ -25,29 +26,39 @@ class Conditions:
     too, for another process may hold that pipe open.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], *, probe: bool) -> None:
-        """Begins to look on; ``probe``: whether the speed is measured, writing to ``folder``."""
+    def __init__(self, folder: Path, mark: Mapping[str, str], *, probe: bool) -> None:
+        """Begins to look on, before the process is started that is measured.
+
+        Args:
+            folder: The probe writes to it.
+            mark: Variables by which the probe is found.
+            probe: Whether the speed is measured.
+        """
+        self._first = _moment()  # before the probe, whose waiting is nobody's
         self._probe: subprocess.Popen[str] | None = None
+        # A frozen program has no interpreter: it would start itself.
+        python = None if getattr(sys, "frozen", False) else sys.executable
         with contextlib.suppress(OSError), TemporaryFile(dir=folder) as file:
-            if probe:
+            if probe and python:
                 self._probe = subprocess.Popen(
-                    tied(sys.executable, "-I", "-S", speed_probe.__file__, str(file.fileno())),
-                    env=environment, text=True, start_new_session=True, pass_fds=(file.fileno(),),
+                    tied(python, "-I", "-S", speed_probe.__file__, str(file.fileno())),
+                    # Not the benchmark's, which may preload or replace libraries.
+                    env={"PATH": os.environ.get("PATH", os.defpath), **mark},
+                    text=True, start_new_session=True, pass_fds=(file.fileno(),),
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 )  # fmt: skip
-        self._first = read_moment()
 
     def end(self, cpu_seconds: float = 0.0) -> dict[str, float]:
         """The readings by metric, as far as they are known; call it once.
 
         ``cpu_seconds`` were used by the process that was measured.
         """
-        last = read_moment()
+        last = _moment()
         speed: list[float] = []
         with contextlib.suppress(ValueError):
             *speed, own = map(float, self._told().split())
             cpu_seconds += own
-        others = others_share(self._first, last, cpu_seconds)
+        others = others_demand(self._first, last, cpu_seconds) if self._first and last else None
         found = dict(zip(MACHINE, (others, *speed), strict=False))
         return {name: value for name, value in found.items() if value is not None}
 
@@ -55,9 +66,24 @@ class Conditions:
         """What the probe says, which is no more."""
         if self._probe is None:
             return ""
-        with self._probe as probe, contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            try:
-                return probe.communicate(timeout=_END_SECONDS)[0]
-            finally:
-                probe.kill()
-        return ""
+        try:
+            return self._probe.communicate(timeout=_END_SECONDS)[0]
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        finally:
+            self._probe.kill()
+            # One that waits for a broken disk cannot be killed: the trial goes on without it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._probe.wait(_END_SECONDS)
+            for pipe in (self._probe.stdin, self._probe.stdout):
+                with contextlib.suppress(OSError):
+                    if pipe:
+                        pipe.close()
+
+
+def _moment() -> CpuMoment | None:
+    """The counters now; None where /proc holds something else than is known of."""
+    try:
+        return read_moment()
+    except (OSError, ValueError, IndexError):
+        return None

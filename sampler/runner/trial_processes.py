@@ -15,7 +15,7 @@ from sampler.runner.benchmark import Benchmark, Following
 from sampler.runner.conditions import Conditions
 from sampler.runner.outcome import Outcome
 from sampler.runner.prepared_copies import PreparedCopies, read_note
-from sampler.runner.process import BenchProcess, Limits
+from sampler.runner.process import BenchProcess, Ending, Limits
 from sampler.space.space import Configuration
 
 
@@ -91,8 +91,9 @@ class TrialProcesses:
             if self._outcome is not None:
                 self._outcome = self._following.pop(0).finish(self._outcome, ended)
             elif self._preparation is None:
-                found = self._conditions.end(ended.cpu_seconds) if self._conditions else {}
-                self._conditions = None
+                found = self._look_no_more(ended.cpu_seconds)
+                if ended.ending is not Ending.EXIT:
+                    found = {}  # of what its killed children used nobody knows
                 outcome = self._benchmark.harvest(
                     self._configuration, self._folder, ended, self._began
                 )
@@ -144,8 +145,7 @@ class TrialProcesses:
         return True
 
     def _measure(self) -> None:
-        environment = {**self._benchmark.environment(), **self._mark}
-        self._conditions = Conditions(self._folder, environment, probe=self._probe)
+        self._conditions = Conditions(self._folder, self._mark, probe=self._probe)
         try:
             self._process = self._spawn(
                 self._argv, self._folder,
@@ -155,10 +155,10 @@ class TrialProcesses:
             self._look_no_more()
             raise
 
-    def _look_no_more(self) -> None:
-        if self._conditions:
-            self._conditions.end()
+    def _look_no_more(self, cpu_seconds: float = 0.0) -> dict[str, float]:
+        found = self._conditions.end(cpu_seconds) if self._conditions else {}
         self._conditions = None
+        return found
 
     def _spawn(
         self,

@@ -32,10 +32,9 @@ _ALWAYS = (
     "stall_percent", "peak_rss", "cpu_seconds", "cpu_percent", "device_bytes", "wall_seconds",
 )  # fmt: skip
 OF_WRITES = ("waf", "waf_with_wal")
-MACHINE = ("others_cpu", "machine_speed")
 _OF_BOTH = ("whole_waf", "prepare_seconds")
-# Conditions of a run, which nothing judges: the share of processor time that others had, from 0 to
-# 1, and how fast the machine was, 1 being usual and 2 twice as fast.
+# Conditions of a run, by which clocks are corrected: what others wanted of all processors, from 0
+# up, and how fast the machine was, 1 being usual and 2 twice as fast.
 MACHINE = ("others_cpu", "machine_speed")
 
 

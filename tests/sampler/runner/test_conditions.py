@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,7 +19,7 @@ from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
-from sampler.machine.host_load import CpuMoment, ProcessorTime, others_share
+from sampler.machine.host_load import CpuMoment, ProcessorTime, others_demand, read_moment
 from sampler.machine.speed_probe import one_round, speed_of
 from sampler.runner import conditions
 from sampler.runner.conditions import Conditions
@@ -67,7 +69,7 @@ def probes() -> list[psutil.Process]:
 def test_a_command_benchmark_is_told_both_after_its_own_metrics(run: Run):
     outcome = run()
     assert list(outcome.metrics) == ["x", *MACHINE]
-    assert 0 <= outcome.metrics[OTHERS] <= 1
+    assert outcome.metrics[OTHERS] >= 0
     assert 0.01 < outcome.metrics[SPEED] < 100
     assert probes() == []
 
@@ -96,6 +98,55 @@ def test_a_probe_that_fails_costs_a_reading_and_no_trial(
     assert (outcome.state, list(outcome.metrics)) == (TrialState.DONE, ["x", OTHERS])
 
 
+@pytest.mark.parametrize(("name", "value"), [("frozen", True), ("executable", None)])
+def test_where_there_is_no_interpreter_no_probe_is_started(
+    name: str, value: object, bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A frozen program would start itself."""
+    monkeypatch.setattr(sys, name, value, raising=False)
+    watching = Conditions(bench_folder, {}, probe=True)
+    assert psutil.Process().children() == []
+    assert SPEED not in watching.end()
+
+
+def test_counters_that_are_not_known_cost_a_reading_and_no_trial(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    def odd() -> CpuMoment:
+        raise ValueError("invalid literal for int()")
+
+    monkeypatch.setattr(conditions, "read_moment", odd)
+    assert list(run().metrics) == ["x", SPEED]
+
+
+def test_the_probe_has_nothing_of_the_benchmarks_environment(
+    bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LD_PRELOAD", "/nowhere/own.so")
+    watching = Conditions(bench_folder, {"MARK": "1"}, probe=True)
+    (started,) = psutil.Process().children()
+    seen = started.environ()
+    watching.end()
+    assert set(seen) - {"PWD", "SHLVL", "_"} == {"MARK", "PATH"}
+
+
+def test_a_run_that_was_cut_off_tells_nothing_of_the_machine(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """What the children of a killed wrapper used is known to nobody: it would count as others'."""
+    monkeypatch.setattr(LocalRunner, "run", _cut_off)
+    outcome = run("import os, sys; os.system(sys.executable + ' -c \"while 1: 0\"')")
+    assert outcome.state is TrialState.CENSORED
+    assert not set(MACHINE) & outcome.metrics.keys()
+
+
+def _cut_off(runner: LocalRunner, configuration: dict[str, float]) -> Outcome:
+    runner.start(configuration, cutoff_seconds=0.5)
+    while not (outcome := runner.wait(10)):
+        pass
+    return outcome
+
+
 def test_a_probe_that_hangs_is_killed(
     bench_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -103,17 +154,32 @@ def test_a_probe_that_hangs_is_killed(
     hanging.write_text("import signal; signal.pause()")
     monkeypatch.setattr(conditions.speed_probe, "__file__", str(hanging))
     monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
-    watching = Conditions(bench_folder, os.environ, probe=True)
+    watching = Conditions(bench_folder, {}, probe=True)
     (started,) = psutil.Process().children()
     assert SPEED not in watching.end()
     assert gone(started.pid)
 
 
-def test_a_run_of_db_bench_is_told_both(settings: Settings, installed: InstalledDbBench):
+def test_a_probe_that_cannot_be_killed_is_not_waited_for(
+    bench_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As one that writes to a disk which does not answer."""
+    monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
+    watching = Conditions(bench_folder, {}, probe=True)
+    (started,) = psutil.Process().children()
+    started.suspend()
+    with monkeypatch.context() as unkillable:
+        unkillable.setattr(subprocess.Popen, "kill", lambda _: None)
+        assert SPEED not in watching.end()
+    assert watching._probe and watching._probe.poll() is None
+    started.kill()
+    watching._probe.wait()
+
+
+def test_a_run_of_db_bench_is_told_of_others(settings: Settings, installed: InstalledDbBench):
     plan = tiny_plan(installed, num=200_000)
-    where = settings.model_copy(update={"speed_probe": True})
-    outcome = LocalRunner(DbBench(installed, plan), where).run({})
-    assert set(MACHINE) <= outcome.metrics.keys(), outcome.failure
+    outcome = LocalRunner(DbBench(installed, plan), settings).run({})
+    assert OTHERS in outcome.metrics, outcome.failure
     assert not set(MACHINE) & {*db_bench_metrics(TINY)}  # so nothing can be asked of them
 
 
@@ -140,7 +206,7 @@ from sampler.runner import process
 from sampler.runner.conditions import Conditions
 if sys.argv[2] == "pipe":
     process.shutil.which = lambda _: None
-watching = Conditions(Path(sys.argv[1]), dict(os.environ), probe=True)
+watching = Conditions(Path(sys.argv[1]), {}, probe=True)
 if sys.argv[2] == "kernel":
     os.set_inheritable(watching._probe.stdin.fileno(), True)
     forever = "exec tail -f /dev/null >/dev/null"
@@ -183,6 +249,41 @@ def test_a_neighbours_processor_time_is_others(run: Run):
     assert outcome.metrics[OTHERS] > 0.5 * used
 
 
+@pytest.mark.parametrize("crowd", [1, 6])
+def test_a_busy_neighbour_counts_as_one_processor_whatever_it_gets(crowd: int):
+    cpus = len(os.sched_getaffinity(0))
+    with ExitStack() as ended:
+
+        def loop() -> psutil.Process:
+            # In sessions of their own, as trials are: the kernel may share by session.
+            argv = [PYTHON, "-c", "print(flush=True)\nwhile True: pass"]
+            started = subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True)
+            ended.callback(started.communicate)
+            ended.callback(started.kill)
+            assert started.stdout is not None
+            read_line(started.stdout.fileno())
+            return psutil.Process(started.pid)
+
+        neighbour, *_ = [loop() for _ in range(1 + crowd * cpus)]
+        first = read_moment()
+        until = neighbour.cpu_times().user + 0.4
+        while neighbour.cpu_times().user < until:
+            os.sched_yield()
+        last = read_moment()
+    # What else runs on this machine is left out, so that the figure is known.
+    place = next(found for found in last.waited if found[0] == neighbour.pid)
+    used = last.processes[place][1] - first.processes[place][1]
+    spent = last.mine.since(first.mine)
+    first = replace(first, mine=ProcessorTime(), kernel=frozenset(),
+                    waited={place: first.waited[place]})  # fmt: skip
+    last = replace(last, mine=ProcessorTime(used, spent.total - used), kernel=frozenset())
+    wanted = others_demand(first, last, 0.0)
+    got = others_demand(first, replace(last, waited={}), 0.0)
+    assert wanted is not None and got is not None
+    assert 0.8 < wanted * cpus < 1.15
+    assert crowd == 1 or got < 0.75 * wanted
+
+
 def test_others_are_all_but_the_process_and_the_kernel():
     thread, neighbour = (2, 5), (9, 90)
     first = CpuMoment(
@@ -194,9 +295,24 @@ def test_others_are_all_but_the_process_and_the_kernel():
         processes={thread: ("kworker", 4.0), neighbour: ("other", 2.0)},
         kernel=frozenset({thread}),
     )
-    assert others_share(first, last, 2.0) == pytest.approx((6 - 2 - 1 + 1) / 10)
-    assert others_share(first, last, 50.0) == 0
-    assert others_share(first, first, 0.0) is None
+    stolen = 1 / (1 + 6)  # of what was asked for
+    assert others_demand(first, last, 2.0) == pytest.approx((6 - 2 - 1) / 10 + stolen)
+    assert others_demand(first, last, 50.0) == pytest.approx(stolen)
+    assert others_demand(first, first, 0.0) is None
+
+
+def test_what_others_waited_is_added_without_limit():
+    own, neighbour = (8, 80), (9, 90)
+    first = CpuMoment(
+        mine=ProcessorTime(10, 90), own=0, waited={neighbour: {"9": 5.0, "10": 3.0, "12": 9.0}},
+    )  # fmt: skip
+    last = CpuMoment(
+        mine=ProcessorTime(20, 90),
+        own=0,
+        # One of its threads ended, one was started, and one has a number that was another's.
+        waited={neighbour: {"9": 12.0, "11": 8.0, "12": 1.0}, own: {"8": 50.0}},
+    )
+    assert others_demand(first, last, 6.0) == pytest.approx((10 - 6 + 7 + 8) / 10)
 
 
 @given(st.floats(0.1, 10), st.integers(10, 40))
