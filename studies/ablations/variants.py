@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
 from models.gaussian_process import kernel
-from optimizer.baseline.host_baseline import CLOCKS
+from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.strategies import evolution, guided, replication
