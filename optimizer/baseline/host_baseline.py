@@ -142,12 +142,13 @@ class HostBaseline:
     machine: MachineEffect = field(default_factory=MachineEffect, repr=False)
 
     def since_last_jump(self) -> Mapping[str, float]:
-        """Medians over the runs since ``time`` last jumped and stayed there; over all without."""
-        runs = [run for run in _in_order(self.trials) if run.metrics.get("time", 0.0) > 0]
-        levels = stepped_levels(np.array([run.metrics["time"] for run in runs]))
+        """Raw medians over the runs since ``time`` last jumped and stayed; over all without."""
+        since = [run for run in _in_order(self.trials) if run.metrics.get("time", 0.0) > 0]
+        levels = stepped_levels(np.array([run.metrics["time"] for run in since]))
         if levels is None:
-            return self.metrics
-        since = runs[int(np.flatnonzero(np.diff(levels))[-1]) + 1 :]
+            since = list(self.trials)
+        else:
+            since = since[int(np.flatnonzero(np.diff(levels))[-1]) + 1 :]
         return {
             name: float(np.median([run.metrics[name] for run in since])) for name in self.metrics
         }
