@@ -123,10 +123,8 @@ def _drift_title(baseline: Baseline, drifting: Sequence[str]) -> str:
             "baseline of that time"
         )
     if all(noise.drift_p is None for noise in baseline.noise.values()):
-        return (
-            "Drift could not be tested on so few runs of the baseline, and nothing was corrected"
-        )
-    return "No drift was seen, and nothing was corrected"
+        return "Drift could not be tested on so few runs of the baseline, and none was corrected"
+    return "No drift was seen, and none was corrected"
 
 
 def _minutes(run: Trial, first: Trial) -> float:
@@ -139,12 +137,17 @@ def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) ->
     median = baseline.metrics[metric]
     return chart.scatter_trace(
         chart.words(metric),
-        [(_minutes(run, runs[0]), 100 * run.metrics[metric] / median) for run in shown],
+        [(_minutes(run, runs[0]), 100 * _usual(run, baseline)[metric] / median) for run in shown],
         text=[f"trial {run.number}" for run in shown],
         marker={"color": color, "size": 7},
         hover="%{text}: %{y:.1f}%",
         extra=chart.words(metric),
     )
+
+
+def _usual(run: Trial, baseline: Baseline) -> Mapping[str, float]:
+    """A run's metrics as they would have been in the usual state of its machine."""
+    return baseline.hosts[run.host].machine.corrected(run.metrics)
 
 
 def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> chart.Trace:

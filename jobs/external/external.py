@@ -20,7 +20,8 @@ from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choice import winner_of
-from optimizer.confirmation.proof import declared_clocks, declared_test
+from optimizer.confirmation.proof import declared_test
+from optimizer.confirmation.proof_clocks import declared_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
@@ -128,7 +129,7 @@ class ExternalJobs:
         finished = conclude_job(
             framed.specification,
             framed.problem,
-            conclude(job.evaluation, job.plan),
+            conclude(job.evaluation, job.plan, declared=log.recall(DECLARED_TEST)),
             {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)},
             export=partial(export_options, framed.plan, None),
             tried=False,

@@ -8,8 +8,7 @@ explains (control variates).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,14 @@ from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
 from sampler.workload.tree_reads import READS
 
-CLOCKS = ("time", "rate", "load_time", *READS)
+# Reads of the settled tree are made when the run's state has been measured: nothing of it is
+# theirs.
+_CORRECTED = ("time", "rate", "load_time")
+CLOCKS = (*_CORRECTED, *READS)
 _SECONDS = ("time", "load_time")  # the other clocks are operations per second
+_MOST_LEFT_OUT = (
+    500  # repeats, of which each is predicted by the others: the noise is known by then
+)
 _LEAST_FREEDOM = 4  # repeats beyond the first run of each configuration
 # Before the repeats are seen: the state explains nothing with this probability, else any of these
 # shares of the noise. Below 0.7, chance would too often pass for a cause where repeats are few.
@@ -36,14 +41,14 @@ class MachineEffect:
     # By clock, the change of its logarithm per unit of each of ``MACHINE`` (a share of the
     # processors, the logarithm of the speed); a clock of which nothing is learned is left out.
     coefficients: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    usual: tuple[float, ...] = ()  # the mean state
+    usual: tuple[float, ...] = ()  # the median: few busy runs do not move it
     # Least and greatest state; a run beyond is corrected as if it were there.
     seen: tuple[tuple[float, float], ...] = ()
-    # Of each run: the state, shape ``(n, 2)``, usual where unknown; the clocks' logarithms; and a
-    # number that those share that measured the same.
-    states: Floats = field(default_factory=lambda: np.empty((0, len(MACHINE))), repr=False)
-    logs: Mapping[str, Floats] = field(default_factory=dict, repr=False)
-    groups: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+
+    def away(self, metrics: Mapping[str, float]) -> list[float]:
+        """How far a run's state is from the usual one; 0 where the run does not tell it."""
+        here = zip(_state(metrics), self.usual, self.seen, strict=True)
+        return [0.0 if math.isnan(x) else min(max(x, a), b) - mid for x, mid, (a, b) in here]
 
     def factors(self, metrics: Mapping[str, float]) -> Mapping[str, float]:
         """What takes each clock of a run to the usual state; nothing for what is not learned.
@@ -52,8 +57,7 @@ class MachineEffect:
         """
         if not self.coefficients:
             return {}
-        here = zip(_state(metrics), self.usual, self.seen, strict=True)
-        away = [0.0 if math.isnan(x) else min(max(x, a), b) - mean for x, mean, (a, b) in here]
+        away = self.away(metrics)
         return {
             name: math.exp(-sum(b * x for b, x in zip(slopes, away, strict=True)))
             for name, slopes in self.coefficients.items()
@@ -64,29 +68,39 @@ class MachineEffect:
         factors = self.factors(metrics)
         return {n: v * factors.get(n, 1.0) for n, v in metrics.items()} if factors else metrics
 
+
+class _Table(NamedTuple):
+    """Runs that tell the machine's state."""
+
+    states: Floats  # shape ``(n, 2)``, usual where unknown
+    logs: Mapping[str, Floats]  # the clocks' logarithms, each of shape ``(n,)``
+    groups: NDArray[np.int64]  # a number that those share that measured the same
+
+    def at(self, places: NDArray[Any]) -> "_Table":
+        """Some of the runs."""
+        logs = {name: values[places] for name, values in self.logs.items()}
+        return _Table(self.states[places], logs, self.groups[places])
+
+    def repeats(self) -> "_Table":
+        """The runs that are not alone in their group: the others teach nothing."""
+        return self.at(np.bincount(self.groups)[self.groups] > 1)
+
     @property
     def freedom(self) -> int:
         """How many repeats there are, beyond the first run of each configuration."""
         return len(self.groups) - len(np.unique(self.groups))
 
-    @cached_property
-    def squares(self) -> Mapping[str, Floats]:
-        """By clock: the repeats' sums of squares, raw and corrected by what the others teach."""
-        found = {name: np.zeros(2) for name in self.logs}
-        for place, group in enumerate(self.groups):
-            others = np.arange(len(self.groups)) != place
-            beside = others & (self.groups == group)
-            if not beside.any():
-                continue
-            known = self.states[others]
-            here = np.clip(self.states[place], known.min(axis=0), known.max(axis=0))
-            away = here - self.states[beside].mean(axis=0)
-            weight = beside.sum() / (beside.sum() + 1)
-            for name, logs in self.logs.items():
-                slopes = _learned(name, known, logs[others], self.groups[others])
-                raw = float(logs[place] - logs[beside].mean())
-                found[name] += weight * np.square([raw, raw - float(away @ slopes)])
-        return found
+
+def _table_of(runs: Sequence[Trial]) -> _Table | None:
+    told = [run for run in runs if not all(map(math.isnan, _state(run.metrics)))]
+    if not told:
+        return None
+    states = np.array([_state(run.metrics) for run in told])
+    states[:, np.isnan(states).all(axis=0)] = 0.0
+    states = np.where(np.isnan(states), np.nanmedian(states, axis=0), states)
+    table = {name: np.array([run.metrics.get(name, 0.0) for run in told]) for name in _CORRECTED}
+    logs = {name: np.log(values) for name, values in table.items() if (values > 0).all()}
+    return _Table(states, logs, np.unique([run.digest for run in told], return_inverse=True)[1])
 
 
 def machine_effect(runs: Sequence[Trial]) -> MachineEffect:
@@ -95,20 +109,33 @@ def machine_effect(runs: Sequence[Trial]) -> MachineEffect:
     Only runs of the same configuration are compared. With few repeats, or where the state explains
     nothing, nothing is corrected.
     """
-    states = np.array([_state(run.metrics) for run in runs]).reshape(-1, len(MACHINE))
-    known = ~np.isnan(states)
-    if not known.any():
+    table = _table_of(runs)
+    if table is None:
         return MachineEffect()
-    states[:, ~known.any(axis=0)] = 0.0
-    usual = tuple(np.nanmean(states, axis=0).tolist())
-    states = np.where(np.isnan(states), usual, states)
-    seen = tuple(zip(states.min(axis=0).tolist(), states.max(axis=0).tolist(), strict=True))
-    groups = np.unique([run.digest for run in runs], return_inverse=True)[1]
-    table = {name: np.array([run.metrics.get(name, 0.0) for run in runs]) for name in CLOCKS}
-    logs = {name: np.log(values) for name, values in table.items() if (values > 0).all()}
-    slopes = {name: _learned(name, states, values, groups) for name, values in logs.items()}
-    learned = {name: tuple(found.tolist()) for name, found in slopes.items() if found.any()}
-    return MachineEffect(learned, usual, seen, states, logs, groups)
+    slopes = {name: found.tolist() for name, found in _slopes(table.repeats()).items()}
+    least, most = table.states.min(axis=0).tolist(), table.states.max(axis=0).tolist()
+    return MachineEffect(
+        coefficients={name: tuple(found) for name, found in slopes.items() if any(found)},
+        usual=tuple(np.median(table.states, axis=0).tolist()),
+        seen=tuple(zip(least, most, strict=True)),
+    )
+
+
+def _squares(table: _Table) -> Mapping[str, Floats]:
+    """By clock: the repeats' sums of squares, raw and corrected by what the others teach."""
+    found = {name: np.zeros(2) for name in table.logs}
+    every = np.arange(len(table.groups))
+    some = every[:: len(every) // _MOST_LEFT_OUT + 1]
+    for place in some:
+        others = every != place
+        beside, rest = others & (table.groups == table.groups[place]), table.at(others)
+        here = np.clip(table.states[place], rest.states.min(axis=0), rest.states.max(axis=0))
+        away = here - table.states[beside].mean(axis=0)
+        weight = beside.sum() / (beside.sum() + 1) * len(every) / len(some)
+        for name, slopes in _slopes(rest).items():
+            raw = float(table.logs[name][place] - table.logs[name][beside].mean())
+            found[name] += weight * np.square([raw, raw - float(away @ slopes)])
+    return found
 
 
 def _state(metrics: Mapping[str, float]) -> tuple[float, ...]:
@@ -117,21 +144,28 @@ def _state(metrics: Mapping[str, float]) -> tuple[float, ...]:
     return others, math.log(speed) if 0 < speed < math.inf else math.nan
 
 
-def _learned(name: str, states: Floats, logs: Floats, groups: NDArray[np.int64]) -> Floats:
-    """A clock's coefficients, 0 where of the wrong sign: no busy or slow machine helps a run."""
-    slower = np.array([1.0, -1.0]) * (1.0 if name in _SECONDS else -1.0)
-    table = np.column_stack([states * slower, logs])
-    same = groups[:, None] == groups
-    table = table - same @ table / same.sum(axis=1, keepdims=True)
-    x, y, freedom = table[:, :-1], table[:, -1], len(groups) - len(np.unique(groups))
-    used = np.abs(x).max(axis=0, initial=0.0) > 1e-9  # beyond rounding
-    while used.any() and freedom >= _LEAST_FREEDOM:
-        found = np.zeros(len(slower))
-        found[used] = _shrunk(x[:, used], y, freedom)
-        if (found >= 0).all():
-            return found * slower
-        used &= found >= 0
-    return np.zeros(len(slower))
+def _slopes(table: _Table) -> Mapping[str, Floats]:
+    """Each clock's coefficients; of the wrong sign none: no busy or slow machine helps a run."""
+    groups, freedom = np.unique(table.groups, return_inverse=True)[1], table.freedom
+    counts = np.bincount(groups)
+
+    def centred(values: Floats) -> Floats:
+        return values - (np.bincount(groups, values) / counts)[groups]
+
+    states = np.column_stack([centred(column) for column in table.states.T])
+    varies = np.abs(states).max(axis=0, initial=0.0) > 1e-9  # beyond rounding
+    slopes = {name: np.zeros(len(MACHINE)) for name in table.logs}
+    for name in slopes if freedom >= _LEAST_FREEDOM else ():
+        slower = np.array([1.0, -1.0]) * (1.0 if name in _SECONDS else -1.0)
+        x, y, used = states * slower, centred(table.logs[name]), varies.copy()
+        while used.any():
+            found = np.zeros(len(slower))
+            found[used] = _shrunk(x[:, used], y, freedom)
+            if (found >= 0).all():
+                slopes[name] = found * slower
+                break
+            used &= found >= 0
+    return slopes
 
 
 def _shrunk(x: Floats, y: Floats, freedom: int) -> Floats:
@@ -159,33 +193,52 @@ def _shrunk(x: Floats, y: Floats, freedom: int) -> Floats:
     return np.asarray(vt.T @ (shrunk * along) / scale)
 
 
-def machine_document(effects: Mapping[str | None, MachineEffect]) -> dict[str, Any] | None:
-    """As JSON holds it, from the effect of each host; None where no run tells the state.
+def machine_document(hosts: Mapping[str | None, Sequence[Trial]]) -> dict[str, Any] | None:
+    """What each host's whole runs teach, as JSON holds it; None where none tells the state.
 
     ``noise``: by clock the standard deviation of the repeats' logarithms, raw, and corrected by
-    what the other repeats teach.
+    what the other repeats teach. ``effects_of`` reads the rest back.
     """
-    known = {host: effect for host, effect in effects.items() if effect.logs}
-    noise = {}
-    for name in CLOCKS:
-        having = [effect for effect in known.values() if name in effect.logs and effect.freedom]
-        if having:
-            squares = np.sum([[*each.squares[name], each.freedom] for each in having], axis=0)
-            spread = np.sqrt(squares[:2] / squares[2]).tolist()
-            noise[name] = dict(zip(("raw", "corrected"), spread, strict=True))
-    hosts = [
-        {
-            "name": host,
-            "usual": dict(zip(MACHINE, effect.usual, strict=True)),
-            "coefficients": {
-                name: dict(zip(MACHINE, slopes, strict=True))
-                for name, slopes in effect.coefficients.items()
-            },
-        }
-        for host, effect in known.items()
-    ]
-    repeats = sum(effect.freedom for effect in known.values())
-    return {"repeats": repeats, "noise": noise, "hosts": hosts} if known else None
+    tables = {host: table for host, runs in hosts.items() if (table := _table_of(runs))}
+    if not tables:
+        return None
+    totals: dict[str, Floats] = {}
+    for table in (each.repeats() for each in tables.values()):
+        for name, squares in _squares(table).items():
+            more = np.array([*squares, table.freedom])
+            totals[name] = totals.get(name, 0.0) + more
+    spreads = {
+        n: np.sqrt(total[:2] / total[2]).tolist() for n, total in totals.items() if total[2]
+    }
+    return {
+        "repeats": sum(table.freedom for table in tables.values()),
+        "noise": {n: dict(zip(("raw", "corrected"), s, strict=True)) for n, s in spreads.items()},
+        "hosts": [_host_document(host, machine_effect(hosts[host])) for host in tables],
+    }
+
+
+def _host_document(host: str | None, effect: MachineEffect) -> dict[str, Any]:
+    return {
+        "name": host,
+        "usual": dict(zip(MACHINE, effect.usual, strict=True)),
+        "seen": {name: list(ends) for name, ends in zip(MACHINE, effect.seen, strict=True)},
+        "coefficients": {
+            clock: dict(zip(MACHINE, slopes, strict=True))
+            for clock, slopes in effect.coefficients.items()
+        },
+    }
+
+
+def effects_of(document: Mapping[str, Any] | None) -> dict[str | None, MachineEffect]:
+    """The effect of each host, to the last digit, from such a document; none without one."""
+    return {
+        host["name"]: MachineEffect(
+            {clock: tuple(s[n] for n in MACHINE) for clock, s in host["coefficients"].items()},
+            tuple(host["usual"][name] for name in MACHINE),
+            tuple((host["seen"][name][0], host["seen"][name][1]) for name in MACHINE),
+        )
+        for host in (document["hosts"] if document else ())
+    }
 
 
 def machine_words(document: Mapping[str, Any] | None) -> str | None:
@@ -201,4 +254,4 @@ def machine_words(document: Mapping[str, Any] | None) -> str | None:
     if told:
         return f"Noise of {', '.join(told)} after correction for what else ran"
     nothing = "No correction for what else ran: nothing to learn from"
-    return f"{nothing} {document['repeats']} repeats"
+    return f"{nothing} {document['repeats']} repeats beyond the first run"

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.baseline.machine_effect import MachineEffect, machine_document, machine_effect
 from optimizer.budget.budget import Plan
-from optimizer.budget.confirm_load import apart
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
-from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
 from optimizer.objective.objective import MOST_GAIN, Objective
-from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_units import MACHINE
 
 CONFIDENCE = 0.95
@@ -54,40 +50,6 @@ class Verdict:
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
 
 
-def effects_before_proof(evaluation: Evaluation) -> Mapping[str | None, MachineEffect]:
-    """How each host's clocks depend on the machine's state, by what ran before the proof.
-
-    Its runs change nothing of it, so that they are corrected by what was fixed before them. Where
-    the confirmation measures another load, runs of that load alone count.
-    """
-    problem, history = evaluation.problem, evaluation.history
-    until = next(iter(history.numbers(Purpose.PROVE)), history.next_number)
-    state = (until, *(history.changes(each) for each in Purpose if each is not Purpose.PROVE))
-
-    def learn() -> Mapping[str | None, MachineEffect]:
-        before = [trial for trial in history if trial.done and trial.number < until]
-        runs = [t for t in before if problem.confirm is None or apart(problem, t)]
-        hosts = dict.fromkeys(trial.host for trial in runs)
-        return {host: machine_effect([t for t in runs if t.host == host]) for host in hosts}
-
-    return evaluation.once("machine", state, learn)
-
-
-def proof_metrics(evaluation: Evaluation, trial: Trial) -> Mapping[str, float]:
-    """A run of the proof as it is judged: clocks corrected by what ran before the proof."""
-    effect = effects_before_proof(evaluation).get(trial.host)
-    return effect.corrected(trial.metrics) if effect else trial.metrics
-
-
-def declared_clocks(evaluation: Evaluation) -> dict[str, Any]:
-    """What the declared test says of its clocks; nothing where they are raw."""
-    effects = effects_before_proof(evaluation)
-    if not any(effect.coefficients for effect in effects.values()):
-        return {}
-    by = "corrected for the machine's load by coefficients learned before"
-    return {"clocks": by, "machine": machine_document(effects)}
-
-
 def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, Any]:
     """The one test that decides, written down before its runs are made, and why it is so long."""
     return {
@@ -103,7 +65,14 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
 
 
 def judge(
-    objective: Objective, pairs: Sequence[Pair], *, planned: int, failed: int = 0
+    objective: Objective,
+    pairs: Sequence[Pair],
+    *,
+    planned: int,
+    failed: int = 0,
+    unseen: Sequence[Mapping[str, float]] = (),
+    raw: Sequence[Pair] | None = None,
+    clocks: str = "",
 ) -> Verdict | None:
     """Judges the fresh runs.
 
@@ -116,20 +85,36 @@ def judge(
         planned: How many pairs were declared.
         failed: Runs of the winner that failed where the baseline's beside it ended well. What is
             left of its runs are the lucky ones.
+        unseen: Errors that the pairs do not show, independent of each other: by metric, the factor
+            by which each may be off in the winner's mean (one standard deviation).
+        raw: The same pairs as they were measured, by which limits in figures are judged; None:
+            ``pairs`` are.
+        clocks: A clause on the clocks, for ``why``.
 
     Returns:
         None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
             failed, or when the medians break a limit of the objective, nothing is confirmed.
     """
-    pairs = with_fitness(objective, pairs)
+    pairs, measured = (with_fitness(objective, each) for each in (pairs, raw or pairs))
     if len(pairs) < 2:
         return None
-    baseline = medians([pair[0] for pair in pairs])
-    winner = medians([pair[1] for pair in pairs])
+    sides, raw_sides = (
+        (medians([b for b, _ in each]), medians([w for _, w in each]))
+        for each in (pairs, measured)
+    )
+    baseline, winner = sides
     values = fitness_by_pair(objective, pairs)
-    mean, half, two_sided = interval_of_mean(values)
+    mean, half, two_sided = interval_of_mean(values, unseen_error(objective, pairs, unseen))
     p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
-    limits = limits_kept(objective.limits, pairs, (baseline, winner))
+    limits = tuple(
+        kept
+        for limit in objective.limits
+        for kept in (
+            limits_kept([limit], measured, raw_sides)
+            if limit.at_most_baseline is None and limit.at_least_baseline is None
+            else limits_kept([limit], pairs, sides)
+        )
+    )
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)
@@ -137,6 +122,7 @@ def judge(
         f"fitness over {len(values)} pairs {mean:.0f} [{mean - half:.0f}, {mean + half:.0f}], "
         f"one-sided {p_words(p)}, "
         f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
+        + (clocks and f"; {clocks}")
     )
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"
@@ -154,7 +140,7 @@ def judge(
         baseline=baseline,
         winner=winner,
         changes={
-            name: change([(b[name], w[name]) for b, w in pairs])
+            name: change([(b[name], w[name]) for b, w in pairs], _off(unseen, name))
             for name in winner
             if name in baseline and name not in MACHINE
         },
@@ -185,19 +171,36 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
     return np.asarray(sum(objective.weighted(gains).values(), np.zeros(len(whole))))
 
 
+def unseen_error(
+    objective: Objective, pairs: Sequence[Pair], unseen: Sequence[Mapping[str, float]]
+) -> float:
+    """Standard error of the mean fitness by what the pairs do not show; see ``judge``."""
+    if not unseen:
+        return 0.0
+    mean = fitness_by_pair(objective, pairs).mean()
+    shifted = (
+        [(b, {n: v * off.get(n, 1.0) for n, v in w.items()}) for b, w in pairs] for off in unseen
+    )
+    return math.hypot(*(fitness_by_pair(objective, each).mean() - mean for each in shifted))
+
+
+def _off(unseen: Sequence[Mapping[str, float]], name: str) -> float:
+    return math.hypot(*(math.log(off.get(name, 1.0)) for off in unseen))
+
+
 def with_fitness(objective: Objective, pairs: Sequence[Pair]) -> list[Pair]:
     """Those of which both sides have every term: all figures of a verdict are of the same."""
     return [pair for pair in pairs if objective.fitness(pair[1], pair[0]) is not None]
 
 
-def change(pairs: Sequence[tuple[float, float]]) -> Change:
+def change(pairs: Sequence[tuple[float, float]], unseen: float = 0.0) -> Change:
     """The change from the first to the second of each pair, from the t distribution of log ratios.
 
     Where a value is not above 0 there is no ratio: then differences over the baseline's mean.
-    There are at least two (baseline, winner) pairs.
+    There are at least two (baseline, winner) pairs. ``unseen``: see ``interval_of_mean``.
     """
     differences, logarithmic = differences_of(pairs)
-    mean, half, p = interval_of_mean(differences)
+    mean, half, p = interval_of_mean(differences, unseen)
     percent, low, high = (_percent(each, logarithmic) for each in (mean, mean - half, mean + half))
     return Change(percent, low, high, p)
 
@@ -225,15 +228,18 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.median([run[name] for run in runs])) for name in names}
 
 
-def interval_of_mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
+def interval_of_mean(
+    values: NDArray[np.float64], unseen: float = 0.0
+) -> tuple[float, float, float]:
     """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
 
-    There are at least two values.
+    There are at least two values. ``unseen``: a standard error that they do not show.
     """
     # Without the checks of scipy.stats, which take most of a millisecond a call, in all digits.
     from scipy.special import stdtr, stdtrit
 
-    mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    mean, scatter = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    error = math.hypot(scatter, unseen)
     if error <= 1e-12 * max(abs(mean), 1e-300):  # counters can be the same to the byte
         return mean, 0.0, 1.0 if mean == 0 else 0.0
     half = error * float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
@@ -256,10 +262,13 @@ class Sensitivity:
     fitness: float  # the smallest fitness that passes with that probability
 
 
-def sensitivity_of(objective: Objective, pairs: Sequence[Pair]) -> Sensitivity | None:
+def sensitivity_of(
+    objective: Objective, pairs: Sequence[Pair], unseen: Sequence[Mapping[str, float]] = ()
+) -> Sensitivity | None:
     """What these (baseline's metrics, winner's metrics) pairs could have shown.
 
-    None with fewer than two pairs that have a fitness: their scatter is not known.
+    None with fewer than two pairs that have a fitness: their scatter is not known. ``unseen``: see
+    ``judge``.
     """
     pairs = with_fitness(objective, pairs)
     if len(pairs) < 2:
@@ -268,12 +277,14 @@ def sensitivity_of(objective: Objective, pairs: Sequence[Pair]) -> Sensitivity |
     changes = {}
     for name in (name for name in sides[0] if all(name in side for side in sides)):
         differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
-        changes[name] = _percent(_smallest(differences), logarithmic)
-    return Sensitivity(POWER, len(pairs), changes, _smallest(fitness_by_pair(objective, pairs)))
+        changes[name] = _percent(_smallest(differences, _off(unseen, name)), logarithmic)
+    error = unseen_error(objective, pairs, unseen)
+    fitness = _smallest(fitness_by_pair(objective, pairs), error)
+    return Sensitivity(POWER, len(pairs), changes, fitness)
 
 
-def _smallest(differences: NDArray[np.float64]) -> float:
-    scatter = float(differences.std(ddof=1))
+def _smallest(differences: NDArray[np.float64], unseen: float) -> float:
+    scatter = math.hypot(float(differences.std(ddof=1)), unseen * math.sqrt(len(differences)))
     # Counters can be the same to the byte; what is left is rounding.
     if scatter <= 1e-12 * max(abs(float(differences.mean())), 1e-300):
         return 0.0

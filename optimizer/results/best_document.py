@@ -13,9 +13,9 @@ from optimizer.confirmation.proof import (
     change,
     fitness_by_pair,
     interval_of_mean,
-    proof_metrics,
     with_fitness,
 )
+from optimizer.confirmation.proof_clocks import ProofClocks
 from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
@@ -99,7 +99,9 @@ def fullest_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | Non
     }
 
 
-def starting_point_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | None:
+def starting_point_document(
+    evaluation: Evaluation, plan: Plan, clocks: ProofClocks
+) -> dict[str, Any] | None:
     """The best starting point beside the winner, by the proof's own blocks; null without one.
 
     ``ahead`` is how much fitter the winner is, and ``change`` how its metrics differ from the
@@ -124,7 +126,7 @@ def starting_point_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any
     }
     blocks = []
     for _, trials in sorted(blocks_of(history, Purpose.PROVE, 1 + len(compared)).items()):
-        ended = {t.subject: proof_metrics(evaluation, t) for t in trials if t.done}
+        ended = {t.subject: clocks.metrics(t) for t in trials if t.done}
         if ended.keys() >= {BASELINE_TRIAL, *compared}:
             blocks.append(tuple(ended[n] for n in (BASELINE_TRIAL, compared[0], start)))
     objective = problem.objective

@@ -7,7 +7,6 @@ from typing import Any
 
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
-from optimizer.baseline.machine_effect import machine_document
 from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
@@ -15,11 +14,10 @@ from optimizer.confirmation.choice import as_explored, winner_of
 from optimizer.confirmation.proof import (
     Pair,
     Verdict,
-    effects_before_proof,
     judge,
-    proof_metrics,
     sensitivity_of,
 )
+from optimizer.confirmation.proof_clocks import ProofClocks, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
@@ -56,6 +54,8 @@ class Conclusion:
     verdict: Verdict | None  # what the fresh runs say of it; None if there were not enough
     # Why which hosts were set aside, by name.
     aside: Mapping[str, str] = field(default_factory=dict)
+    clocks: ProofClocks = field(default_factory=ProofClocks)  # by which the proof was judged
+    machine: Mapping[str, Any] | None = None  # what was learned of the machine's state before it
 
     @property
     def history(self) -> History:
@@ -64,32 +64,46 @@ class Conclusion:
 
 
 def conclude(
-    evaluation: Evaluation, plan: Plan, aside: Mapping[str, str] | None = None
+    evaluation: Evaluation,
+    plan: Plan,
+    aside: Mapping[str, str] | None = None,
+    declared: Mapping[str, Any] | None = None,
 ) -> Conclusion:
-    """Judges the trials that are there."""
+    """Judges the trials that are there, by the clocks of the declared test where there is one.
+
+    What was declared holds even where earlier trials are measured again meanwhile.
+    """
     problem, history = evaluation.problem, evaluation.history
-    winner = winner_of(evaluation, plan)
+    winner, machine = winner_of(evaluation, plan), machine_before_proof(evaluation)
+    if declared:
+        machine = declared.get("machine", machine)
+    both = both_done(history, winner)
+    clocks = proof_clocks(declared.get("machine") if declared else machine, both)
     verdict = judge(
         problem.objective,
-        proof_pairs(evaluation, winner),
+        clocks.pairs(both),
         planned=plan.pairs,
         failed=sum(
             theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner)
         ),
+        unseen=clocks.unseen,
+        raw=ProofClocks().pairs(both),
+        clocks=clocks.why,
     )
-    return Conclusion(evaluation, plan, winner, verdict, aside or {})
+    return Conclusion(evaluation, plan, winner, verdict, aside or {}, clocks, machine)
 
 
-def proof_pairs(evaluation: Evaluation, winner: int | None) -> list[Pair]:
+def proof_pairs(conclusion: Conclusion) -> list[Pair]:
     """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well.
 
-    Clocks are corrected for the machine's state; see ``effects_before_proof``.
+    As they were judged: see ``ProofClocks``.
     """
-    return [
-        (proof_metrics(evaluation, theirs), proof_metrics(evaluation, mine))
-        for theirs, mine in _both(evaluation.history, winner)
-        if theirs.done and mine.done
-    ]
+    return conclusion.clocks.pairs(both_done(conclusion.history, conclusion.winner))
+
+
+def both_done(history: History, winner: int | None) -> list[tuple[Trial, Trial]]:
+    """The (baseline's, winner's) runs of the proof's pairs of which both ended well."""
+    return [pair for pair in _both(history, winner) if pair[0].done and pair[1].done]
 
 
 def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
@@ -147,9 +161,8 @@ def result_document(
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
-    pairs = proof_pairs(evaluation, conclusion.winner)
-    machine = machine_document(effects_before_proof(evaluation))
-    power, planned = sensitivity_of(problem.objective, pairs), plan.detection
+    pairs, machine, planned = proof_pairs(conclusion), conclusion.machine, plan.detection
+    power = sensitivity_of(problem.objective, pairs, conclusion.clocks.unseen)
     started = [trial.started_at for trial in history if trial.started_at]
     finished = [trial.finished_at for trial in history if trial.finished_at]
     wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
@@ -168,7 +181,7 @@ def result_document(
         },
         "best": _best(conclusion, environment.get("rocksdb")),
         "verdict": _verdict(conclusion),
-        "starting_point": starting_point_document(evaluation, plan),
+        "starting_point": starting_point_document(evaluation, plan, conclusion.clocks),
         "no_trade": no_trade_document(evaluation, conclusion.winner, verdict),
         **_explanation(conclusion),
         "plan": {"explore": plan.explore, "pairs": plan.pairs, "simplified": plan.simplified},

@@ -10,7 +10,8 @@ from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
 from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, proof_subjects
-from optimizer.confirmation.proof import declared_clocks, declared_test
+from optimizer.confirmation.proof import declared_test
+from optimizer.confirmation.proof_clocks import declared_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import (
     confirmed_without_baseline,
@@ -117,7 +118,8 @@ class Tuning:
             self._hosts.cancel()
             raise
         back = {h: f"{why}; {_TAKEN_BACK}" for h, why in self._taken_back.items()}
-        return conclude(self._evaluation, self._plan(), self._aside | back)
+        declared = self._log.recall(DECLARED_TEST)
+        return conclude(self._evaluation, self._plan(), self._aside | back, declared)
 
     def _find_in_flight(self) -> None:
         """What an earlier controller began goes on if it can; if not, it is run again."""

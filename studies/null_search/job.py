@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from optimizer.confirmation.proof import Pair, judge
+from optimizer.confirmation.proof_clocks import ProofClocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
-from optimizer.results.result import Conclusion, proof_pairs
+from optimizer.results.result import Conclusion, both_done, proof_pairs
 from optimizer.results.search_document import search_document
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
@@ -18,7 +19,6 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
-from sampler.workload.metric_units import MACHINE
 from studies.memory_log import MemoryLog
 from studies.null_search.level import Level, null_machine
 
@@ -126,28 +126,27 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
     )
 
 
-def raw_pairs(problem: Problem, trials: Iterable[Trial], winner: int | None) -> list[Pair]:
+def raw_pairs(trials: Iterable[Trial], winner: int | None) -> list[Pair]:
     """The proof's pairs by raw clocks: as if no run had told the machine's state."""
-    blind = [
-        replace(trial, metrics={n: v for n, v in trial.metrics.items() if n not in MACHINE})
-        for trial in trials
-    ]
-    return proof_pairs(Evaluation(problem, History(blind)), winner)
+    return ProofClocks().pairs(both_done(History(trials), winner))
 
 
 def _both_proofs(found: Conclusion) -> dict[str, Proof | None]:
-    problem = found.evaluation.problem
-    both = {
-        "raw": raw_pairs(problem, found.history, found.winner),
-        "corrected": proof_pairs(found.evaluation, found.winner),
+    objective, unseen = found.evaluation.problem.objective, found.clocks.unseen
+    return {
+        "raw": _proof(objective, raw_pairs(found.history, found.winner), ()),
+        "corrected": _proof(objective, proof_pairs(found), unseen),
     }
-    return {name: _proof(problem.objective, pairs) for name, pairs in both.items()}
 
 
-def _proof(objective: Objective, pairs: Sequence[Pair]) -> Proof | None:
+def _proof(
+    objective: Objective, pairs: Sequence[Pair], unseen: Sequence[Mapping[str, float]]
+) -> Proof | None:
     better = {"time": FASTER, "rate": 1 / FASTER}
     faster = [(b, {n: v * better.get(n, 1.0) for n, v in w.items()}) for b, w in pairs]
-    found, shown = (judge(objective, each, planned=len(pairs)) for each in (pairs, faster))
+    found, shown = (
+        judge(objective, each, planned=len(pairs), unseen=unseen) for each in (pairs, faster)
+    )
     if found is None or shown is None:
         return None
     return Proof(low=found.low, high=found.high, confirmed=found.confirmed, faster=shown.confirmed)

@@ -33,6 +33,6 @@ def gain_by_raw_clocks(study: Study) -> bool:
     """Whether the job would report a gain, were its clocks not corrected for what else ran."""
     problem = resolve(study.archive.specification, None).problem
     verdict = study.result["verdict"]
-    pairs = raw_pairs(problem, study.trials, verdict and verdict["trial"])
+    pairs = raw_pairs(study.trials, verdict and verdict["trial"])
     found = judge(problem.objective, pairs, planned=len(pairs))
     return found is not None and found.confirmed

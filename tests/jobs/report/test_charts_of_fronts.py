@@ -1,7 +1,10 @@
 """Plots of all configurations and of drift, from a few known trials."""
 
+import math
 from dataclasses import replace
 from typing import ClassVar
+
+import pytest
 
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.charts.metric_series import drift_chart
@@ -89,8 +92,18 @@ class TestDrift:
         runs = self.runs([10.0, 10.1, 9.9, 10.1, 9.9, 10.0, 10.1])
         chart = drift_chart(runs, summarise(runs), ["time"])
         assert chart is not None
-        assert chart.title == "No drift was seen, and nothing was corrected"
+        assert chart.title == "No drift was seen, and none was corrected"
         assert len(chart.traces) == 1
+
+    def test_dots_are_as_corrected_as_their_median(self):
+        others = [0.0, 0.4] * 8
+        runs = self.runs([10.0 * math.exp(0.5 * share) for share in others])
+        runs = [
+            replace(run, digest="same", metrics=run.metrics | {"others_cpu": share})
+            for run, share in zip(runs, others, strict=True)
+        ]
+        chart = drift_chart(runs, summarise(runs), ["time"])
+        assert trace(chart, "time")["y"] == pytest.approx([100.0] * 16, abs=1.0)
 
     def test_too_few_runs_are_no_proof_of_calm(self):
         runs = self.runs([10.0, 10.1, 9.9])

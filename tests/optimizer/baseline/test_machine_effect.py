@@ -1,6 +1,8 @@
+import json
 import math
+import tracemalloc
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import summarise
-from optimizer.baseline.machine_effect import machine_document, machine_effect, machine_words
+from optimizer.baseline.machine_effect import (
+    effects_of,
+    machine_document,
+    machine_effect,
+    machine_words,
+)
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.optimizer.pretend_bench import trial_of
 
@@ -134,6 +141,12 @@ class TestFactors:
         usual = {"others_cpu": others, "machine_speed": math.exp(speed)}
         assert self.effect.factors(usual)["time"] == pytest.approx(1.0)
 
+    def test_the_usual_state_is_that_of_most_runs(self):
+        states = [0.01] * 13 + [0.5] * 7
+        metrics = [{"time": 10.0 * math.exp(share), "others_cpu": share} for share in states]
+        baseline = summarise(baselines(metrics))
+        assert baseline.metrics["time"] == pytest.approx(10.1, rel=0.01)
+
     def test_stay_within_what_was_seen(self):
         (_, most), (least, _) = self.effect.seen
         far = self.effect.factors({"others_cpu": 1.0, "machine_speed": 1e-3})
@@ -151,7 +164,7 @@ class TestBaseline:
         baseline = summarise(runs)
         assert not machine_effect(runs).coefficients
         assert baseline.corrected_trial(runs[0]) is runs[0].metrics
-        assert machine_document({None: machine_effect(runs)}) is None
+        assert machine_document({None: runs}) is None
 
     def test_the_noise_is_what_is_left(self):
         runs = Machine(noise=0.02).runs(16, 2)
@@ -199,9 +212,39 @@ class TestBaseline:
         assert not hosts["b"].machine.coefficients
 
 
+def test_what_cannot_teach_is_neither_counted_nor_corrected():
+    runs = [
+        replace(run, metrics={**run.metrics, "read_present": run.metrics["rate"]})
+        for run in Machine().runs(20, 1)
+    ]
+    blind = baselines([{"time": 12.0, "rate": 1e5}] * 6)
+    document = machine_document({"a": [*runs, *blind]})
+    assert document["repeats"] == 19
+    assert document["hosts"][0]["coefficients"].keys() == {"time", "rate"}
+
+
+def test_what_a_document_holds_is_read_back_to_the_last_digit():
+    runs = Machine().runs(30, 4)
+    document = json.loads(json.dumps(machine_document({"a": runs, None: runs[:9]})))
+    found = {"a": machine_effect(runs), None: machine_effect(runs[:9])}
+    assert [vars(each) for each in effects_of(document).values()] == [*map(vars, found.values())]
+    assert effects_of(document).keys() == found.keys()
+    assert effects_of(None) == {}
+
+
+def test_many_trials_that_are_alone_take_no_time_or_memory():
+    runs = Machine().runs(20, 1)
+    alone = [replace(run, digest=f"{n}") for n, run in enumerate(runs * 1000)]
+    tracemalloc.start()
+    assert machine_document({None: [*runs, *alone]})["repeats"] == 19
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 50e6
+
+
 class TestWords:
     def test_the_gain_is_that_of_runs_left_out(self):
-        document = machine_document({"a": machine_effect(Machine().runs(30, 4))})
+        document = machine_document({"a": Machine().runs(30, 4)})
         noise = document["noise"]["time"]
         assert document["repeats"] == 29
         assert noise["raw"] == pytest.approx(math.hypot(0.6 * 0.144, 0.05, 0.05), rel=0.3)
@@ -210,7 +253,7 @@ class TestWords:
         assert said in machine_words(document)
 
     def test_nothing_to_learn(self):
-        document = machine_document({"a": machine_effect(Machine().runs(4, 4))})
-        said = "No correction for what else ran: nothing to learn from 3 repeats"
-        assert machine_words(document) == said
+        document = machine_document({"a": Machine().runs(4, 4)})
+        said = "nothing to learn from 3 repeats beyond the first run"
+        assert machine_words(document) == f"No correction for what else ran: {said}"
         assert machine_words(None) is None

@@ -246,7 +246,7 @@ class TestProof:
     def test_uses_fresh_runs_alone(self):
         job = run(48, noise=0.05)
         conclusion = conclude_of(job)
-        pairs = proof_pairs(conclusion.evaluation, conclusion.winner)
+        pairs = proof_pairs(conclusion)
         prove = [t for t in job.log.trials() if t.purpose is Purpose.PROVE]
         assert [theirs for theirs, _ in pairs] == [t.metrics for t in prove if t.is_baseline]
         assert [mine for _, mine in pairs] == [t.metrics for t in prove if not t.is_baseline]
@@ -254,7 +254,8 @@ class TestProof:
     def test_a_half_made_pair_does_not_count(self):
         job = run(24)
         cut = Evaluation(job.problem, History(job.log.trials()[:-1]))
-        assert len(proof_pairs(cut, conclude_of(job).winner)) == divide(24).pairs - 1
+        whole = conclude_of(job)
+        assert len(proof_pairs(replace(whole, evaluation=cut))) == divide(24).pairs - 1
 
     def test_a_true_improvement_is_confirmed(self):
         verdict = conclude_of(run(48, noise=0.02)).verdict

@@ -90,7 +90,7 @@ class TestInTheResult:
     def test_stands_where_nothing_was_proven_better(self):
         conclusion, document = self.document(noise=0.05, seed=1)
         assert document["best"] is None
-        found = sensitivity_of(PAPER, proof_pairs(conclusion.evaluation, conclusion.winner))
+        found = sensitivity_of(PAPER, proof_pairs(conclusion))
         assert document["power"] == asdict(found) | {"planned": None}
         assert document["power"].keys() == {
             "level", "pairs", "smallest_change", "fitness", "planned"}  # fmt: skip

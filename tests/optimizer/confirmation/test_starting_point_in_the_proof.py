@@ -6,6 +6,7 @@ import pytest
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import best_without_trade, candidates_of, proof_subjects
+from optimizer.confirmation.proof_clocks import ProofClocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.best_document import (
     no_trade_document,
@@ -35,7 +36,7 @@ def test_is_measured_in_every_block_and_told_beside_the_winner():
         if trial.purpose is Purpose.PROVE:
             blocks.setdefault(trial.round, set()).add(trial.subject)
     assert list(blocks.values()) == [{1, conclusion.winner, start}] * conclusion.plan.pairs
-    told = starting_point_document(evaluation, conclusion.plan)
+    told = starting_point_document(evaluation, conclusion.plan, conclusion.clocks)
     assert (told["trial"], told["name"], told["is_best"]) == (start, "a guess", False)
     assert told["pairs"] == conclusion.plan.pairs
     assert told["low"] < told["fitness"] < told["high"]
@@ -63,7 +64,7 @@ def test_that_wins_is_measured_once_in_a_block():
     plan = replace(divide(60, starts=True), candidates=1)
     evaluation = Evaluation(problem_of(objective=TWO_TERMS), history)
     assert proof_subjects(evaluation, plan) == [1, 2]
-    told = starting_point_document(evaluation, plan)
+    told = starting_point_document(evaluation, plan, ProofClocks())
     assert (told["name"], told["is_best"], told["ahead"]) == ("a guess", True, None)
     assert told["pairs"] == 2
     assert told["fitness"] == pytest.approx(475, abs=2)
