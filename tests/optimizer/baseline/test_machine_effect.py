@@ -195,6 +195,13 @@ class TestBaseline:
         left = [math.log(baseline.corrected_trial(trial)["time"]) for trial in trials]
         assert np.std(left) < 0.04
 
+    def test_what_a_host_measures_now_is_raw(self):
+        runs = Machine().runs(15, 1)
+        baseline = summarise(runs)
+        assert baseline.hosts[None].machine.coefficients
+        raw = float(np.median([run.metrics["time"] for run in runs]))
+        assert baseline.present_level(None)["time"] == raw != baseline.metrics["time"]
+
     @given(seed=st.integers(0, 50), hosts=st.sampled_from([("a",), ("a", "b")]))
     def test_many_at_once_are_corrected_to_the_same_digit(self, seed, hosts):
         runs = [run for host in hosts for run in Machine().runs(9, seed, host=host)]

@@ -120,3 +120,14 @@ class TestResult:
         )
         assert result["verdict"]["confirmed"] is False
         assert "p99 <= 2 is broken" in result["verdict"]["why"]
+
+
+def test_a_limit_in_figures_is_judged_by_raw_medians():
+    corrected, raw = (
+        [({"waf": 4.0, "time": 10.0}, {"waf": 3.0, "time": time})] * 4 for time in (11.0, 12.0)
+    )
+    for limit, broken in ((Limit("time", at_most=11.5), True),
+                          (Limit("time", at_most_baseline=1.15), False)):  # fmt: skip
+        verdict = judge(Objective("o", WAF, (limit,)), corrected, planned=4, raw=raw)
+        assert verdict.confirmed is not broken
+        assert verdict.limits[0].value == (12.0 if broken else 11.0)
