@@ -17,6 +17,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Metrics, Objective
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
+from sampler.workload.metric_units import MACHINE
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
     wanted += [("limit", limit.metric) for limit in objective.limits]
     for field, metric in wanted:
         if metric not in baseline:
-            known = ", ".join(sorted(baseline))
+            known = ", ".join(sorted(set(baseline) - {*MACHINE}))
             raise InputError(field, f"the job has not measured {metric!r:.80}; known are {known}")
 
 
