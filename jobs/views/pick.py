@@ -12,6 +12,7 @@ from optimizer.confirmation.trade_off_selection import (
     TradeOff,
     require_measured,
     select_trade_offs,
+    unmeasured_words,
 )
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import measured, within_limits
@@ -244,8 +245,6 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
     if metric not in known:
-        names = ", ".join(sorted(known.keys() - {*MACHINE}))
-        problem = f"the job has not measured {metric!r:.80}; known are {names}"
-        raise InputError(field, problem)
+        raise InputError(field, unmeasured_words(metric, known))
     (term,) = parse_weights(metric, directions, field=field)
     return term

@@ -22,9 +22,8 @@ from sampler.workload.tree_reads import READS
 _CORRECTED = ("time", "rate", "load_time")
 CLOCKS = (*_CORRECTED, *READS)
 _SECONDS = ("time", "load_time")  # the other clocks are operations per second
-_MOST_LEFT_OUT = (
-    500  # repeats, of which each is predicted by the others: the noise is known by then
-)
+# So many repeats are predicted by the others, each in turn: by then the noise is known.
+_MOST_LEFT_OUT = 500
 _LEAST_FREEDOM = 4  # repeats beyond the first run of each configuration
 # Before the repeats are seen: the state explains nothing with this probability, else any of these
 # shares of the noise. Below 0.7, chance would too often pass for a cause where repeats are few.

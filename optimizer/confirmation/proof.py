@@ -106,14 +106,10 @@ def judge(
     values = fitness_by_pair(objective, pairs)
     mean, half, two_sided = interval_of_mean(values, unseen_error(objective, pairs, unseen))
     p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
+    beside = limits_kept(objective.limits, pairs, sides)
+    figures = limits_kept(objective.limits, measured, raw_sides)
     limits = tuple(
-        kept
-        for limit in objective.limits
-        for kept in (
-            limits_kept([limit], measured, raw_sides)
-            if limit.at_most_baseline is None and limit.at_least_baseline is None
-            else limits_kept([limit], pairs, sides)
-        )
+        of if of.limit.beside_baseline else raw for of, raw in zip(beside, figures, strict=True)
     )
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS

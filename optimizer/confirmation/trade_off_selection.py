@@ -17,7 +17,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Metrics, Objective
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_units import result_names
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,12 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
     wanted += [("limit", limit.metric) for limit in objective.limits]
     for field, metric in wanted:
         if metric not in baseline:
-            known = ", ".join(sorted(set(baseline) - {*MACHINE}))
-            raise InputError(field, f"the job has not measured {metric!r:.80}; known are {known}")
+            raise InputError(field, unmeasured_words(metric, baseline))
+
+
+def unmeasured_words(metric: str, known: Metrics) -> str:
+    """What is wrong with a metric that is not known, and what is."""
+    return f"the job has not measured {metric!r:.80}; known are {result_names(known)}"
 
 
 def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> TradeOff | None:

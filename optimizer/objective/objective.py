@@ -57,12 +57,17 @@ class Limit:
     at_most_baseline: float | None = None
     at_least_baseline: float | None = None
 
+    @property
+    def beside_baseline(self) -> bool:
+        """Whether a bound is a multiple of the baseline's figure."""
+        return self.at_most_baseline is not None or self.at_least_baseline is not None
+
     def resolved(self, baseline: Metrics) -> Limit:
         """The same limit in figures alone; of bounds on the same side the tighter one.
 
         Where the baseline lacks the metric nothing can keep a multiple of it.
         """
-        if self.at_most_baseline is None and self.at_least_baseline is None:
+        if not self.beside_baseline:
             return self
         level = baseline.get(self.metric)
         most, least = self.at_most, self.at_least

@@ -11,12 +11,7 @@ from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
-from optimizer.confirmation.proof import (
-    Pair,
-    Verdict,
-    judge,
-    sensitivity_of,
-)
+from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
 from optimizer.confirmation.proof_clocks import ProofClocks, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
@@ -74,11 +69,10 @@ def conclude(
     What was declared holds even where earlier trials are measured again meanwhile.
     """
     problem, history = evaluation.problem, evaluation.history
-    winner, machine = winner_of(evaluation, plan), machine_before_proof(evaluation)
-    if declared:
-        machine = declared.get("machine", machine)
+    winner = winner_of(evaluation, plan)
     both = both_done(history, winner)
-    clocks = proof_clocks(declared.get("machine") if declared else machine, both)
+    judging = declared.get("machine") if declared else machine_before_proof(evaluation)
+    clocks = proof_clocks(judging, both)
     verdict = judge(
         problem.objective,
         clocks.pairs(both),
@@ -90,6 +84,7 @@ def conclude(
         raw=ProofClocks().pairs(both),
         clocks=clocks.why,
     )
+    machine = judging or machine_before_proof(evaluation)  # told even where nothing is corrected
     return Conclusion(evaluation, plan, winner, verdict, aside or {}, clocks, machine)
 
 

@@ -20,7 +20,7 @@ from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_units import result_names
 
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
 # Of what a host explores a quarter may go into the first runs of its own baseline.
@@ -118,7 +118,7 @@ def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
     for run in (run for run in runs if run.done):  # before hours are spent
         for metric in objective.metrics:
             if metric not in run.metrics:
-                gives = ", ".join(sorted(run.metrics.keys() - set(MACHINE)))
+                gives = result_names(run.metrics)
                 lacks = f"needs the metric {metric!r}, and the benchmark gives {gives}"
                 raise InputError(field, f"{lacks}; name one of those or print it")
         # A figure and a multiple of the baseline can be compared now.

@@ -209,7 +209,8 @@ def _processes(
         threads, and the others.
     """
     found: dict[tuple[int, int], tuple[str, float]] = {}
-    here: tuple[set[tuple[int, int]], set[tuple[int, int]]] = set(), set()
+    kernel: set[tuple[int, int]] = set()
+    others: set[tuple[int, int]] = set()
     mine = os.sched_getaffinity(0)
     with suppress(OSError):
         numbers = [int(folder.name) for folder in proc.iterdir() if folder.name.isdecimal()]
@@ -218,9 +219,9 @@ def _processes(
                 name, fields = stat
                 place = number, int(fields[19])
                 found[place] = (name, (int(fields[11]) + int(fields[12])) / tick)
-                if set(map(int, fields[36:37])) <= mine:
-                    here[not int(fields[6]) & _KERNEL_THREAD].add(place)
-    return found, frozenset(here[0]), frozenset(here[1])
+                if set(map(int, fields[36:37])) <= mine:  # where it ran last, if that is told
+                    (kernel if int(fields[6]) & _KERNEL_THREAD else others).add(place)
+    return found, frozenset(kernel), frozenset(others)
 
 
 def _waited(pid: int, proc: Path) -> dict[str, float]:

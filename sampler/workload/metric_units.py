@@ -5,6 +5,7 @@ ends with its unit (``_us``, ``_ms``, ``_seconds``, ``_bytes``, ``_percent``), i
 """
 
 import re
+from collections.abc import Iterable
 
 from sampler.common.errors import InputError
 from sampler.workload.db_bench_benchmarks import ALL_LATENCIES, run_of
@@ -36,6 +37,11 @@ _OF_BOTH = ("whole_waf", "prepare_seconds")
 # Conditions of a run, by which clocks are corrected: what others wanted of all processors, from 0
 # up, and how fast the machine was, 1 being usual and 2 twice as fast.
 MACHINE = ("others_cpu", "machine_speed")
+
+
+def result_names(metrics: Iterable[str]) -> str:
+    """The names of results as errors list them; conditions of a run are none."""
+    return ", ".join(sorted(set(metrics) - set(MACHINE)))
 
 
 def metric_unit(metric: str) -> str | None:

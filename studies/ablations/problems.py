@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.objective.objective_file import load_objective
-from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration
 from sampler.space.space_file import space_from_document
-from sampler.workload.workload_file import load_workload
 from studies import known_truth
 from studies.search.bake_off import BAKE_OFFS
 from studies.search.best import Effort, search_best
 from studies.search.function import TestFunction
 from studies.search.functions import PROBLEMS, Functions
 from studies.search.noise import Noise
+from studies.search.recorded import plain_problem
 from studies.search.truth import Truth
 
 FUNCTIONS = Path("docs/results/search_functions.json")
@@ -72,14 +70,7 @@ def _thirty() -> tuple[dict[str, Any], Answer]:
 
 
 def _anonymous(name: str, space: Mapping[str, Any], formula: Answer) -> TestFunction:
-    problem = Problem(
-        space=space_from_document(space),
-        workload=load_workload("load-quick"),
-        objective=load_objective("paper"),
-        strategy="",
-        memory=None,
-        seed=0,
-    )
+    problem = plain_problem(space_from_document(space))
     rows = np.array(_NOISE) * np.random.default_rng(3).standard_normal((200, len(METRICS)))
     rows[:, 3] = -rows[:, 2]  # of time and rate one is the other, turned round
     truth = Formula(problem.space, {}, {}, formula=formula)

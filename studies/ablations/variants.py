@@ -18,7 +18,6 @@ from sklearn.ensemble import ExtraTreesRegressor
 from models.gaussian_process import kernel
 from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.objective import Objective
 from optimizer.strategies import evolution, guided, replication
 from optimizer.surrogate import expected_gain as gains
 from optimizer.surrogate.coordinates import Floats
@@ -163,25 +162,13 @@ def _exhaustive(_: TestFunction) -> Iterator[None]:
     gains._normals.cache_clear()
 
 
-def _soft_gain(
-    objective: Objective,
-    prediction: MetricPredictions,
-    logarithmic: frozenset[str],
-    baseline: Mapping[str, float],
-    best: float | None,
-) -> Floats:
-    """Expected improvement that is above 0 everywhere, so that its logarithm tells ways apart.
+def _soft_improvement(fitness: Floats, best: float) -> Floats:
+    """Above 0 everywhere, so that its mean tells ways apart where none surpasses the best.
 
     The population that searches it compares values alone, so it needs no logarithm itself (Ament
     and others, "Unexpected improvements to expected improvement", NeurIPS 2023).
     """
-    if best is None:
-        return gains.expected_gain(objective, prediction, logarithmic, baseline, best)
-    metrics = gains.drawn_metrics(prediction, logarithmic)
-    fitness = objective.fitness_of_many(metrics, baseline)
-    kept = gains.keeps(objective.bounds(baseline), metrics, fitness.shape)
-    soft = _SOFT * np.logaddexp(0.0, (fitness - best) / _SOFT)
-    return np.asarray((soft * kept).mean(axis=0))
+    return np.asarray(_SOFT * np.logaddexp(0.0, (fitness - best) / _SOFT))
 
 
 def _in_trust_region(
@@ -233,7 +220,7 @@ VARIANTS: Mapping[str, Variant] = {
     ),
     "exhaustive": Variant("ten times the population, four times the draws", within=_exhaustive),
     "log EI": Variant("the logarithm of a softened expected improvement",
-                      within=_with("expected_gain", _soft_gain)),
+                      within=lambda _: patch.object(gains, "improvement", _soft_improvement)),
     "sweeps": Variant("the best of the population goes on by changes of one coordinate",
                       within=_with("evolve", _with_sweeps)),
     "trust region": Variant(f"moves at most {_MOVES} parameters of one of the {_INCUMBENTS} best",

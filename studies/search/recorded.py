@@ -136,15 +136,20 @@ def of_load(path: Path) -> Recorded:
     space = _load_space().at_baseline(
         {"threads": workload.threads, "compression_ratio": workload.compression_ratio}
     )
-    problem = Problem(
+    problem = plain_problem(space)
+    return Recorded("load", problem, space, _runs(problem, _load_trials(space, rows)))
+
+
+def plain_problem(space: Space) -> Problem:
+    """Of the quick load, by the paper's objective, without a strategy or a limit on memory."""
+    return Problem(
         space=space,
-        workload=workload,
+        workload=load_workload("load-quick"),
         objective=load_objective("paper"),
         strategy="",
         memory=None,
         seed=0,
     )
-    return Recorded("load", problem, space, _runs(problem, _load_trials(space, rows)))
 
 
 def _runs(problem: Problem, trials: Sequence[Trial]) -> tuple[Run, ...]:

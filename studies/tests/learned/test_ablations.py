@@ -23,8 +23,8 @@ def short(monkeypatch):
 def parts():
     return (
         guided.surrogate_of, guided.expected_gain, guided.evolve, guided.replication_of,
-        evolution._KEPT, evolution._CHILDREN, expected_gain._DRAWS, replication.SHARE,
-        kernel._PER_LENGTH,
+        expected_gain.improvement, expected_gain._DRAWS, evolution._KEPT, evolution._CHILDREN,
+        replication.SHARE, kernel._PER_LENGTH,
     )  # fmt: skip
 
 

@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation import evaluation as knowledge
-from optimizer.objective.objective_file import load_objective
-from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
-from sampler.workload.workload_file import load_workload
 from studies.known_truth import SPACE
 from studies.null_search import __main__ as null_search
 from studies.null_search.__main__ import main, read_lines
 from studies.null_search.job import Key, Line, keys_of, run_job
 from studies.null_search.level import NEIGHBOUR, level_of
 from studies.null_search.page import groups_of, too_often
-from studies.search.recorded import Recorded, Run, read_recorded
+from studies.search.recorded import Recorded, Run, plain_problem, read_recorded
 
 KEY = Key("abc", "forest", 48, False, 0)
 LINE = Line(KEY, runs=48, explored=30, again=1, saved=0, gain=3.0, noise=21.0,
@@ -31,11 +28,7 @@ def recorded() -> Recorded:
     slower = np.exp(0.15 * np.random.default_rng(1).standard_normal(20)).tolist()
     default = space.default_configuration()
     runs = [Run(default, {"waf": 3.0, "sa": 1.2, "time": 10 * s, "rate": 1e5 / s}) for s in slower]
-    problem = Problem(
-        space=space, workload=load_workload("load-quick"), objective=load_objective("paper"),
-        strategy="", memory=None, seed=0,
-    )  # fmt: skip
-    return Recorded("toy", problem, space, tuple(runs))
+    return Recorded("toy", plain_problem(space), space, tuple(runs))
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.objective.objective_file import load_objective
-from optimizer.trials.problem import Problem
 from sampler.space.space_file import space_from_document
-from sampler.workload.workload_file import load_workload
 from studies.known_truth import SPACE, truth
 from studies.search.function import TestFunction
 from studies.search.noise import Noise
+from studies.search.recorded import plain_problem
 
 METRICS = ("waf", "sa", "time", "rate")
 
@@ -30,12 +28,5 @@ class Formula:
 def toy(noise=0.03):
     """Twelve parameters of which six matter."""
     rows = noise * np.random.default_rng(3).standard_normal((200, len(METRICS)))
-    problem = Problem(
-        space=space_from_document(SPACE),
-        workload=load_workload("load-quick"),
-        objective=load_objective("paper"),
-        strategy="",
-        memory=None,
-        seed=0,
-    )
+    problem = plain_problem(space_from_document(SPACE))
     return TestFunction("toy/formula", "abc", problem, Formula(), Noise(METRICS, rows))
