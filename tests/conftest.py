@@ -2,9 +2,11 @@
 
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -126,10 +128,10 @@ def whole(request: pytest.FixtureRequest) -> bool:
 def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What killed processes leave in the system's temporary folder is removed in the end."""
     tmp_path_factory.getbasetemp()  # pytest's own stays where it is
-    with (
-        tempfile.TemporaryDirectory(prefix="rocktune-tests-", ignore_cleanup_errors=True) as made,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    made = tempfile.mkdtemp(prefix="rocktune-tests-")
+    # After multiprocessing, at its own end, has removed what it has there.
+    Finalize(None, shutil.rmtree, args=(made, True), exitpriority=-200)
+    with pytest.MonkeyPatch.context() as patch:
         Path(made).chmod(0o1777)  # servers run as another user
         patch.setenv("TMPDIR", made)
         patch.setattr(tempfile, "tempdir", made)

@@ -12,6 +12,7 @@ import numpy as np
 
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.confirm_load import apart
+from optimizer.budget.power import p_words
 from optimizer.confirmation.proof import Pair, interval_of_mean
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.trial import Purpose, Trial
@@ -97,7 +98,7 @@ def proof_clocks(
             continue
         p = interval_of_mean(moved[:, place])[2]
         if p < _CHANGED:
-            return ProofClocks(why=f"by raw clocks, as the winner changes {name} (p = {p:.2g})")
+            return ProofClocks(why=f"by raw clocks, as the winner changes {name} ({p_words(p)})")
         mean = {c: sum(s[c][place] for s in slopes if c in s) / len(slopes) for c in used}
         unseen.append({clock: math.exp(slope * least) for clock, slope in mean.items()})
     return ProofClocks(effects, unseen)

@@ -66,6 +66,12 @@ def probes() -> list[psutil.Process]:
     return [p for p in psutil.Process().children() if "speed_probe" in str(p.cmdline())]
 
 
+def probe_of(watching: Conditions) -> psutil.Process:
+    """Not any child of this process: services of other tests may run in it."""
+    assert watching._probe is not None
+    return psutil.Process(watching._probe.pid)
+
+
 def test_a_command_benchmark_is_told_both_after_its_own_metrics(run: Run):
     outcome = run()
     assert list(outcome.metrics) == ["x", *MACHINE]
@@ -105,7 +111,7 @@ def test_where_there_is_no_interpreter_no_probe_is_started(
     """A frozen program would start itself."""
     monkeypatch.setattr(sys, name, value, raising=False)
     watching = Conditions(bench_folder, {}, probe=True)
-    assert psutil.Process().children() == []
+    assert watching._probe is None
     assert SPEED not in watching.end()
 
 
@@ -124,7 +130,7 @@ def test_the_probe_has_nothing_of_the_benchmarks_environment(
 ):
     monkeypatch.setenv("LD_PRELOAD", "/nowhere/own.so")
     watching = Conditions(bench_folder, {"MARK": "1"}, probe=True)
-    (started,) = psutil.Process().children()
+    started = probe_of(watching)
     seen = started.environ()
     watching.end()
     assert set(seen) - {"PWD", "SHLVL", "_"} == {"MARK", "PATH"}
@@ -155,7 +161,7 @@ def test_a_probe_that_hangs_is_killed(
     monkeypatch.setattr(conditions.speed_probe, "__file__", str(hanging))
     monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
     watching = Conditions(bench_folder, {}, probe=True)
-    (started,) = psutil.Process().children()
+    started = probe_of(watching)
     assert SPEED not in watching.end()
     assert gone(started.pid)
 
@@ -166,7 +172,7 @@ def test_a_probe_that_cannot_be_killed_is_not_waited_for(
     """As one that writes to a disk which does not answer."""
     monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
     watching = Conditions(bench_folder, {}, probe=True)
-    (started,) = psutil.Process().children()
+    started = probe_of(watching)
     started.suspend()
     with monkeypatch.context() as unkillable:
         unkillable.setattr(subprocess.Popen, "kill", lambda _: None)
