@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.baseline.machine_effect import machine_effect
+from optimizer.baseline.machine_effect import MachineEffect, machine_effect
 from optimizer.confirmation.proof import change
 from sampler.workload.metric_units import MACHINE
 from studies.arguments import days_words
@@ -105,17 +107,23 @@ def scatter(
     """Within jobs raw and corrected, between jobs raw and corrected; None: not known."""
     whole = [[row for row in job if row.metrics.get(clock, 0.0) > 0] for job in jobs]
     raw = [_logs(job, clock, [{}] * len(job)) for job in whole]
+    # All to the same state: what is usual differs a little with the runs that are learned from.
+    usual = _learned(itertools.chain.from_iterable(whole)).usual
     inside, outside = [], []
-    for at, job in enumerate(whole):
-        others = [row.trial for other in (*whole[:at], *whole[at + 1 :]) for row in other]
-        effect = machine_effect(others)
+    for job in whole:
+        effect = replace(_learned(r for o in whole if o is not job for r in o), usual=usual)
         outside.append(_logs(job, clock, [effect.factors(row.metrics) for row in job]))
-        beside = [[row.trial for row in job if row is not one] for one in job]
+        beside = [_learned(row for row in job if row is not one) for one in job]
         found = [
-            machine_effect(b).factors(row.metrics) for b, row in zip(beside, job, strict=True)
+            replace(each, usual=usual).factors(row.metrics)
+            for each, row in zip(beside, job, strict=True)
         ]
         inside.append(_logs(job, clock, found))
     return _within(raw), _within(inside), _between(raw), _between(outside)
+
+
+def _learned(rows: Iterable[Row]) -> MachineEffect:
+    return machine_effect([row.trial for row in rows])
 
 
 def _logs(
