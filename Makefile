@@ -22,12 +22,12 @@ tuner: $(TUNER) ## adds to .venv what `rocktune autotune` needs
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql curl chromium iproute2 nginx caddy systemd ## runs all tests, or those that ARGS names
+test: $(DEV) db_bench postgresql curl chromium iproute2 nginx caddy prometheus systemd ## runs all tests, or those that ARGS names
 	pg_virtualenv -t -o fsync=off env $(PYTEST) $(if $(ARGS),$(ARGS),$(IN_PARALLEL) --durations 20)
 
 test-quick: $(DEV) db_bench ## runs what a developer runs at every change: neither slow nor with programs of the system
 	$(PYTEST) --numprocesses logical --dist loadfile --no-loadscope-reorder --hypothesis-profile quick \
-		-m "not (slow or postgres or chromium or nginx or db_bench)" $(ARGS)
+		-m "not (slow or postgres or chromium or nginx or prometheus or db_bench)" $(ARGS)
 
 coverage: ## runs all tests, and counts the lines that they reach
 	@$(MAKE) --no-print-directory test ARGS="--cov $(IN_PARALLEL)"

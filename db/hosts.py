@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Engine, select
 
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JobState
-from db.schema.tables import host, job
+from db.schema.tables import document, host, job
 from db.schema.types import storable
+from optimizer.run.ports import HOSTS_SET_ASIDE
+
+ALIVE = timedelta(minutes=1)
+"""A host that was not seen for longer measures nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,17 @@ def read_hosts(engine: Engine) -> list[HostRow]:
     with reading(engine) as connection:
         rows = connection.execute(select(host).order_by(host.c.name))
         return [HostRow(**row._mapping) for row in rows]
+
+
+def excluded_hosts(engine: Engine) -> set[str]:
+    """The hosts that running jobs do without."""
+    which = (
+        select(document.c.body)
+        .join(job, job.c.id == document.c.job_id)
+        .where(job.c.state == JobState.RUNNING, document.c.name == HOSTS_SET_ASIDE)
+    )
+    with reading(engine) as connection:
+        return {host for body in connection.execute(which).scalars() for host in body["hosts"]}
 
 
 _JOBS = 50  # looked at, the newest first

@@ -28,8 +28,8 @@ from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
+from optimizer.run.ports import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.run.progress import ProgressTracker
-from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial

@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from db.hosts import see_host
 from db.jobs.job_queue import ended_for, next_job
 from db.jobs.job_store import JobStore
-from db.leases.leader import LeaderLease, give_back_lead, keep_lead, take_lead
+from db.leases.leader import BENCH, LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away, unless_away
 from jobs.schedule.schedules import keep_schedules
@@ -33,7 +33,6 @@ from sampler.runner.settings import Settings
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster
 
-BENCH = "bench"  # what one worker leads: the hosts that jobs are measured on; one set so far
 _ROUND_SECONDS = 1.0
 _KEEP_SECONDS = 5.0
 _RETENTION_SECONDS = 3600.0

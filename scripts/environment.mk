@@ -14,7 +14,7 @@ TUNER := .venv/.setup-tuner
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest
 IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx caddy postgresql systemd
+.PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx caddy prometheus postgresql systemd
 
 setup: .venv/.setup
 
@@ -49,6 +49,10 @@ nginx:
 
 iproute2:
 	@command -v ip >/dev/null || [ -x /usr/sbin/ip ] || scripts/install.sh iproute2
+
+# With promtool. The package's own service stays off: the tests start theirs.
+prometheus:
+	@command -v promtool >/dev/null || scripts/install.sh prometheus stopped
 
 # For its checks of unit files; it does not become the machine's init.
 systemd:

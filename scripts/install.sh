@@ -1,5 +1,6 @@
 #!/bin/sh
-# install.sh PACKAGE: installs a Debian package, or says in one line what to do.
+# install.sh PACKAGE [stopped]: installs a Debian package, or says in one line what to do. With
+# `stopped` the service of its name neither runs nor starts with the machine.
 set -u
 package=$1
 log=$(mktemp)
@@ -24,3 +25,7 @@ echo "installing the package $package" >&2
 apt install --yes --no-install-recommends "$package" \
     || { apt update && apt install --yes --no-install-recommends "$package"; } \
     || fail "$(grep '^E:' "$log" | head -n 1)"
+if [ "${2:-}" = stopped ]; then # a container may have no service to stop
+    as_root service "$package" stop >"$log" 2>&1 || true
+    as_root update-rc.d "$package" disable >"$log" 2>&1 || true
+fi

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter as Tally
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,12 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine, event
 
+from db.connection.transactions import now, reading
+from db.hosts import ALIVE, excluded_hosts, read_hosts
 from db.jobs.job_list import standings
+from db.leases.leader import BENCH, is_led
+from db.nightly.batches import last_ended
+from db.nightly.schedules import next_times
 from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
 
@@ -41,58 +46,98 @@ DATABASE_SECONDS = Histogram(
 def registry_of(engine: Engine) -> CollectorRegistry:
     """The figures of this process and of a database's jobs."""
     registry = CollectorRegistry()
-    for each in (_Jobs(engine), REQUESTS, REQUEST_SECONDS, DATABASE_SECONDS):
+    stored = (_Stored(engine, read) for read in (_jobs, _operation))
+    for each in (*stored, REQUESTS, REQUEST_SECONDS, DATABASE_SECONDS):
         registry.register(each)
     return registry
 
 
-class _Jobs(Collector):
-    """Sums over the jobs' standings: never over a million trials."""
+class _Stored(Collector):
+    """Figures out of the database, read once for all who ask at the same moment."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, read: Callable[[Engine], Iterator[Metric]]) -> None:
+        self._engine, self._read = engine, read
         self._read_at = -math.inf
-        self._rows: list[tuple[JobState, Mapping[str, Any] | None]] = []
+        self._found: list[Metric] = []
 
     def describe(self) -> list[Metric]:
         return []
 
     def collect(self) -> Iterator[Metric]:
         if time.monotonic() - self._read_at > _FRESH_SECONDS:
-            self._rows, self._read_at = standings(self._engine), time.monotonic()
-        rows = self._rows
-        states = Tally(state for state, _ in rows)
-        kept = [(state, standing) for state, standing in rows if standing]
-        trials: Tally[str] = Tally()
-        for _, standing in kept:
-            trials.update(standing["counts"])
-        jobs = GaugeMetricFamily("rocktune_jobs", "Jobs by state.", labels=["state"])
-        for state in JobState:
-            jobs.add_metric([state.value], states[state])
-        yield jobs
+            self._found, self._read_at = list(self._read(self._engine)), time.monotonic()
+        yield from self._found
+
+
+def _labelled(
+    name: str, help: str, labels: str, values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    found = GaugeMetricFamily(name, help, labels=labels.split())
+    for each, value in values:
+        found.add_metric(each, value)
+    return found
+
+
+def _jobs(engine: Engine) -> Iterator[Metric]:
+    """Sums over the jobs' standings: never over a million trials."""
+    rows = standings(engine)
+    states = Tally(state for state, _ in rows)
+    kept = [(state, standing) for state, standing in rows if standing]
+    trials: Tally[str] = Tally()
+    for _, standing in kept:
+        trials.update(standing["counts"])
+    by_state = {(state.value,): states[state] for state in JobState}
+    yield _labelled("rocktune_jobs", "Jobs by state.", "state", by_state.items())
+    yield GaugeMetricFamily(
+        "rocktune_queue_length", "Jobs that wait.", value=states[JobState.QUEUED]
+    )
+    ended = {(state.value,): trials[state.value] for state in _ENDED}
+    yield _labelled("rocktune_trials", "Ended trials by state.", "state", ended.items())
+    yield GaugeMetricFamily(
+        "rocktune_bench_seconds",
+        "What the benchmark has run for the jobs that are kept.",
+        value=sum(standing["bench_seconds"] for _, standing in kept),
+    )
+    between = [
+        standing["between_seconds"]
+        for state, standing in kept
+        if state is JobState.RUNNING and standing["between_seconds"] is not None
+    ]
+    if between:
         yield GaugeMetricFamily(
-            "rocktune_queue_length", "Jobs that wait.", value=states[JobState.QUEUED]
+            "rocktune_tuner_overhead_seconds",
+            "Mean time between two trials of the running job: what the tuner costs.",
+            value=between[-1],
         )
-        ended = GaugeMetricFamily("rocktune_trials", "Ended trials by state.", labels=["state"])
-        for each in _ENDED:
-            ended.add_metric([each.value], trials[each.value])
-        yield ended
-        yield GaugeMetricFamily(
-            "rocktune_bench_seconds",
-            "What the benchmark has run for the jobs that are kept.",
-            value=sum(standing["bench_seconds"] for _, standing in kept),
-        )
-        between = [
-            standing["between_seconds"]
-            for state, standing in kept
-            if state is JobState.RUNNING and standing["between_seconds"] is not None
-        ]
-        if between:
-            yield GaugeMetricFamily(
-                "rocktune_tuner_overhead_seconds",
-                "Mean time between two trials of the running job: what the tuner costs.",
-                value=between[-1],
-            )
+
+
+def _operation(engine: Engine) -> Iterator[Metric]:
+    """What the alerts of ``deploy/prometheus`` are about."""
+    with reading(engine) as connection:
+        fresh = now(connection) - ALIVE
+    yield GaugeMetricFamily(
+        "rocktune_leading_workers",
+        "Workers that lead, and so run the jobs: 1, or 0 where none does.",
+        value=is_led(engine, BENCH),
+    )
+    hosts, excluded, nights = read_hosts(engine), excluded_hosts(engine), last_ended(engine)
+    seen = {(each.name,): each.seen_at.timestamp() for each in hosts}
+    busy = {(each.name,): each.job_id is not None and each.seen_at > fresh for each in hosts}
+    without = {(name,): name in excluded for name in sorted(excluded.union(*seen))}
+    due = {(name,): at.timestamp() for name, at in next_times(engine).items()}
+    ended = {(each.name, each.state): each.ended_at.timestamp() for each in nights}
+    worse = {(each.name,): each.worsened for each in nights if each.worsened is not None}
+    for name, help, labels, values in (
+        ("host_seen_timestamp_seconds", "When a bench host was last seen.", "host", seen),
+        ("host_busy", "Whether a bench host measures for a job: 1 or 0.", "host", busy),
+        ("host_excluded", "Whether a running job has excluded a host: 1 or 0.", "host", without),
+        ("schedule_next_timestamp_seconds", "When a schedule is due.", "schedule", due),
+        ("batch_end_timestamp_seconds", "When a batch last ended so, or was skipped.",
+         "batch state", ended),
+        ("batch_regressed", "Whether a batch's newest night shows a change for the worse: 1 or 0.",
+         "batch", worse),
+    ):  # fmt: skip
+        yield _labelled(f"rocktune_{name}", help, labels, values.items())
 
 
 def time_statements(engine: Engine) -> None:

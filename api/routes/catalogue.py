@@ -1,7 +1,6 @@
 """What needs no job: what one may name or send, the hosts that measure, KIOXIA's guide."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
@@ -21,7 +20,7 @@ from api.schemas.catalogue_schemas import (
 from api.services.dependencies import ServiceDep
 from api.services.known_workloads import take_workload, workload_entries, workload_public
 from db.connection.transactions import now, reading
-from db.hosts import read_hosts
+from db.hosts import ALIVE, read_hosts
 from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
@@ -35,7 +34,6 @@ from sampler.space.space_file import space_text
 from sampler.space.starting_points import classes_of, known_points
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
-_ALIVE = timedelta(minutes=1)
 WorkloadName = Annotated[str, Path(max_length=200, description="Its name.", examples=["load"])]
 Replace = Annotated[
     bool, Query(description="Let it stand instead of another uploaded one of its name.")
@@ -122,7 +120,7 @@ def list_hosts(service: ServiceDep) -> list[HostPublic]:
     with reading(service.engine) as connection:
         moment = now(connection)  # by the clock that their signs of life are noted by
     return [
-        HostPublic(**vars(host), alive=moment - host.seen_at < _ALIVE)
+        HostPublic(**vars(host), alive=moment - host.seen_at < ALIVE)
         for host in read_hosts(service.engine)
     ]
 

@@ -10,11 +10,12 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Engine, and_, select, update
 
-from db.connection.transactions import insert_into, now, writing
+from db.connection.transactions import insert_into, now, reading, writing
 from db.leases.process import is_dead
 from db.schema.tables import leader
 
 LEADER_SECONDS = 15.0
+BENCH = "bench"  # what one worker leads: the hosts that jobs are measured on; one set so far
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,13 @@ def keep_lead(engine: Engine, mine: LeaderLease, *, seconds: float = LEADER_SECO
         until = now(connection) + timedelta(seconds=seconds)
         kept = update(leader).where(_is_mine(mine)).values(expires_at=until)
         return bool(connection.execute(kept).rowcount)
+
+
+def is_led(engine: Engine, name: str) -> bool:
+    """Whether somebody has the lease now."""
+    with reading(engine) as connection:
+        held = (leader.c.name == name, leader.c.owner != "", leader.c.expires_at > now(connection))
+        return connection.execute(select(leader.c.name).where(*held)).first() is not None
 
 
 def give_back_lead(engine: Engine, mine: LeaderLease) -> None:

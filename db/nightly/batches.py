@@ -6,7 +6,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Update, exists, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Update,
+    case,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
@@ -124,6 +135,32 @@ def read_batches(
     asked = {"name": name, "schedule_id": schedule_id}
     which += [batch.c[each] == value for each, value in asked.items() if value is not None]
     return _read(engine, *which, limit=limit)
+
+
+@dataclass(frozen=True)
+class LastEnded:
+    """The newest batch of a name that has ended in a state, or was skipped."""
+
+    name: str
+    state: str  # see ``BatchState``
+    ended_at: datetime
+    # Whether its night showed a change for the worse; None where a newer one has been judged, or
+    # this one could not be.
+    worsened: bool | None
+
+
+def last_ended(engine: Engine) -> list[LastEnded]:
+    """Of each name and state the newest; of the results no more is read than one value."""
+    numbers = select(func.max(batch.c.id).label("id")).where(~_RUNS)
+    newest = numbers.group_by(batch.c.name, batch.c.state).subquery()
+    judged = numbers.where(batch.c.state.in_(BATCH_ENDED)).group_by(batch.c.name).correlate(None)
+    worsened = case(
+        (batch.c.id.in_(judged), batch.c.result[("watch", "worsened")].as_boolean())
+    ).label("worsened")
+    which = select(batch.c.name, batch.c.state, batch.c.ended_at, worsened)
+    with reading(engine) as connection:
+        rows = connection.execute(which.join(newest, newest.c.id == batch.c.id))
+        return [LastEnded(**row._mapping) for row in rows]
 
 
 def unfinished(engine: Engine, name: str) -> list[BatchRow]:

@@ -66,6 +66,13 @@ def read_schedules(engine: Engine) -> list[ScheduleRow]:
         return [ScheduleRow(**row._mapping) for row in rows]
 
 
+def next_times(engine: Engine) -> dict[str, datetime]:
+    """When each schedule is due, by name; their batches are not read."""
+    with reading(engine) as connection:
+        rows = connection.execute(select(schedule.c.name, schedule.c.next_at))
+        return {row.name: row.next_at for row in rows}
+
+
 def find_schedule(engine: Engine, name: str) -> ScheduleRow | None:
     """The schedule of a name, or None."""
     with reading(engine) as connection:

@@ -27,9 +27,9 @@ from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import reason
+from optimizer.run.ports import DECLARED_TEST
 from optimizer.run.progress import ProgressTracker
 from optimizer.run.steps import AskedTrials, ask
-from optimizer.run.tuning import DECLARED_TEST
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -15,6 +15,10 @@ from sampler.runner.outcome import Outcome
 if TYPE_CHECKING:
     from optimizer.run.progress import RunProgress
 
+# Under these names a log remembers what was decided once.
+HOSTS_SET_ASIDE = "hosts_set_aside"
+DECLARED_TEST = "declared_test"
+
 
 class TrialLog(Protocol):
     """The trials of one job, kept. Each call is whole or not at all.

@@ -23,6 +23,8 @@ from optimizer.results.result import Conclusion, conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import Budget, hurried, plan_of, reason
 from optimizer.run.ports import (
+    DECLARED_TEST,
+    HOSTS_SET_ASIDE,
     ControllerStops,
     EndedTrial,
     Hosts,
@@ -44,12 +46,9 @@ _TICK_SECONDS = 0.25
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
 _TAKEN_BACK = "taken back, for no other host was left"
-# Under these names a log remembers what was decided once.
-HOSTS_SET_ASIDE = "hosts_set_aside"
 # So long a job waits for another host before it takes back one that was set aside, or ends because
 # none that is there can measure it.
 ALONE_SECONDS = 300.0
-DECLARED_TEST = "declared_test"
 
 
 class TrialLostError(RuntimeError):

@@ -27,7 +27,7 @@ from sampler.machine.machine import fingerprint
 from studies.arguments import make_command
 
 PAGE = Path("docs/results/steady_tests.md")
-QUICK = ("-m", "not (slow or postgres or chromium or db_bench)")
+QUICK = ("-m", "not (slow or postgres or chromium or prometheus or db_bench)")
 WAYS = ("alone", "beside two busy loops", "on one core")
 _BUSY = "while True: pass"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)

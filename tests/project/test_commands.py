@@ -114,6 +114,20 @@ def test_lists_of_packages_are_read_anew_only_after_a_failure(
     assert re.findall(r"install|update", log.read_text().replace("--no-install", "")) == calls
 
 
+@pytest.mark.parametrize("service", ["exit 0", "echo 'no such service'; exit 1"])
+def test_a_service_that_is_not_wanted_is_stopped_for_good(tmp_path: Path, service: str) -> None:
+    log = tmp_path / "calls"
+    said = {"apt-get": "exit 0", "id": "echo 0"}
+    for name in ("service", "update-rc.d"):
+        said[name] = f'echo {name} "$@" >>{log}\n{service}'
+    path = a_machine(tmp_path, **said)
+    for more in ([], ["stopped"]):
+        assert not log.exists()
+        done = run("scripts/install.sh", "thing", *more, PATH=path)
+        assert (done.returncode, done.stderr) == (0, "installing the package thing\n")
+    assert log.read_text().splitlines() == ["service thing stop", "update-rc.d thing disable"]
+
+
 def test_a_python_that_is_too_old_is_refused_in_one_line(tmp_path: Path) -> None:
     old = tmp_path / "old"
     old.write_text("#!/bin/sh\nexit 1\n")

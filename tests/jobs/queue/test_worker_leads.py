@@ -4,10 +4,10 @@ import signal
 
 import pytest
 
-from db.leases.leader import LeaderLease, take_lead
+from db.leases.leader import BENCH, LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
-from jobs.worker import BENCH, Worker
+from jobs.worker import Worker
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import start_time
 from tests.support.jobs.instant import left_running

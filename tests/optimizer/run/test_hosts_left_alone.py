@@ -9,8 +9,8 @@ import pytest
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results import result
 from optimizer.results.result import Conclusion, result_document
-from optimizer.run.ports import ControllerStops, LeaseLost
-from optimizer.run.tuning import ALONE_SECONDS, HOSTS_SET_ASIDE, NoHostCanMeasure
+from optimizer.run.ports import HOSTS_SET_ASIDE, ControllerStops, LeaseLost
+from optimizer.run.tuning import ALONE_SECONDS, NoHostCanMeasure
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.models.quick_ranking import no_ranking, no_simplified
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, problem_of

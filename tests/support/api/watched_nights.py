@@ -10,12 +10,20 @@ from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import BatchState
 from db.schema.tables import batch, job
-from tests.support.jobs.batch_nights import FIRST, result
+from jobs.regression.detection import detect_regressions
+from tests.support.jobs.batch_nights import FIRST, nights_of, result
 
 
 def nights_that_turn_worse() -> list[dict[str, Any]]:
     """The results of 24 nights: WAF of the default rises from 2 to 3 in the 17th."""
     return [_night(number) for number in range(24)]
+
+
+def nights_up_to_the_finding() -> list[dict[str, Any]]:
+    """The same up to the night on which the rise is found."""
+    nights = nights_that_turn_worse()
+    (found, *_) = detect_regressions(nights_of(nights)).findings
+    return nights[: found.alarm.reported + 1]
 
 
 def _night(number: int) -> dict[str, Any]:
