@@ -40,6 +40,7 @@ resume         stored.jobs           Lets a failed or cancelled job go on from w
 serve          operations.service    Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.
 worker         operations.service    Runs the jobs of a database, one at a time; a second worker waits its turn.
 batch          tuning.batch          Runs the jobs of a file once, one after another, here or on a cluster.
+check          tuning.batch           Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
 nights         operations.nights     Compares each night's default and best with the nights before.
 stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
 autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.

@@ -1,7 +1,7 @@
-"""`rocktune batch`: many jobs of one file, one after another, for cron, Slurm and Kubernetes."""
+"""Many jobs of one file, one after another: `rocktune batch`, and `rocktune check` for a CI."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,9 @@ from jobs.batch.batch_run import (
     open_batch,
     run_batch,
 )
+from jobs.batch.night_checks import checks_of_night, junit_text, markdown_text
 from jobs.execution.execution_backend import ExecutionBackend
+from jobs.regression.detection import regressions_of_batch
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import REPORT, require_folder
@@ -49,20 +51,32 @@ Examples:
 The file: name = "nightly", then workloads = ["load-quick"], spaces = ["default", "paper"] and any
 option of `rocktune tune`, as trials = 96; or one [[job]] for each job, with options of its own.
 """
+CHECK_EXAMPLES = """
+Examples:
+  rocktune check nightly.toml --db nights.db --junit junit.xml --markdown summary.md
+  rocktune check nightly.toml --db postgresql://me@host/rocktune --resume
+
+The nights before are those of the database that --db names: keep it from run to run. Workflows for
+GitHub and GitLab: deploy/ci.
+"""
+BatchFile = Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")]
+Out = Annotated[Path, typer.Option(help="Receives batch.json, and a folder for each job.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
+]
+OUT = Path("rocktune-batch")
+Judged = Callable[[Engine, Mapping[str, Any]], int]
+"""The exit status of a batch whose jobs have ended, by its document."""
 
 
 def batch_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    file: BatchFile,
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
     migrate: Migrate = False,
-    out: Annotated[
-        Path, typer.Option(help="Receives batch.json, and a folder for each job.")
-    ] = Path("rocktune-batch"),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
-    ] = False,
+    out: Out = OUT,
+    resume: Resume = False,
     as_json: Annotated[bool, json_alone("batch.json")] = False,
 ) -> int:
     """Runs the jobs of a file once, one after another, here or on a cluster.
@@ -72,6 +86,60 @@ def batch_command(
     still ran), or the batch is being run already; 2 bad input, before
     anything was run; 130 interrupted (go on with --resume).
     """
+    return _run_file(file, scheduler, certificates, db, migrate, out, resume, as_json)
+
+
+def check_command(
+    file: BatchFile,
+    junit: Annotated[
+        Path | None, typer.Option(help="Receives JUnit XML: a suite a job, a case a metric.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Receives a summary in Markdown.")] = None,
+    scheduler: Scheduler = None,
+    certificates: Certificates = None,
+    db: Db = None,
+    migrate: Migrate = False,
+    out: Out = OUT,
+    resume: Resume = False,
+) -> int:
+    """Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
+
+    Exit status: 0 no regression found, 3 one was, whether or not a job failed; 1 a
+    job failed, or the batch could not be run or compared; 2 bad input, before
+    anything was run; 130 interrupted (go on with --resume).
+    """
+    for field, path in (("--junit", junit), ("--markdown", markdown)):
+        if path is not None:  # before hours are spent; and no report of another night stays
+            write_output(path, b"", field=field)
+            path.resolve().unlink()
+
+    def judged(engine: Engine, document: Mapping[str, Any]) -> int:
+        watch = regressions_of_batch(engine, document["name"])
+        assert watch is not None  # this night is one
+        suites = checks_of_night(document, watch)
+        if junit is not None:
+            write_output(junit, junit_text(document, suites).encode(), field="--junit")
+        if markdown is not None:
+            text = markdown_text(document, watch, suites)
+            write_output(markdown, text.encode(), field="--markdown")
+        return Exit.ANSWER_IS_NO if watch.worsened else Exit.DONE
+
+    return _run_file(
+        file, scheduler, certificates, db, migrate, out, resume, as_json=False, judged=judged
+    )
+
+
+def _run_file(
+    file: Path,
+    scheduler: str | None,
+    certificates: Path | None,
+    db: str | None,
+    migrate: bool,
+    out: Path,
+    resume: bool,
+    as_json: bool,
+    judged: Judged = lambda *_: Exit.DONE,
+) -> int:
     plan = read_batch(file, complain)
     settings = load_settings()
     require_folder(out)
@@ -84,7 +152,7 @@ def batch_command(
         try:
             with closing(backend_of(scheduler, certificates, settings)) as backend:
                 here = _Here(engine, settings, backend, turn, out)
-                return _run(here, plan, resume=resume, as_json=as_json)
+                return _run(here, plan, judged, resume=resume, as_json=as_json)
         finally:
             turn.give_back()
 
@@ -100,7 +168,7 @@ class _Here:
     out: Path
 
 
-def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
+def _run(here: _Here, plan: BatchPlan, judged: Judged, *, resume: bool, as_json: bool) -> int:
     engine, out = here.engine, here.out
     console = TextConsole(stderr=True, highlight=False)
     _check(plan, here, console)
@@ -139,7 +207,8 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
         complain(f"interrupted; batch {batch_id} is kept. The same command with --resume goes on")
         return Exit.INTERRUPTED
     well = _tell(document, out, as_json=as_json)
-    return Exit.DONE if well and not failed else Exit.TOOL_FAILED
+    status = judged(engine, document)
+    return Exit.TOOL_FAILED if status == Exit.DONE and (failed or not well) else status
 
 
 def _check(plan: BatchPlan, here: _Here, console: Console) -> None:

@@ -70,10 +70,25 @@ class RegressionReport:
     tested: int  # how many series the newest night could be judged in
 
     @property
+    def found_tonight(self) -> tuple[LevelChange, ...]:
+        """What was found on the newest night."""
+        newest = len(self.nights) - 1
+        return tuple(each for each in self.findings if each.alarm.reported == newest)
+
+    @property
     def worsened(self) -> bool:
         """Whether a change for the worse was found on the newest night."""
-        newest = len(self.nights) - 1
-        return any(each.worse and each.alarm.reported == newest for each in self.findings)
+        return any(each.worse for each in self.found_tonight)
+
+    def nights_of_level(self, series: Series) -> int:
+        """How many nights the newest was judged with, itself included; 0 if it has no value.
+
+        Fewer than ``LEAST_VALUES`` could not be tested.
+        """
+        tonight = self.found_tonight
+        begins = [f.alarm.since for f in self.findings if f.series is series and f not in tonight]
+        known = np.isfinite(series.values[max(begins, default=0) :])
+        return int(known.sum()) if known[-1] else 0
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it."""

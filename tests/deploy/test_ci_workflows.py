@@ -1,0 +1,106 @@
+"""The workflows of ``deploy/ci``: against the platforms' published schemas, and what they run."""
+
+import copy
+import importlib.resources
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from tests.support.cluster.command_lines import DEPLOY, not_taken
+
+Document = dict[Any, Any]
+SCHEMAS = importlib.resources.files("check_jsonschema") / "builtin_schemas/vendor"
+KINDS = {"github": "github-workflows.json", "gitlab": "gitlab-ci.json"}
+INSTALLED = "/opt/rocktune/.venv/bin/rocktune "
+
+
+def read(kind: str) -> Document:
+    found: Document = yaml.safe_load((DEPLOY / "ci" / f"{kind}.yml").read_text())
+    if True in found:  # YAML 1.1 reads `on` as a truth value; the platform does not
+        found["on"] = found.pop(True)
+    return found
+
+
+def errors(kind: str, document: Document) -> list[str]:
+    schema = json.loads((SCHEMAS / KINDS[kind]).read_text())
+    found = jsonschema_rs.validator_for(schema).iter_errors(document)
+    return [f"{list(error.instance_path)}: {error.message}" for error in found]
+
+
+def script(kind: str, document: Document) -> list[str]:
+    if kind == "gitlab":
+        return document["rocktune"]["script"]
+    return [step["run"] for step in document["jobs"]["check"]["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_workflow_is_what_its_platform_publishes(kind: str) -> None:
+    assert errors(kind, read(kind)) == []
+
+
+def _misspelt_step(document: Document) -> None:
+    document["jobs"]["check"]["steps"][0]["use"] = document["jobs"]["check"]["steps"][0].pop(
+        "uses"
+    )
+
+
+def _no_runner(document: Document) -> None:
+    del document["jobs"]["check"]["runs-on"]
+
+
+def _misspelt_artifacts(document: Document) -> None:
+    document["rocktune"]["artifacts"]["when"] = "ever"
+
+
+def _script_that_is_none(document: Document) -> None:
+    document["rocktune"]["script"] = {"run": "rocktune"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spoil"),
+    [
+        ("github", _misspelt_step),
+        ("github", _no_runner),
+        ("gitlab", _misspelt_artifacts),
+        ("gitlab", _script_that_is_none),
+    ],
+)
+def test_the_schemas_find_mistakes(kind: str, spoil: Callable[[Document], None]) -> None:
+    spoilt = copy.deepcopy(read(kind))
+    spoil(spoilt)
+    assert errors(kind, spoilt)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_workflow_runs_a_command_that_we_have(kind: str) -> None:
+    (command,) = (line for line in script(kind, read(kind)) if line.startswith(INSTALLED))
+    words = command.removeprefix(INSTALLED).split()
+    assert not_taken(words) == []
+    assert words[:2] == ["check", "nightly.toml"]
+    # What later steps take is what it writes.
+    for option in ("--db", "--junit", "--markdown"):
+        written = words[words.index(option) + 1]
+        rest = (DEPLOY / "ci" / f"{kind}.yml").read_text().split(INSTALLED)[1]
+        assert len(re.findall(re.escape(written), rest)) > 1, written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_nights_are_kept_after_a_regression_too(kind: str) -> None:
+    document = read(kind)
+    if kind == "gitlab":
+        assert document["rocktune"]["cache"]["when"] == "always"
+        assert document["rocktune"]["artifacts"]["when"] == "always"
+        return
+    steps = document["jobs"]["check"]["steps"]
+    (restored,) = (s for s in steps if s.get("uses", "").startswith("actions/cache/restore@"))
+    (saved,) = (s for s in steps if s.get("uses", "").startswith("actions/cache/save@"))
+    assert "always()" in saved["if"]
+    assert restored["with"]["key"] == saved["with"]["key"]
+    assert saved["with"]["key"].startswith(restored["with"]["restore-keys"])
+    # A key is written once: without the run in it, no night after the first would be kept.
+    assert "github.run_id" in saved["with"]["key"]
