@@ -110,17 +110,26 @@ async def _around(_: FastAPI) -> AsyncIterator[None]:
     sys.setswitchinterval(before)
 
 
+def _describe_events(description: dict[str, Any]) -> None:
+    """Describes each event as OpenAPI 3.1 can: FastAPI writes what 3.2 alone knows."""
+    watched = description["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"]["200"]
+    stream = watched["content"]["text/event-stream"]
+    stream["schema"] = stream.pop("itemSchema")
+
+
 def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """The description, with the one shape of all errors in it."""
     of_routes = app.openapi
 
     def description() -> dict[str, Any]:
         if app.openapi_schema is None:
-            schemas = of_routes()["components"]["schemas"]  # kept as app.openapi_schema
+            described = of_routes()  # kept as app.openapi_schema
+            schemas = described["components"]["schemas"]
             reference = "#/components/schemas/{model}"
             whole = ProblemDocument.model_json_schema(ref_template=reference)
             schemas |= whole.pop("$defs", {})
             schemas["Problem"] = whole
+            _describe_events(described)
         return of_routes()
 
     return description
