@@ -13,10 +13,8 @@ from jinja2 import Environment
 from api.auth.security import Caller, page_requires
 from api.pages.static_files import static_address
 from db.access.tokens import Role
-from jobs.results.figures import figure
+from jobs.results.figures import amount_with_unit
 from jobs.results.pages import page_environment
-from sampler.common.byte_size import format_bytes
-from sampler.workload.metric_units import BYTES, metric_unit
 
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.
 POLICY = (
@@ -81,7 +79,9 @@ def _environment() -> Environment:
     environment = page_environment("api.pages")
     environment.globals |= {"static": static_address, "version": version("rocktune")}
     environment.filters |= {
-        "amount": bytes_or_figure,
+        "amount": lambda value, metric: (
+            UNKNOWN if value is None else amount_with_unit(value, metric)
+        ),
         "duration": duration,
         "grouped": grouped,
         "iso": moment_iso,
@@ -122,13 +122,3 @@ def moment_iso(at: datetime | None) -> str:
 def grouped(number: int | None) -> str:
     """A count with its thousands apart."""
     return UNKNOWN if number is None else f"{number:,}"
-
-
-def bytes_or_figure(value: float | None, metric: str) -> str:
-    """A metric's value with its unit."""
-    if value is None:
-        return UNKNOWN
-    unit = metric_unit(metric)
-    if unit == BYTES:
-        return format_bytes(value)
-    return f"{figure(value)} {unit}" if unit else figure(value)

@@ -20,8 +20,11 @@ from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.power import smallest_change
+from optimizer.confirmation.proof import Change
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.results.price import traded
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
 
@@ -61,6 +64,7 @@ def proof_content(result: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
         "best": result["best"],
         "verdict": result["verdict"],
         "rows": proof_rows(result, names),
+        "trade": trade_rows(result),
         "price": price_lines(result),
         "limits": limit_rows(result),
         "confirmation": confirmation_words(result.get("confirmation")),
@@ -88,6 +92,36 @@ def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str
         for metric in [*names, *(m for m in _ALSO if m not in names)]
         if metric in verdict["change"] and metric in level
     ]
+
+
+_MARKS = ("better", "worse", "not shown")
+
+
+def trade_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for each metric that the trade tells of: what was won, what was paid, what is open.
+
+    ``mark`` is ``better`` or ``worse`` where the 95% interval lies on one side of no change, else
+    ``not shown``. A metric that did not move in any run is left out.
+    """
+    verdict, level = result["verdict"], result["baseline"]["metrics"]
+    if verdict is None:
+        return []
+    parts = ("percent", "low", "high", "p")
+    known = {name: change for name, change in verdict["change"].items() if name in level}
+    changes = {name: Change(*(each[part] for part in parts)) for name, each in known.items()}
+    rows = [
+        {
+            "metric": row.metric,
+            "name": row.name,
+            "default": level[row.metric],
+            "best": verdict["metrics"][row.metric],
+            "change": known[row.metric],
+            "mark": _MARKS[0 if row.better else 1 if row.worse else 2],
+        }
+        for row in traded(objective_from_document(result["job"]["objective"]), changes)
+        if row.change.low or row.change.high
+    ]
+    return sorted(rows, key=lambda row: _MARKS.index(row["mark"]))
 
 
 def detectable(result: Mapping[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 
@@ -19,6 +20,14 @@ def figure(value: float | None) -> str:
 def metric_amount(value: float | None, metric: str) -> str:
     """A metric's value with its unit where that is bytes."""
     return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
+
+
+def amount_with_unit(value: float | None, metric: str) -> str:
+    """A metric's value with its unit; a number of bytes in KiB, MiB and so on."""
+    unit = metric_unit(metric)
+    if value is None or unit is None:
+        return figure(value)
+    return format_bytes(value) if unit == BYTES else f"{figure(value)} {unit}"
 
 
 def option_value(value: Any, parameter: Parameter | None) -> str:

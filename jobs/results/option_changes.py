@@ -27,8 +27,9 @@ def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = [
         {
             "name": name,
-            "default": value_words(baseline.get(name), known.get(name)),
-            "best": value_words(best.get(name), known.get(name)),
+            "key": known[name].key if name in known else name,
+            "default": _short(baseline.get(name), known.get(name)),
+            "best": _short(best.get(name), known.get(name)),
             "rank": rank.get(name),
             "help": known[name].help if name in known else "",
             "reason": why.get(name, ""),
@@ -38,6 +39,10 @@ def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         if baseline.get(name) != best.get(name)
     ]
     return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"]))
+
+
+def _short(value: Any, parameter: Parameter | None) -> str:
+    return "inactive" if value is None else option_value(value, parameter)
 
 
 def value_words(value: Any, parameter: Parameter | None) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from markupsafe import Markup
 
-from jobs.results.figures import figure, metric_amount, share_percent, signed
+from jobs.results.figures import amount_with_unit, figure, share_percent, signed
 from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Of a kept page: one of another version is made anew, for it is not what our script would draw.
-VERSION = 5
+VERSION = 6
 # No text of others can hold it: in the page every `<` of theirs is escaped.
 PLACE = "<script>/* the plots' library goes here */</script>"
 _LIBRARY = "plotly/package_data/plotly.min.js"
@@ -44,7 +44,7 @@ def _documents() -> Environment:
     """Compiling a template takes longer than filling it in."""
     environment = page_environment()
     environment.filters |= {
-        "amount": metric_amount,
+        "amount": amount_with_unit,
         "clock": lambda moment: f"{moment:%Y-%m-%d %H:%M:%S}" if moment else "unknown",
         "percent": share_percent,
         "share": lambda value: "n/a" if value is None else f"{value:.2f}",

@@ -69,6 +69,12 @@ def test_on_a_screen_in_light_and_in_dark(page: Page, address: str):
     require_peace(page, address)
 
 
+def test_three_screens_tell_what_decides(page: Page, address: str):
+    page.open(address, width=1280, height=800)
+    page.become(DRAWN)
+    assert page.value("document.getElementById('appendix').getBoundingClientRect().top") < 3 * 800
+
+
 def test_on_a_phone(page: Page, address: str):
     page.open(address, width=390, height=844, dark=True)
     page.become(DRAWN)

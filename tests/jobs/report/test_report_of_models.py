@@ -60,7 +60,7 @@ def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOut
     few, enough = (report_html(unlearned(guided, r2)) for r2 in (0.1, 0.5))
     assert "want more draws than this strategy makes" in few
     assert "one random forest per metric" not in few
-    assert "<h2>The draws alone</h2>" in enough
+    assert ">The draws alone</h2>" in enough
     assert "one random forest per metric" in enough
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -91,6 +92,22 @@ class TestAWholeJob:
             "rocksdb::LoadOptionsFromFile" in page.text
             and "which has loaded this file" in page.text
         )
+
+    def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
+        front, appendix = report_html(finished).split('<h2 id="appendix">')
+        assert re.findall(r'<h2 id="(\w+)">', front) == ["trade", "changed", "importance"]
+        for change in content(finished)["changes"]:
+            assert f"<tr><td>{change['name']}</td>" in front
+            assert change["reason"] and unescape(front).count(change["reason"])
+        assert finished.result["parameters"][0]["name"] in front.partition('id="importance"')[2]
+        assert "<figure>" not in front and "<figure>" in appendix
+
+    def test_every_link_leads_to_a_part_of_the_page(self, finished: JobOutcome):
+        page = report_html(finished)
+        ids = re.findall(r' id="([\w-]+)"', page)
+        assert len(set(ids)) == len(ids) > 15
+        assert set(re.findall(r'href="#([\w-]+)"', page)) == {*ids} - {
+            "trade", "changed", "importance", "appendix"}  # fmt: skip
 
     def test_every_plot_says_what_it_shows(self, finished: JobOutcome):
         page = report_html(finished)
@@ -213,8 +230,8 @@ class TestOtherJobs:
 
     def test_one_metric_alone(self):
         page = report_html(finished_job(24, objective="waf"))
-        assert "<h2>Pareto front</h2>" not in page
-        assert "<h2>Throughput, latency and CPU use</h2>" in page  # whatever the objective
+        assert ">Pareto front</h2>" not in page
+        assert ">Throughput, latency and CPU use</h2>" in page  # whatever the objective
         assert "waf" in page
 
     def test_a_result_of_an_earlier_version(self, finished: JobOutcome):
@@ -290,10 +307,11 @@ class TestLimits:
         assert (kept["kept"], broken["kept"]) == (True, False)
         runs = kept["runs"]
         assert (
-            f"rate >= 0.5 baseline at least {figure(kept['at_least'])} {figure(kept['value'])} "
+            f"rate >= 0.5 baseline at least {figure(kept['at_least'])} ops/s "
+            f"{figure(kept['value'])} ops/s "
             f"{runs} of {runs} kept"
         ) in page
-        assert f"at most 1 {figure(broken['value'])} 0 of {runs} broken" in page
+        assert f"at most 1 us {figure(broken['value'])} us 0 of {runs} broken" in page
         assert "the limit write_p99 <= 1 us is broken" in page
 
     def test_where_nothing_was_judged_are_listed_all_the_same(self):
