@@ -7,6 +7,7 @@ without Jinja, and without what pages compute of a job's trials.
 from fastapi import APIRouter
 
 from api.pages import (
+    batches,
     compare,
     hosts,
     importance,
@@ -34,6 +35,7 @@ for each in (
     hosts,
     interface,
     schedules,
+    batches,
     workloads,
 ):
     router.include_router(each.router)

@@ -182,6 +182,19 @@ def batch_jobs(engine: Engine, batch_id: int) -> dict[str, JobRow]:
         return {row["batch_item"]: job_from_row(row) for row in rows}
 
 
+def job_states(
+    engine: Engine, batch_ids: Sequence[int]
+) -> dict[int, dict[str, tuple[int, JobState]]]:
+    """The jobs of batches by batch and item: number and state; deleted ones are not there."""
+    columns = (job.c.batch_id, job.c.batch_item, job.c.id, job.c.state)
+    found: dict[int, dict[str, tuple[int, JobState]]] = {each: {} for each in batch_ids}
+    with reading(engine) as connection:
+        which = select(*columns).where(job.c.batch_id.in_(batch_ids))
+        for batch_id, item, number, state in connection.execute(which):
+            found[batch_id][item] = (number, JobState(state))
+    return found
+
+
 def batch_result(engine: Engine, batch_id: int) -> Mapping[str, Any] | None:
     """What came of a batch, or None as long as it has not ended."""
     with reading(engine) as connection:
