@@ -1,7 +1,6 @@
 """A job: what every page of it shows, its actions, and the first page, on which it goes on."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -13,13 +12,16 @@ from api.routes import jobs
 from api.routes.events import event_id
 from api.schemas.job_schemas import JobPublic
 from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.stored_job import result_if_done
 from db.access.tokens import Role
 from db.schema.job_row import ENDED, JobRow, JobState
-from jobs.results.outcome import options_of
+from db.workloads import find_workload
+from jobs.results.outcome import kept_of
 from jobs.views.live import live_job
+from jobs.views.results import outcome_view
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
-TABS = {"": "Live", "matters": "What matters", "won": "What was won", "trials": "Trials"}
+TABS = {"": "Overview", "matters": "What matters", "won": "What was won", "trials": "Trials"}
 
 
 def job_page(
@@ -34,10 +36,20 @@ def job_page(
         status=status,
         job=JobPublic.of(job),
         tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in TABS],
+        workload=_workload(visit.request.app.state.service, job),
         live=job.state not in ENDED,
         resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
         **content,
     )
+
+
+def _workload(service: Service, job: JobRow) -> Literal["profiled", "known"] | None:
+    """Whether the workload has a page, and on it the profile of a database."""
+    name = job.specification["workload"]["name"]
+    if name in service.registered:
+        return "known"
+    sent = find_workload(service.engine, name)
+    return None if sent is None else "profiled" if sent.profile else "known"
 
 
 router = APIRouter(include_in_schema=False)
@@ -46,7 +58,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/jobs/{job_id}")
 def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
     """The page as the job stands now; its script keeps it so."""
-    found = live_job(service.engine, job)
+    found, result = live_job(service.engine, job), result_if_done(service, job)
     return job_page(
         visit,
         "live.html",
@@ -54,22 +66,9 @@ def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
         tab="",
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
-        outcome=_outcome(service, job),
+        outcome=outcome_view(kept_of(service.engine, job.id), result) if result else None,
         environment=environment_shown(job.environment or {}),
     )
-
-
-def _outcome(service: Service, job: JobRow) -> Mapping[str, Any] | None:
-    """What was proven, of a job that is done."""
-    if job.state is not JobState.DONE:
-        return None
-    result = service.store.result(job.id) or {}
-    return {
-        "best": result.get("best"),
-        "verdict": result.get("verdict"),
-        "metrics": [term["name"] for term in job.specification["objective"]["metric"]],
-        "options": options_of(service.engine, job.id) is not None,
-    }
 
 
 @router.post("/jobs/{job_id}/cancel", dependencies=[page_requires(Role.SUBMIT)])
@@ -84,3 +83,10 @@ def resume_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Respon
     """Lets a failed or cancelled job go on from what it has measured."""
     jobs.resume_job(service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)
+
+
+@router.post("/jobs/{job_id}/delete", dependencies=[page_requires(Role.ADMIN)])
+def delete_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+    """Deletes an ended job with all that it measured."""
+    jobs.delete_job(service, job)
+    return RedirectResponse("/", 303)

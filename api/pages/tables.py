@@ -80,7 +80,7 @@ _JOB_COLUMNS = {
     "State": (JobOrder.STATE, JobOrder.STATE_BACKWARDS),
     "Workload": (JobOrder.WORKLOAD, JobOrder.WORKLOAD_BACKWARDS),
     "Progress": None,
-    "Best so far": (JobOrder.BEST, JobOrder.WORST),
+    "Best fitness": (JobOrder.BEST, JobOrder.WORST),
     "Time left": None,
     "Changed": (JobOrder.CHANGED, JobOrder.UNCHANGED),
 }

@@ -29,7 +29,9 @@ Search = Annotated[
         "number.",
     ),
 ]
-Sort = Annotated[JobOrder, Query(description="By what; with a minus the largest first.")]
+Sort = Annotated[
+    JobOrder, Query(description="By what, `best` by fitness; with a minus the largest first.")
+]
 Key = Annotated[
     str | None,
     Header(

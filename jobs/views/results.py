@@ -12,11 +12,11 @@ from jobs.charts.chart import Chart, drawable
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.report import rows
-from jobs.results.best_words import reasons
+from jobs.results.best_words import beside_lines, reasons
 from jobs.results.cache import JobCache
 from jobs.results.export import difference_of
-from jobs.results.option_changes import options_diff
-from jobs.results.outcome import kept_of
+from jobs.results.option_changes import option_changes, options_diff
+from jobs.results.outcome import Kept, kept_of
 from jobs.views.job_series import job_series_of
 from jobs.views.models import explained_job
 from optimizer.objective.limits import kept_words
@@ -25,6 +25,26 @@ from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
 from sampler.options.applying import steps_of
 from sampler.options.options_file import parse_options
+
+
+def outcome_view(kept: Kept, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What the first screen of a finished job tells: verdict, trade, changes with reasons, files.
+
+    Takes no model and no trial: it is there at once, however long the job was.
+    """
+    return {
+        "best": result["best"],
+        "verdict": result["verdict"],
+        "trade": rows.trade_rows(result),
+        "changes": option_changes(result),
+        "reasons": reasons_unproven(result),
+        "next_steps": what_next(result),
+        "beside": beside_lines(result),
+        "difference": difference_of(result["job"], kept.options),
+        "options": kept.options,
+        "minimal": kept.minimal,
+        "fullest": kept.fullest,
+    }
 
 
 def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,21 +56,16 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
     diff = options_diff(job, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     return {
+        **outcome_view(kept, result),
         **proof,
-        "reasons": reasons_unproven(result),
-        "next_steps": what_next(result),
         "names": names,
         "charts": _charts(explained, proof["rows"], objective),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
-        "difference": difference_of(result["job"], kept.options),
         "apply": steps_of([line.change for line in diff], parse_options(kept.options))
         if kept.options
         else None,
         "rank": rank,
-        "options": kept.options,
-        "minimal": kept.minimal,
-        "fullest": kept.fullest,
         "why": reasons(result),
         "scale": result["job"].get("scale") or result["job"]["workload"].get("scale"),
         "rocksdb": result["environment"].get("rocksdb"),
@@ -140,8 +155,8 @@ def what_next(result: Mapping[str, Any]) -> list[str]:
         found.append("Loosen the limit that was broken, if you can live with that.")
     if result["verdict"] is not None:
         found.append(
-            "Look at the preference below: by other weights another configuration may be the "
-            "best. What is picked there is explored, not proven."
+            "Weigh the metrics by a preference of your own, on the page What was won: by other "
+            "weights another configuration may be the best. What is picked there is not proven."
         )
     found.append("Or keep what you have: for this load and machine it may be good already.")
     return found

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
+from jobs.results.outcome import JobOutcome
+from sampler.workload.tree_reads import READS
 from tests.support.api.callers import admin
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import SeenPage
@@ -24,7 +27,7 @@ pytestmark = pytest.mark.slow
 PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
     "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",
-    "/workloads", "/workloads/my-db",
+    "/workloads", "/workloads/my-db", "/jobs/1", "/batches", "/batches?name=nightly",
 )  # fmt: skip
 SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC",
@@ -32,17 +35,34 @@ SCHEDULE = {
 }  # fmt: skip
 
 
+def with_reads(finished: JobOutcome) -> JobOutcome:
+    """The same job, whose proof has measured all that one can."""
+    names = (*READS, "memory", "peak_rss")
+    levels = dict.fromkeys(names, 52_340.0)
+    change = {"percent": -12.3, "low": -34.5, "high": 23.4, "p": 0.4}
+    changes = dict.fromkeys(names, change)
+    verdict, baseline = finished.result["verdict"], finished.result["baseline"]
+    measured = {
+        "metrics": {**verdict["metrics"], **levels}, "change": {**verdict["change"], **changes},
+    }  # fmt: skip
+    level = {**baseline, "metrics": {**baseline["metrics"], **levels}}
+    told = {"verdict": {**verdict, **measured}, "baseline": level}
+    return replace(finished, result={**finished.result, **told})
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A server's URL and a token.
 
-    Job 1 has proven something better, job 2 has not; the others are of the nights of a batch.
+    Job 1 has proven something better, job 2 has not, job 3 is job 1 with reads and memory; the
+    others are of the nights of a batch.
     """
     engine = make_engine(tmp_path_factory.mktemp("found") / "rocktune.db")
     upgrade_tables(engine)
     finished = proved()
     keep(engine, finished)
     keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))
+    keep(engine, with_reads(finished))
     see_host(engine, finished.result["hosts"][0]["name"], {"cpu": "one", "cores": 2}, None)
     app = make_app(engine)
     with admin(app) as client:
@@ -102,6 +122,26 @@ def test_from_the_rank_to_the_file(page: SeenPage, found: str) -> None:
         page.page.get_by_role("link", name="Download OPTIONS.ini").first.click()
     assert file.value.suggested_filename == "OPTIONS.ini"
     assert file.value.path().read_text() == proved().options
+
+
+def test_the_first_screen_holds_the_verdict_the_trade_the_changes_and_the_file(
+    page: SeenPage, found: str
+) -> None:
+    def bottom(place: Locator) -> float:
+        box = place.bounding_box()
+        assert box is not None
+        return box["y"] + box["height"]
+
+    for path in ("/jobs/1", "/jobs/1/won", "/jobs/3"):
+        page.size(1280, 800)
+        seen(page, found + path)
+        first = page.page.get_by_role("region", name="What was won", exact=True)
+        download = first.get_by_role("link", name="Download OPTIONS.ini")
+        parts = [first.locator(".verdict"), download, first.locator("tbody tr").last,
+                 first.locator(".changed").first.locator("li").last]  # fmt: skip
+        assert [bottom(part) for part in parts if bottom(part) > 800] == [], path
+        page.size(390, 844)
+        assert bottom(first.locator(".verdict")) < 844 and bottom(download) < 844, path
 
 
 def test_a_slider_is_moved_by_keyboard_and_picks_anew(page: SeenPage, found: str) -> None:

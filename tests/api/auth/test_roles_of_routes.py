@@ -71,6 +71,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/cancel"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/resume"): Role.SUBMIT,
+    ("POST", "/jobs/{job_id}/delete"): Role.ADMIN,
     ("GET", "/batches"): Role.READ,
     ("GET", "/workloads"): Role.READ,
     ("POST", "/workloads"): Role.SUBMIT,

@@ -12,6 +12,7 @@ from db.access.tokens import Role
 from tests.support.api.browser import SEES, form_token, log_in, see, send_form, token_in
 from tests.support.api.callers import EXTERNAL, QUEUED, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
+from tests.support.api.sent_workload import SENT
 
 
 def numbers(html: str) -> list[int]:
@@ -161,7 +162,8 @@ def test_buttons_cancel_and_resume(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/jobs/new", "/jobs/1/clone", "/jobs/1/cancel", "/jobs/1/resume"]
+    "path",
+    ["/jobs/new", "/jobs/1/clone", "/jobs/1/cancel", "/jobs/1/resume", "/jobs/1/delete"],
 )
 def test_without_the_form_s_token_nothing_is_done(
     client: TestClient, logged_in: TestClient, path: str
@@ -182,6 +184,59 @@ def test_without_the_form_s_token_nothing_is_done(
     assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=/")
     assert len(client.get("/v1/jobs").json()["jobs"]) == 1
     assert client.get("/v1/jobs/1").json()["state"] == "queued"
+
+
+def test_an_ended_job_is_deleted_after_a_second_button(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    submit(client, EXTERNAL)
+    assert 'action="/jobs/1/delete"' not in see(client, "/jobs/1").text, "it has not ended"
+    assert act(client, "/jobs/1/delete").status_code == 409
+    act(client, "/jobs/1/cancel")
+    page = see(client, "/jobs/1").text
+    hidden = page.partition('<details class="confirm">')[2].partition("</details>")[0]
+    assert "<summary>Delete</summary>" in hidden and "cannot be undone" in hidden
+    assert 'action="/jobs/1/delete"' in hidden and "Delete job 1</button>" in hidden
+    assert "/delete" not in see(client, "/").text
+    answer = act(client, "/jobs/1/delete")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert see(client, "/jobs/1").status_code == 404
+    submit(client, EXTERNAL)
+    client.post("/v1/jobs/2/cancel")
+    del client.headers["Authorization"]
+    log_in(client, tokens[Role.SUBMIT])
+    assert "/delete" not in see(client, "/jobs/2").text
+    assert act(client, "/jobs/2/delete").status_code == 403
+    assert see(client, "/jobs/2").status_code == 200
+
+
+def test_jobs_are_sorted_by_fitness(client: TestClient) -> None:
+    asked = {**EXTERNAL, "trials": 14, "strategy": "random"}
+    better, worse, none = (submit(client, asked) for _ in range(3))
+    for number, gain in ((worse, 1), (better, 10)):
+        for _ in range(4):
+            for each in ask(client, number, count=2)["suggestions"]:
+                rate = 1000.0 + gain * each["configuration"]["batch"]
+                tell(client, number, {"number": each["number"], "metrics": {"rate": rate}})
+    order = [better, worse, none]
+    page = see(client, "/?sort=-best")
+    assert numbers(page.text) == order
+    assert 'aria-sort="descending"><a href="/?sort=best">Best fitness</a>' in page.text
+    assert numbers(see(client, "/?sort=best").text) == order[::-1]
+    listed = client.get("/v1/jobs?sort=-best").json()["jobs"]
+    assert [each["id"] for each in listed] == order
+
+
+def test_a_job_leads_to_what_its_workload_stands_for(client: TestClient) -> None:
+    submit(client)
+    page = see(client, "/jobs/1").text
+    assert '<a href="/workloads/load-quick">load-quick</a>' in page and "profiled" not in page
+    client.post("/v1/workloads", json=SENT)
+    submit(client, {**QUEUED, "workload": "my-db"})
+    assert '<a href="/workloads/my-db#profile">a database' in see(client, "/jobs/2").text
+    assert '<h2 id="profile">' in see(client, "/workloads/my-db").text
+    client.delete("/v1/workloads/my-db")
+    assert "/workloads/my-db" not in see(client, "/jobs/2").text, "it has no page any more"
 
 
 def test_who_may_only_read_is_shown_no_button(client: TestClient, tokens: dict[Role, str]) -> None:
@@ -225,7 +280,7 @@ def test_a_job_that_is_done_tells_what_was_won(client: TestClient) -> None:
     page = see(client, "/jobs/1").text
     result = client.get("/v1/jobs/1/result").json()
     assert result["best"] is not None
-    assert f"Trial {result['best']['trial']} beats the baseline" in page
+    assert f">{result['best']['trial']}</a> beats the baseline" in page
     assert 'href="/v1/jobs/1/options"' in page and "data-live" not in page
     assert client.get("/v1/jobs/1/options").status_code == 200
 

@@ -1,6 +1,7 @@
 """What was won: proof, path, preference, what the file changes; or that nothing was, and why."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -23,7 +24,7 @@ def job(database: Engine) -> int:
 
 def section(html: str, title: str) -> str:
     """A part of the page, by the id of its head."""
-    found = html.partition(f'<section aria-labelledby="{title}">')[2]
+    found = html.partition(f'aria-labelledby="{title}">')[2]
     return unescape(found.partition("</section>")[0])
 
 
@@ -43,6 +44,39 @@ def test_the_proof_is_told_with_its_intervals(client: TestClient, job: int) -> N
             for figure in ("percent", "low", "high"):
                 assert f"{change[figure]:+.1f}%" in proof, metric
     assert '<script type="application/json">' in proof
+
+
+@pytest.mark.parametrize("tab", ["", "/won"])
+def test_the_first_screen_tells_trade_changes_and_files(
+    client: TestClient, job: int, tab: str
+) -> None:
+    first = section(see(client, f"/jobs/{job}{tab}").text, "verdict-title")
+    result = proved().result
+    rows = first.partition("<tbody>")[2].partition("</tbody>")[0].split("</tr>")[:-1]
+    marks = [re.search(r'class="mark ([\w ]+)">\1<', row) for row in rows]
+    assert len(rows) >= 4 and all(marks)
+    waf = next(row for row in rows if ">WAF<" in row)
+    change = result["verdict"]["change"]["waf"]
+    assert change["high"] < 0 and ">better<" in waf
+    assert f"{change['percent']:+.1f}%" in waf and f"{change['low']:+.1f}% to" in waf
+    for row in result["best"]["changes"]:
+        assert f"<li><b>{row['name']}</b>" in first and row["reason"] in first
+    assert first.count("<li>") == len(result["best"]["changes"])
+    assert f'href="/v1/jobs/{job}/options" download>Download OPTIONS.ini' in first
+    assert f'href="/jobs/{job}/won#diff-title"' in first
+
+
+def test_many_changes_leave_the_rest_of_the_screen(client: TestClient, database: Engine) -> None:
+    finished = proved()
+    best = finished.result["best"]
+    many = {f"own_{number}": number for number in range(20)}
+    job = keep(database, replace(finished, result={
+        **finished.result, "best": {**best, "configuration": {**best["configuration"], **many}},
+    }))  # fmt: skip
+    first = section(see(client, f"/jobs/{job}").text, "verdict-title")
+    shown, _, more = first.partition("<details><summary>")
+    assert shown.count("<li>") == 8
+    assert f"{more.count('<li>')} more</summary>" in more and more.count("<li>") >= 12
 
 
 def test_the_path_has_a_row_for_each_step(client: TestClient, job: int) -> None:
