@@ -43,6 +43,7 @@ _PAGES = {
     "jobs": "/",
     "new-job": "/jobs/new",
     "live": "/jobs/3",
+    "job": "/jobs/1",
     "matters": "/jobs/1/matters",
     "won": "/jobs/1/won",
     "trials": "/jobs/1/trials",
@@ -52,7 +53,7 @@ _PAGES = {
     "interface": "/docs",
 }
 _LOG_IN = {"log-in": "/login"}
-_NIGHTS = {"nights": "/nights/nightly"}
+_NIGHTS = {"nights": "/nights/nightly", "batches": "/batches"}
 _LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 _SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
