@@ -20,7 +20,7 @@ from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_me
 from sampler.bench.preparing import Preparing
 from sampler.bench.query_trace import write_slice
 from sampler.bench.reading import readings
-from sampler.bench.rocksdb_log import LogReader
+from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader
 from sampler.bench.run_ending import (
     clock_problem,
     ending_problem,
@@ -138,6 +138,7 @@ class DbBench:
         beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""
         reason = why_untold(workload)
         untold = (f"sa is not told: {reason}",) if reason else ()
+        levels = {LEVEL_BYTES.format(n): size for n, size in sorted(log.compacted.items())}
 
         def outcome(
             state: TrialState, metrics: Mapping[str, float], failure: str | None = None
@@ -145,7 +146,7 @@ class DbBench:
             return Outcome(
                 state=state,
                 metrics=metrics,
-                counters=output.tickers or log.tickers,
+                counters={**(output.tickers or log.tickers), **levels},
                 effective=effective,
                 failure=failure,
                 warnings=(*warnings, *changed, *untold),

@@ -9,6 +9,7 @@ compactions are under way.
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,11 @@ _CREATED = re.compile(
     r'"event": "(table|blob)_file_creation", "file_number": \d+, '
     r'"(?:file_size|total_blob_count": \d+, "total_blob_bytes)": (\d{1,15})\b'
 )
+# Of compactions that ended (compaction_job.cc): the level that they wrote to, and how much.
+_COMPACTED = re.compile(
+    r'"event": "compaction_finished", .*?"output_level": (\d{1,2}), .*?'
+    r'"total_output_size": (\d{1,15})\b'
+)
 _WORK = {
     "flush_started": True,
     "flush_finished": False,
@@ -31,6 +37,8 @@ _WORK = {
     "compaction_finished": False,
 }
 _DUMP = "STATISTICS:"
+# Beside RocksDB's own counters in a trial: what compactions wrote to a level.
+LEVEL_BYTES = "compact.write.bytes.level{}"
 _HISTOGRAM = " P50 : "
 _PIECE_BYTES = 32 * 2**20
 # Of a line, or a dump, that the end of a piece cuts: a longer one is none of RocksDB's.
@@ -53,6 +61,7 @@ class RocksdbLog:
     # The counters of the last whole dump of statistics.
     tickers: Mapping[str, int] = field(default_factory=dict)
     created_bytes: int = 0  # of all table and blob files that flushes and compactions have made
+    compacted: Mapping[int, int] = field(default_factory=dict)  # bytes by the level written to
 
     @property
     def working(self) -> int:
@@ -67,6 +76,9 @@ def parse_log(text: str) -> RocksdbLog:
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
     last = text.rfind(_HISTOGRAM)
+    compacted = Counter[int]()
+    for match in _COMPACTED.finditer(text):
+        compacted[int(match[1])] += int(match[2])
     dump = text.rfind(_DUMP, 0, last) if last >= 0 else -1
     dump_end = text.find(_HISTOGRAM, dump)
     return RocksdbLog(
@@ -79,6 +91,7 @@ def parse_log(text: str) -> RocksdbLog:
         ended=ended,
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
+        compacted=+compacted,  # without levels that nothing was written to
     )
 
 
@@ -96,6 +109,7 @@ def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
         ended=earlier.ended | later.ended,
         tickers=later.tickers or earlier.tickers,
         created_bytes=earlier.created_bytes + later.created_bytes,
+        compacted=Counter(earlier.compacted) + Counter(later.compacted),
     )
 
 

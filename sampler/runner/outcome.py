@@ -28,7 +28,8 @@ class Outcome:
     # ``sampler.bench.metrics``. Under ``censored`` only ``time`` (a lower bound) and ``rate`` (an
     # upper bound) may be compared; under a failure empty.
     metrics: Mapping[str, float] = field(default_factory=dict)
-    # Raw tickers in bytes or counts, by RocksDB's names without ``rocksdb.``.
+    # Raw tickers in bytes or counts, by RocksDB's names without ``rocksdb.``; of db_bench also
+    # what compactions wrote to each level, as ``compact.write.bytes.level1``.
     counters: Mapping[str, float] = field(default_factory=dict)
     # The values in effect, read back from the OPTIONS file that RocksDB wrote, full scale; None
     # where it wrote none.

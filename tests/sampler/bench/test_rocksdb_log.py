@@ -175,3 +175,31 @@ def test_the_sizes_of_files_that_jobs_made_are_added_up():
     log = parse_log(table + blob + table)
     assert log.created_bytes == 2 * 4122 + 235_800
     assert joined(log, parse_log(blob)).created_bytes == 2 * (4122 + 235_800)
+
+
+def compacted(level: int, size: int) -> str:
+    """As RocksDB 7.8 tells it, some fields left out."""
+    return (
+        "2026/11/21-06:00:03.000000 77 (Original Log Time 2026/11/21-06:00:02.999000) "
+        "EVENT_LOG_v1 "
+        '{"time_micros": 1795240803000000, "job": 9, "event": "compaction_finished", '
+        f'"compaction_time_micros": 82123, "output_level": {level}, "num_output_files": 2, '
+        f'"total_output_size": {size}, "num_input_records": 5000, "lsm_state": [0, 2]}}\n'
+    )
+
+
+ended = st.builds(compacted, st.integers(0, 6), st.integers(0, 10**12))
+
+
+@given(st.lists(ended, max_size=9), st.lists(ended, max_size=9))
+def test_what_compactions_wrote_is_added_up_by_level(one: list[str], two: list[str]):
+    whole = parse_log("".join(one + two))
+    assert whole == joined(parse_log("".join(one)), parse_log("".join(two)))
+    assert sum(whole.compacted.values()) == sum(
+        int(line.partition('"total_output_size": ')[2].partition(",")[0]) for line in one + two
+    )
+
+
+def test_each_level_has_its_own_sum():
+    text = compacted(1, 70) + compacted(2, 5) + FLUSH_ENDS + compacted(1, 30)
+    assert parse_log(text).compacted == {1: 100, 2: 5}

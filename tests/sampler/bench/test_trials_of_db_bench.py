@@ -77,6 +77,15 @@ def test_the_last_key_is_on_disk_after_a_flush(measure: Measure):
     assert kept.outcome.metrics["lsm_bytes"] == sum(kept.live_files.values())
 
 
+def test_what_compactions_wrote_is_told_by_level(measure: Measure):
+    counters = measure(SMALL, num=20_000, settle="wait").outcome.counters
+    levels = {
+        name: size for name, size in counters.items() if name.startswith("compact.write.bytes.l")
+    }
+    assert levels.keys() >= {"compact.write.bytes.level1"}
+    assert sum(levels.values()) == pytest.approx(counters["compact.write.bytes"], rel=0.02)
+
+
 def test_threads_each_do_all_the_operations(measure: Measure):
     one, four = (measure({"threads": t}, "paper").outcome for t in (1, 4))
     assert one.counters["bytes.written"] * 4 == pytest.approx(four.counters["bytes.written"], 0.01)
