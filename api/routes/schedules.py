@@ -1,6 +1,6 @@
 """Schedules, and the batches that they and terminals begin."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -32,6 +32,10 @@ ScheduleName = Annotated[
     str, Path(max_length=200, pattern=NAME_PATTERN, description="Its name.", examples=["nightly"])
 ]
 BatchId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Its number.", examples=[1])]
+NightOf = Annotated[
+    int | None,
+    Query(ge=1, le=2**63 - 1, description="The change that began with the batch of this number."),
+]
 BatchName = Annotated[
     str | None, Query(max_length=200, pattern=NAME_PATTERN, description="Only of this name.")
 ]
@@ -125,6 +129,24 @@ def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
     return BatchPublic(
         **dict(BatchBrief.of(row)), items=items, result=dict(result) if result else None
     )
+
+
+@router.get("/nights/{name}/triage", dependencies=[READS], responses=described(404))
+def triage_nights(
+    service: ServiceDep, name: ScheduleName, night: NightOf = None
+) -> dict[str, Any]:
+    """What moved together in one night of a batch, and what else changed then; no cause is told.
+
+    The newest worsening, unless another night is named. `docs/nightly.md` describes the document.
+    """
+    if not read_batches(service.engine, limit=1, name=name):
+        raise ProblemError(404, f"there is no batch {name!r}")
+    # A server that nobody asks for nights does without numpy.
+    from jobs.regression.detection import detect_regressions, regressions_of_batch
+    from jobs.regression.triage import triage_of
+
+    report = regressions_of_batch(service.engine, name) or detect_regressions(())
+    return triage_of(service.engine, report, name, night)
 
 
 def _found(service: Service, name: str) -> ScheduleRow:

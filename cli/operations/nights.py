@@ -10,10 +10,12 @@ from rich.table import Table
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, json_alone, print_json, say, screen
+from cli.render.triage_screen import show_triage
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
 from jobs.regression.report import name_of, regression_page, report_lines
+from jobs.regression.triage import triage_of
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -23,6 +25,7 @@ Examples:
   rocktune nights nightly                        the last 14 nights, and every change found
   rocktune nights nightly --out nights.html      all nights, drawn
   rocktune nights nightly --json                 for a program
+  rocktune nights nightly --triage               the newest worsening: what else changed then
   rocktune nights nightly || mail -s "slower" me   3: the newest night shows a worsening
 """
 
@@ -38,6 +41,15 @@ def nights_command(
     out: Annotated[
         Path | None, typer.Option(help="Receives an HTML page with every series drawn.")
     ] = None,
+    triage: Annotated[
+        bool,
+        typer.Option(
+            help="Instead: the newest worsening, what else changed then, how to measure it again."
+        ),
+    ] = False,
+    night: Annotated[
+        int | None, typer.Option(help="With --triage: the change that began with this batch.")
+    ] = None,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
     db: Db = None,
 ) -> int:
@@ -51,23 +63,28 @@ def nights_command(
     """
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
+    if night is not None and not triage:
+        raise InputError("--night", "needs --triage")
     require_there(db)
     with connected(db) as engine:
         require_current(engine)
         found = read_nights(engine, name)
-    if not found:
-        raise InputError("NAME", f"no batch named {name!r} has ended in this database")
-    watched = detect_regressions(found, per_100_nights=false_alarms)
+        if not found:
+            raise InputError("NAME", f"no batch named {name!r} has ended in this database")
+        watched = detect_regressions(found, per_100_nights=false_alarms)
+        document = triage_of(engine, watched, name, night) if triage else None
     if out is not None:
         write_output(out, regression_page(watched, name).encode())
+    console = screen()
     if as_json:
-        print_json(watched.document())
+        print_json(document or watched.document())
+    elif document:
+        show_triage(console, document)
     else:
-        console = screen()
         console.print(_table(watched, last))
         say(console, *report_lines(watched))
-        if out is not None:
-            say(console, f"Written to {out}")
+    if out is not None and not as_json:
+        say(console, f"Written to {out}")
     return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
 
 

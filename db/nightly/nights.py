@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, func, select
 
 from db.connection.transactions import reading
 from db.nightly.batches import BATCH_ENDED
@@ -56,6 +56,13 @@ def night_result(result: Mapping[str, Any]) -> dict[str, Any]:
             digest = hashlib.sha256(text.encode()).hexdigest()
             asked[name] = {"name": asked[name].get("name"), "digest": digest}
     return {"job": asked, **kept}
+
+
+def batch_names(engine: Engine, *, limit: int) -> list[str]:
+    """The names of batches that have ended, the one with the newest night first."""
+    which = select(batch.c.name).where(batch.c.state.in_(BATCH_ENDED)).group_by(batch.c.name)
+    with reading(engine) as connection:
+        return list(connection.scalars(which.order_by(func.max(batch.c.id).desc()).limit(limit)))
 
 
 def night_states(engine: Engine, name: str) -> dict[int, NightState]:

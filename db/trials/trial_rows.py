@@ -10,6 +10,7 @@ from db.connection.transactions import reading
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, storable
 from optimizer.trials.trial import PackedPoint, Purpose, Trial
+from sampler.runner.outcome import TrialState
 
 _OUTCOME = ("state", "failure", "warnings", "bench_seconds", "host", "started_at", "finished_at")
 _WHOLE = tuple(each.name for each in fields(Trial) if each.name != "metrics")
@@ -40,6 +41,13 @@ def read_trials(
     """A job's trials by number, from the one after ``after``."""
     page = _page if limit is None else _page.limit(limit)
     return read_whole(connection, page, job_id=job_id, after=after)
+
+
+def read_baseline_whole(connection: Connection, job_id: int) -> list[Trial]:
+    """The baseline's runs that ended well, with counters, those of the proof left out."""
+    mine = (trial.c.job_id == job_id, trial.c.purpose == Purpose.BASELINE)
+    done = whole_trials.where(*mine, trial.c.state == TrialState.DONE)
+    return read_whole(connection, done.order_by(trial.c.number))
 
 
 def read_whole(connection: Connection, which: Select[Any], **values: Any) -> list[Trial]:

@@ -1,9 +1,13 @@
 """A plotting area as SVG text: no library, no script, readable in any browser."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+import numpy as np
+from markupsafe import Markup
+
+_LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -61,6 +65,35 @@ class Canvas:
         """The picture."""
         begin = f'<svg {attributes} viewBox="0 0 {self.width} {self.height}" role="img">'
         return "\n".join([begin, *self.parts, "</svg>"])
+
+
+def value_range(values: Iterable[float]) -> tuple[float, float]:
+    """The lower and the upper edge of an area that shows these values, with a margin."""
+    known = list(values)
+    low, high = min(known), max(known)
+    margin = max(0.08 * (high - low), _LEAST_RANGE * max(abs(low), abs(high)), 1e-9)
+    return low - margin, high + margin
+
+
+def sparkline(values: Sequence[float], marks: Mapping[int, str], label: str) -> Markup:
+    """A series in a cell of a table: its values in order, NaN where it has none.
+
+    ``marks`` gives the places of values from which on the level is another one, each with its
+    class, ``worse`` or ``better``. The colours are those of the page. Empty without any value.
+    """
+    there = np.flatnonzero(np.isfinite(values)).tolist()
+    if not there:
+        return Markup()
+    edges = value_range(values[place] for place in there)
+    canvas = Canvas(160, 36, (4, 4, 4, 4), x=(0, max(len(values) - 1, 1)), y=edges)
+    for place, kind in sorted(marks.items()):
+        at = canvas.x(place - 0.5)
+        canvas.parts.append(f'<path class="{kind}" d="M{at:.1f} 0V{canvas.height}"/>')
+    points = [f"{canvas.x(place):.1f} {canvas.y(values[place]):.1f}" for place in there]
+    canvas.parts.append(f'<path class="level" d="M{"L".join(points)}"/>')
+    x, y = points[-1].split()
+    canvas.parts.append(f'<circle class="night" cx="{x}" cy="{y}" r="3"/>')
+    return Markup(canvas.svg(f'aria-label="{svg_escape(label)}"'))
 
 
 def svg_escape(text: str) -> str:

@@ -100,18 +100,19 @@ class RegressionReport:
             "tested": self.tested,
             "autocorrelation": self.autocorrelation,
             "worsened": self.worsened,
-            "findings": [self._finding(each) for each in self.findings],
+            "findings": [self.finding(each) for each in self.findings],
             "outliers": [
-                _named(each.series)
+                named(each.series)
                 | {"at": self._at(each.night), "p": each.p, **asdict(each.distance)}
                 for each in self.outliers
             ],
         }
 
-    def _finding(self, found: LevelChange) -> dict[str, Any]:
+    def finding(self, found: LevelChange) -> dict[str, Any]:
+        """One of the findings, as JSON holds it."""
         alarm = found.alarm
         return {
-            **_named(found.series),
+            **named(found.series),
             **{name: self._at(getattr(alarm, name)) for name in _DATES},
             "batch": self.nights[alarm.reported].batch_id,
             "worse": found.worse,
@@ -120,11 +121,12 @@ class RegressionReport:
             "nights_after": alarm.size.after,
             "p": alarm.p,
             "by_chance_per_100_nights": alarm.by_chance,
-            "environment": [
-                {"at": self._at(d.night), "name": d.name, "before": d.before, "after": d.after}
-                for d in found.differences
-            ],
+            "environment": [self.difference(each) for each in found.differences],
         }
+
+    def difference(self, d: EnvironmentDifference) -> dict[str, Any]:
+        """One thing that changed, as JSON holds it."""
+        return {"at": self._at(d.night), "name": d.name, "before": d.before, "after": d.after}
 
     def _at(self, night: int) -> str:
         return self.nights[night].at.isoformat()
@@ -141,7 +143,13 @@ def detect_regressions(
     Raises:
         ValueError: The rate is not positive.
     """
-    series = series_of(given)
+    return judge_series(given, series_of(given), per_100_nights=per_100_nights)
+
+
+def judge_series(
+    given: Sequence[Night], series: Sequence[Series], *, per_100_nights: float = PER_100_NIGHTS
+) -> RegressionReport:
+    """The same of series that are at hand, each with a value for each night."""
     table = np.array([each.values for each in series]).reshape(len(series), len(given))
     watched = detect_changes(table, per_100_nights=per_100_nights)
     return RegressionReport(
@@ -193,7 +201,8 @@ def _shown(series: Series, difference: float) -> float:
     return difference * float(series.shown[known][0] / series.values[known][0])
 
 
-def _named(series: Series) -> dict[str, Any]:
+def named(series: Series) -> dict[str, Any]:
+    """Which series it is, as JSON holds it."""
     return {"item": series.item, "of": series.kind, "metric": series.metric}
 
 

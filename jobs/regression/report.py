@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from jobs.charts.svg import Canvas, svg_escape
+from jobs.charts.svg import Canvas, sparkline, svg_escape, value_range
 from jobs.regression.detection import (
     Amount,
     LevelChange,
@@ -16,9 +16,12 @@ from jobs.regression.detection import (
     date_of,
 )
 from jobs.regression.series import Series
+from jobs.results.figures import figure, share_percent
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
 from optimizer.budget.power import p_words
+from sampler.common.byte_size import format_bytes
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _RECENT = 7  # nights; older outliers are in the document
 
@@ -36,10 +39,67 @@ def report_lines(watch: RegressionReport) -> list[str]:
     return [*lines, _basis(watch)]
 
 
+@dataclass(frozen=True)
+class SeriesRow:
+    """One series in the list of all: how it went, where it stands, what was found last."""
+
+    series: Series
+    title: str  # as ``name_of`` has it
+    newest: str  # its last value with its unit
+    drawn: Markup  # a sparkline with its changes
+    state: str  # `worse`, `better`, `outlier`, `steady` or `untested`
+    verdict: str  # how so, in words
+    night: int | None  # the batch that the last change began with
+
+
+def series_rows(report: RegressionReport, nights: str = "nights") -> list[SeriesRow]:
+    """A row for each series, of one whose settings changed the last stretch, in these words."""
+    last = {(each.item, each.kind, each.metric): each for each in report.series}
+    return [_row(report, series, nights) for series in last.values()]
+
+
+def _row(report: RegressionReport, series: Series, nights: str) -> SeriesRow:
+    newest = len(report.nights) - 1
+    mine = [each for each in report.findings if each.series is series]
+    title, there = name_of(series), np.flatnonzero(np.isfinite(series.shown))
+    night = None
+    if mine:
+        found, state = mine[-1], _kind(mine[-1])
+        since = report.nights[found.alarm.since]
+        verdict = f"since {date_of(since.at)}: {amount_words(found.amount)}"
+        night = since.batch_id
+    elif any(each.series is series and each.night == newest for each in report.outliers):
+        state, verdict = "outlier", f"the newest of {len(there)} {nights} stands out by itself"
+    elif len(there) < LEAST_VALUES:
+        state, verdict = "untested", f"{len(there)} of {LEAST_VALUES} {nights} that a test needs"
+    else:
+        state, verdict = "steady", f"no change in {len(there)} {nights}"
+    marks = {each.alarm.since: _kind(each) for each in mine}
+    label = f"{series.item}: {title}, {len(there)} {nights}, {state} {verdict}"
+    drawn = sparkline(series.shown.tolist(), marks, label)
+    value = _value(series, float(series.shown[there[-1]]))
+    return SeriesRow(series, title, value, drawn, state, verdict, night)
+
+
+def _value(series: Series, value: float) -> str:
+    if series.kind == "best":
+        return f"{value:+.3g}%" if series.logarithmic else figure(value)
+    if series.kind == "noise":
+        return share_percent(value)
+    unit = metric_unit(series.metric)
+    return format_bytes(value) if unit == BYTES else f"{figure(value)} {unit or ''}".strip()
+
+
+def _kind(found: LevelChange) -> str:
+    return "worse" if found.worse else "better"
+
+
 def name_of(series: Series) -> str:
     """A series in a few words."""
     if series.kind == "default":
         return f"{series.metric.upper()} of the default"
+    if series.kind != "best":
+        return f"noise of {series.metric.upper()}" if series.kind == "noise" else series.metric
     if series.metric == "fitness":
         return "fitness of the best"
     return f"{series.metric.upper()} of the best against the default"
@@ -64,7 +124,7 @@ def _finding(watch: RegressionReport, found: LevelChange) -> str:
     dated = since if low == high else f"{since} ({low} to {high})"
     return (
         f"{found.series.item}: since {dated} {name_of(found.series)} "
-        f"{amount_words(found.amount)}, {'worse' if found.worse else 'better'}; "
+        f"{amount_words(found.amount)}, {_kind(found)}; "
         f"{p_words(alarm.p)}, found {on}; {_changed(watch, found)}"
     )
 
@@ -104,9 +164,6 @@ def _basis(watch: RegressionReport) -> str:
     )
 
 
-_LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
-
-
 @dataclass(frozen=True)
 class DrawnSeries:
     """One series as a page shows it."""
@@ -140,25 +197,22 @@ def _svg(report: RegressionReport, series: Series) -> Markup:
     """Its nights, the mean level between its changes, its outlier nights."""
     there = np.flatnonzero(np.isfinite(series.shown))
     values = series.shown[there]
-    low, high = float(values.min()), float(values.max())
-    margin = max(0.08 * (high - low), _LEAST_RANGE * max(abs(low), abs(high)), 1e-9)
     last = len(report.nights) - 1
-    canvas = Canvas(
-        720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=(low - margin, high + margin)
-    )
-    canvas.grid(np.linspace(low, high, 3), 'class="grid"', ".4g")
+    edges = value_range(values)
+    canvas = Canvas(720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=edges)
+    canvas.grid(np.linspace(values.min(), values.max(), 3), 'class="grid"', ".4g")
     for night, anchor in ((0, "start"), (last, "end")):
         canvas.text(canvas.x(night), 162, date_of(report.nights[night].at), anchor)
     mine = [each for each in report.findings if each.series is series]
-    edges = [0, *(each.alarm.since for each in mine), len(report.nights)]
-    for begin, end in pairwise(edges):
+    begins = [0, *(each.alarm.since for each in mine), len(report.nights)]
+    for begin, end in pairwise(begins):
         within = (there >= begin) & (there < end)
         if within.any():
             level, nights = canvas.y(float(np.median(values[within]))), there[within]
             first, until = canvas.x(nights[0]), canvas.x(nights[-1])
             canvas.parts.append(f'<path class="level" d="M{first:.1f} {level:.1f}H{until:.1f}"/>')
     for found in mine:
-        kind, alarm = "worse" if found.worse else "better", found.alarm
+        kind, alarm = _kind(found), found.alarm
         canvas.band(alarm.since_low - 0.5, alarm.since_high - 0.5, f'class="{kind} band"')
         at = canvas.x(alarm.since - 0.5)
         canvas.parts.append(f'<path class="{kind}" d="M{at:.1f} {canvas.top}V{canvas.bottom}"/>')

@@ -14,7 +14,7 @@ from jobs.specification.specification import Specification
 from optimizer.objective.objective import SCALE, Direction
 from optimizer.objective.objective_file import objective_from_document
 
-Kind = Literal["default", "best"]
+Kind = Literal["default", "best", "noise", "machine"]
 FITNESS = "fitness"
 # What decides about the baseline's figures, and about how good the best can be.
 _OF_DEFAULT = (
@@ -36,7 +36,7 @@ class Series:
     # `default`: the baseline as it was measured. `best`: the night's own winner against the
     # default of the same night, whether or not it was confirmed; nights without a proof have none.
     # Another configuration may win each night, so a change there is one of the gain that tuning
-    # finds, not of one configuration.
+    # finds, not of one configuration. `noise`, `machine`: of a host (``jobs.regression.hosts``).
     kind: Kind
     metric: str  # its name, or `fitness` of the best
     direction: Direction  # which way is better
@@ -77,13 +77,18 @@ def _stretches(
     before: str | None = None
     for number, result in known:
         asked = result["job"]
-        # What an earlier version did not know to ask for counts as not asked for.
-        now = json.dumps([_bare(asked.get(name) or None) for name in fields], sort_keys=True)
+        now = key_of(asked, fields)
         if now != before:
             found.append((asked, []))
         found[-1][1].append((number, result))
         before = now
     return found
+
+
+def key_of(asked: Mapping[str, Any], fields: tuple[str, ...] = _OF_DEFAULT) -> str:
+    """The same text for jobs that asked for the same; by default for the same baseline."""
+    # What an earlier version did not know to ask for counts as not asked for.
+    return json.dumps([_bare(asked.get(name) or None) for name in fields], sort_keys=True)
 
 
 def _bare(document: Any) -> Any:

@@ -61,6 +61,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/batches/{batch_id}"): Role.READ,
     ("GET", "/static/{digest}/{name}"): None,
     ("GET", "/login"): None,
+    ("GET", "/v1/nights/{name}/triage"): Role.READ,
     ("POST", "/login"): None,
     ("POST", "/logout"): Role.READ,
     ("GET", "/"): Role.READ,
@@ -82,7 +83,9 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/schedules"): Role.READ,
     ("GET", "/nights/{name}"): Role.READ,
     ("GET", "/jobs/{job_id}/matters"): Role.READ,
+    ("GET", "/nights"): Role.READ,
     ("GET", "/jobs/{job_id}/won"): Role.READ,
+    ("GET", "/nights/{name}/triage"): Role.READ,
     ("GET", "/jobs/{job_id}/won/options"): Role.READ,
     ("GET", "/jobs/{job_id}/trials"): Role.READ,
     ("GET", "/jobs/{job_id}/trials.{ending}"): Role.READ,
@@ -136,7 +139,7 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
         for route, needed in RULES.items():
             for role in (None, *Role):
                 job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
-                if route[1].startswith(("/v1/schedules", "/v1/batches", "/nights")):
+                if route[1].startswith(("/v1/schedules", "/v1/batches", "/v1/nights", "/nights")):
                     nightly = {**SCHEDULE, "name": "nightly"}
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/schedules", json=nightly, headers=asks)

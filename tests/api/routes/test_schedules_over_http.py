@@ -7,11 +7,16 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs
+from db.nightly.nights import nights_of_batch
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel_stored
+from jobs.regression.detection import detect_regressions
+from jobs.regression.triage import triage_of
 from jobs.schedule.schedules import keep_schedules
 from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
+from tests.support.api.watched_nights import kept_nights
+from tests.support.jobs.recorded_nights import Planted, recorded_nights
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",
@@ -127,3 +132,15 @@ def test_spaces_and_objectives_may_be_sent(client: TestClient) -> None:
     assert made.status_code == 201, made.text
     (item,) = made.json()["items"]
     assert (item["item"], item["space"], item["objective"]) == ("load/mine", "mine", "fast")
+
+
+def test_the_triage_of_a_batch_s_nights(client: TestClient, database: Engine) -> None:
+    assert client.get("/v1/nights/nightly/triage").status_code == 404
+    kept_nights(database, *recorded_nights(Planted(metrics={"waf": 1.4})))
+    found = client.get("/v1/nights/nightly/triage").json()
+    report = detect_regressions(nights_of_batch(database, "nightly"))
+    assert found == triage_of(database, report, "nightly") and found["night"]["batch"] == 17
+    assert client.get("/v1/nights/nightly/triage?night=17").json() == found
+    refused = client.get("/v1/nights/nightly/triage?night=3")
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "night"

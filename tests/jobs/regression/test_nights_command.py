@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from db.nightly.nights import nights_of_batch as stored_nights
 from db.schema.job_row import JobState
 from db.schema.tables import batch, job
 from jobs.regression.detection import detect_regressions
+from jobs.regression.triage import triage_of
 from sampler.common.errors import InputError
+from tests.support.api.watched_nights import kept_nights
 from tests.support.jobs.batch_nights import FIRST, nights_of, result
+from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 
@@ -80,3 +84,43 @@ def test_refusals(database: Engine) -> None:
         run(database, "other")
     with pytest.raises(InputError, match="--false-alarms: must be above 0"):
         run(database, false_alarms=0.0)
+
+
+def test_the_triage_of_a_night_in_words_and_for_a_program(
+    database: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = Planted(
+        metrics={"waf": 1.4},
+        counters={"compact.write.bytes": 1.9},
+        options={"max_background_jobs": 1},
+        environment={"build": NEW, "db_bench": "/opt/new/db_bench"},
+    )
+    kept_nights(database, *recorded_nights(planted))
+    assert run(database, triage=True) == Exit.DONE, "the newest night itself shows none"
+    shown = capsys.readouterr().out
+    assert "nightly: since 2026-11-17 (batch 17); the night before is 2026-11-16" in shown
+    assert re.search(r"load/default: WAF of the default \+(3[789]|4\d)\S* \(.*\), worse", shown)
+    assert "before: job 16, RocksDB 7.8.3 (SHA-256 abababababab), on bench" in shown
+    assert "default of max_background_jobs changed from 2 to 1" in shown
+    written = (
+        r"compact.write.bytes: \d+\.?\d* MiB before, \d+\.?\d* MiB after \(\+[89]\d\.\d%\), the"
+    )
+    assert re.search(written, shown)
+    assert "upgrade-check /opt/rocksdb/db_bench /opt/new/db_bench --workload load-quick" in shown
+    assert "Nothing here shows that one caused the other" in shown
+    assert run(database, triage=True, night=17, as_json=True) == Exit.DONE
+    document = json.loads(capsys.readouterr().out)
+    report = detect_regressions(stored_nights(database, "nightly"))
+    assert document == triage_of(database, report, "nightly", 17)
+    with pytest.raises(InputError, match="--night: no level changed with batch 3"):
+        run(database, triage=True, night=3)
+    with pytest.raises(InputError, match="--night: needs --triage"):
+        run(database, night=17)
+
+
+def test_a_triage_without_a_change_says_so(
+    database: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(database, "steady", [1.1 + 0.002 * (night % 3) for night in range(14)])
+    assert run(database, "steady", triage=True) == Exit.DONE
+    assert capsys.readouterr().out == "steady: no change of level was found\n"

@@ -1,6 +1,7 @@
 """A batch that was run night after night, as the database keeps it."""
 
 import math
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -9,8 +10,10 @@ from sqlalchemy import Engine, insert, update
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import BatchState
-from db.schema.tables import batch, job
+from db.schema.tables import batch, job, trial
+from db.trials.trial_rows import proposal
 from jobs.regression.detection import detect_regressions
+from optimizer.trials.trial import Trial
 from tests.support.jobs.batch_nights import FIRST, nights_of, result
 
 
@@ -37,8 +40,10 @@ def _night(number: int) -> dict[str, Any]:
     return found
 
 
-def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
-    """Keeps the nights of the batch `nightly`, a job each."""
+def kept_nights(
+    engine: Engine, results: list[dict[str, Any]], runs: Sequence[Sequence[Trial]] = ()
+) -> None:
+    """Keeps the nights of the batch `nightly`, a job each, with these runs of its default."""
     for number, each in enumerate(results):
         at = FIRST + timedelta(days=number)
         values = {
@@ -58,3 +63,6 @@ def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
             connection.execute(
                 update(job).where(job.c.id == job_id).values({**change, "result": each})
             )
+            for run in runs[number] if runs else ():
+                row = {**proposal(run), "job_id": job_id, "lease_epoch": 1}
+                connection.execute(insert(trial).values(row))
