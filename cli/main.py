@@ -42,6 +42,7 @@ worker         operations.service    Runs the jobs of a database, one at a time;
 batch          tuning.batch          Runs the jobs of a file once, one after another, here or on a cluster.
 check          tuning.batch           Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
 nights         operations.nights     Compares each night's default and best with the nights before.
+hosts          stored.hosts          Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
 stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
 autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
 upgrade-check  tuning.upgrade_check  Compares two RocksDB builds: their defaults, and the same configurations measured on both.

@@ -1,6 +1,6 @@
 """The bench hosts that have shown up: what each of them is, and how steady it was."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Engine, select
 
 from db.connection.transactions import insert_into, now, reading, writing
-from db.schema.job_row import JobState
-from db.schema.tables import document, host, job
+from db.schema.job_row import LIVE, JobState
+from db.schema.tables import document, host, job, trial
 from db.schema.types import storable
 from optimizer.run.ports import HOSTS_SET_ASIDE
 
@@ -46,46 +46,71 @@ def read_hosts(engine: Engine) -> list[HostRow]:
         return [HostRow(**row._mapping) for row in rows]
 
 
-def excluded_hosts(engine: Engine) -> set[str]:
-    """The hosts that running jobs do without."""
-    which = (
-        select(document.c.body)
-        .join(job, job.c.id == document.c.job_id)
-        .where(job.c.state == JobState.RUNNING, document.c.name == HOSTS_SET_ASIDE)
-    )
-    with reading(engine) as connection:
-        return {host for body in connection.execute(which).scalars() for host in body["hosts"]}
-
-
-_JOBS = 50  # looked at, the newest first
+_JOBS = 100  # looked at, the newest first
 
 
 @dataclass(frozen=True)
-class HostNoise:
-    """The scatter of a host's runs of the baseline in one job."""
+class HostRuns:
+    """A host's runs of the baseline in one finished job."""
 
-    job_id: int  # the newest job with it
-    workload: str  # its workload
-    # By metric, the standard deviation over the median; None: too few runs.
-    spread: Mapping[str, float | None]
-    set_aside: str | None  # why the job did without the host; None: it did not
+    job_id: int
+    ended_at: datetime
+    asked: Mapping[str, Any]  # the job's specification
+    environment: Mapping[str, Any]  # the job's, of this host where it tells them apart
+    baseline: Mapping[str, Any]  # ``metrics`` and ``spread`` by metric, and ``runs``
 
 
-def host_noise(engine: Engine) -> dict[str, HostNoise]:
-    """By host, from the newest finished job that it had a baseline in."""
-    hosts, workload = job.c.result["hosts"], job.c.specification[("workload", "name")]
-    which = (
-        select(job.c.id, hosts, workload.as_string())
-        .where(job.c.state == JobState.DONE.value)
-        .order_by(job.c.id.desc())
-        .limit(_JOBS)
-    )
-    found: dict[str, HostNoise] = {}
+@dataclass(frozen=True)
+class SetAside:
+    """That a job does without a host."""
+
+    job_id: int
+    since: datetime  # its last run of the baseline that counts; without one the job's beginning
+    why: str
+    live: bool  # whether the job still runs
+
+
+def host_jobs(engine: Engine) -> tuple[tuple[int, datetime], ...]:
+    """The newest finished jobs, and when each last changed."""
+    which = select(job.c.id, job.c.updated_at).where(job.c.state == JobState.DONE.value)
     with reading(engine) as connection:
-        for job_id, measured, name in connection.execute(which):
+        rows = connection.execute(which.order_by(job.c.id.desc()).limit(_JOBS))
+        return tuple((row.id, row.updated_at) for row in rows)
+
+
+def host_runs(engine: Engine, jobs: Iterable[int]) -> dict[str, list[HostRuns]]:
+    """By host its runs in these finished jobs, the oldest first."""
+    hosts = job.c.result["hosts"]
+    columns = (job.c.id, job.c.updated_at, job.c.specification, hosts, job.c.environment)
+    which = select(*columns).where(job.c.id.in_(jobs)).order_by(job.c.id)
+    found: dict[str, list[HostRuns]] = {}
+    with reading(engine) as connection:
+        for number, at, asked, measured, environment in connection.execute(which):
+            known = dict(environment or {})
+            others = known.pop("hosts", {})
             for each in measured or ():
-                if each["baseline"] and each["name"] is not None:
-                    spread = each["baseline"]["spread"]
-                    aside = each.get("set_aside")
-                    found.setdefault(each["name"], HostNoise(job_id, name, spread, aside))
+                if each["baseline"] and (name := each["name"]) is not None:
+                    own = known | others.get(name, {})
+                    runs = HostRuns(number, at, asked, own, each["baseline"])
+                    found.setdefault(name, []).append(runs)
+    return found
+
+
+def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
+    """By host the newest job that does without it, or did to its end."""
+    newest = select(job.c.id).order_by(job.c.id.desc()).limit(_JOBS)
+    which = (
+        select(job.c.id, job.c.created_at, job.c.state, document.c.body)
+        .join(document, document.c.job_id == job.c.id)
+        .where(job.c.id.in_(newest), document.c.name == HOSTS_SET_ASIDE)
+        .order_by(job.c.id)
+    )
+    found = {}
+    with reading(engine) as connection:
+        for number, began, state, body in connection.execute(which).all():
+            for name, why in body["hosts"].items():
+                run = (body.get("since") or {}).get(name)
+                last = (trial.c.job_id == number, trial.c.number == run)
+                since = connection.execute(select(trial.c.finished_at).where(*last)).scalar()
+                found[name] = SetAside(number, since or began, why, state in LIVE)
     return found

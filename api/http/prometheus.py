@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Engine, event
 
 from db.connection.transactions import now, reading
-from db.hosts import ALIVE, excluded_hosts, read_hosts
+from db.hosts import ALIVE, hosts_set_aside, read_hosts
 from db.jobs.job_list import standings
 from db.leases.leader import BENCH, is_led
 from db.nightly.batches import last_ended
@@ -120,7 +120,8 @@ def _operation(engine: Engine) -> Iterator[Metric]:
         "Workers that lead, and so run the jobs: 1, or 0 where none does.",
         value=is_led(engine, BENCH),
     )
-    hosts, excluded, nights = read_hosts(engine), excluded_hosts(engine), last_ended(engine)
+    hosts, nights = read_hosts(engine), last_ended(engine)
+    excluded = {name for name, each in hosts_set_aside(engine).items() if each.live}
     seen = {(each.name,): each.seen_at.timestamp() for each in hosts}
     busy = {(each.name,): each.job_id is not None and each.seen_at > fresh for each in hosts}
     without = {(name,): name in excluded for name in sorted(excluded.union(*seen))}

@@ -1,4 +1,4 @@
-"""The bench hosts: what each is, how steady it was, when it was last seen; what a job ran on."""
+"""The bench hosts: what each is, how steady it is, what changed on it; what a job ran on."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from api.pages.page import Reader
-from api.routes.catalogue import list_hosts
 from api.services.dependencies import ServiceDep
-from db.hosts import host_noise
+from jobs.regression.hosts import host_histories
 
 router = APIRouter(include_in_schema=False)
 _FIRST = ("cpu", "cores", "memory_bytes", "disk", "file_system", "kernel", "rocksdb")
@@ -20,8 +19,7 @@ def hosts_page(visit: Reader, service: ServiceDep) -> Response:
     """All hosts that have shown up."""
     return visit.page(
         "hosts.html",
-        hosts=list_hosts(service),
-        noise=host_noise(service.engine),
+        hosts=host_histories(service.engine),
         first=_FIRST,
         apart=(*_APART, *_FIRST),
     )

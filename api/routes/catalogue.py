@@ -11,6 +11,7 @@ from api.http.responses import created
 from api.schemas.catalogue_schemas import (
     CatalogueEntry,
     GuideAnswer,
+    HostHistoryPublic,
     HostPublic,
     StartEntry,
     WorkloadCreate,
@@ -19,8 +20,6 @@ from api.schemas.catalogue_schemas import (
 )
 from api.services.dependencies import ServiceDep
 from api.services.known_workloads import take_workload, workload_entries, workload_public
-from db.connection.transactions import now, reading
-from db.hosts import ALIVE, read_hosts
 from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
@@ -35,6 +34,7 @@ from sampler.space.starting_points import classes_of, known_points
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
 WorkloadName = Annotated[str, Path(max_length=200, description="Its name.", examples=["load"])]
+HostName = Annotated[str, Path(max_length=200, description="Its name.", examples=["bench-1"])]
 Replace = Annotated[
     bool, Query(description="Let it stand instead of another uploaded one of its name.")
 ]
@@ -114,15 +114,22 @@ def list_starts() -> list[StartEntry]:
     return [*shipped, worked_out]
 
 
-@router.get("/hosts")
-def list_hosts(service: ServiceDep) -> list[HostPublic]:
-    """The bench hosts that have shown up, and what each of them is."""
-    with reading(service.engine) as connection:
-        moment = now(connection)  # by the clock that their signs of life are noted by
-    return [
-        HostPublic(**vars(host), alive=moment - host.seen_at < ALIVE)
-        for host in read_hosts(service.engine)
-    ]
+@router.get("/hosts", response_model=list[HostPublic])
+def list_hosts(service: ServiceDep) -> list[dict[str, Any]]:
+    """The bench hosts that have shown up or measured: what each is, and what changed on it."""
+    # A server that nobody asks for its hosts does without numpy.
+    from jobs.regression.hosts import host_histories
+
+    return [each.document() for each in host_histories(service.engine)]
+
+
+@router.get("/hosts/{name}", responses=described(404), response_model=HostHistoryPublic)
+def show_host(service: ServiceDep, name: HostName) -> dict[str, Any]:
+    """A host, with its speed, its load, and level and noise of the baseline in each job."""
+    for each in list_hosts(service):
+        if each["name"] == name:
+            return each
+    raise ProblemError(404, f"there is no host {name!r}")
 
 
 def _entries(documents: Iterable[dict[str, Any]]) -> list[CatalogueEntry]:

@@ -94,10 +94,19 @@ class HostPublic(BaseModel):
     """A bench host."""
 
     name: str
-    seen_at: datetime
+    seen_at: datetime | None = Field(description="Of one of terminals alone, its last job's end.")
     alive: bool = Field(description="It has shown up within the last minute.")
     job_id: int | None = Field(description="What it measures for, if anything.")
     environment: dict[str, Any]
+    excluded: dict[str, Any] | None = Field(description="Its newest job, if that does without it.")
+    worsened: bool = Field(description="Whether its newest job shows a change for the worse.")
+    changes: list[dict[str, Any]] = Field(description="Of its figures over its last 100 jobs.")
+
+
+class HostHistoryPublic(HostPublic):
+    """A bench host with its figures in each job."""
+
+    series: list[dict[str, Any]]
 
 
 class GuidedLevel(BaseModel):

@@ -1,1 +1,1 @@
-"""What changed from night to night, and whether that is a regression."""
+"""What changed from night to night, or from job to job of a host, and what else did then."""

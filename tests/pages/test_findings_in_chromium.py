@@ -13,6 +13,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
+from db.schema.job_row import JobState
 from jobs.results.outcome import JobOutcome
 from sampler.workload.tree_reads import READS
 from tests.support.api.callers import admin
@@ -21,6 +22,8 @@ from tests.support.api.seen_page import SeenPage
 from tests.support.api.sent_workload import SENT
 from tests.support.api.stored_job import keep, proved, unproven
 from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
+from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs, keep_set_aside
+from tests.support.jobs.recorded_nights import Planted, recorded_nights
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +31,7 @@ PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
     "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",
     "/workloads", "/workloads/my-db", "/jobs/1", "/batches", "/batches?name=nightly",
+    "/nights", "/nights/nightly/triage",
 )  # fmt: skip
 SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC",
@@ -69,7 +73,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         client.post("/v1/workloads", json=SENT)
         client.post("/v1/schedules", json=SCHEDULE)
         client.post("/v1/schedules/nightly/run")
-    kept_nights(engine, nights_that_turn_worse())
+    _, runs = recorded_nights(Planted(counters={"compact.write.bytes": 2.0}))
+    kept_nights(engine, nights_that_turn_worse(), runs)
+    slower = Planted(since=14, metrics={"machine_speed": 0.8})
+    keep_host_jobs(engine, host_baselines(slower))
+    keep_set_aside(engine, "its baseline's time jumped by +80%", state=JobState.RUNNING)
     token = make_token(engine, "reader", Role.ADMIN)
     with serving(app) as url:
         yield url, token

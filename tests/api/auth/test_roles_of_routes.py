@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from api.pages.static_files import static_address
 from db.access.tokens import Role, make_token, revoke_token
+from db.hosts import see_host
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import EXTERNAL, QUEUED, bearer, require_problem, stranger, submit
 from tests.support.api.served_routes import routes_of
@@ -29,6 +30,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/objectives"): Role.READ,
     ("GET", "/v1/starts"): Role.READ,
     ("GET", "/v1/hosts"): Role.READ,
+    ("GET", "/v1/hosts/{name}"): Role.READ,
     ("GET", "/v1/guide"): Role.READ,
     ("GET", "/v1/jobs"): Role.READ,
     ("GET", "/v1/jobs/{job_id}"): Role.READ,
@@ -59,9 +61,9 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("DELETE", "/v1/schedules/{name}"): Role.ADMIN,
     ("GET", "/v1/batches"): Role.READ,
     ("GET", "/v1/batches/{batch_id}"): Role.READ,
+    ("GET", "/v1/nights/{name}/triage"): Role.READ,
     ("GET", "/static/{digest}/{name}"): None,
     ("GET", "/login"): None,
-    ("GET", "/v1/nights/{name}/triage"): Role.READ,
     ("POST", "/login"): None,
     ("POST", "/logout"): Role.READ,
     ("GET", "/"): Role.READ,
@@ -81,11 +83,11 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/compare"): Role.READ,
     ("GET", "/hosts"): Role.READ,
     ("GET", "/schedules"): Role.READ,
-    ("GET", "/nights/{name}"): Role.READ,
-    ("GET", "/jobs/{job_id}/matters"): Role.READ,
     ("GET", "/nights"): Role.READ,
-    ("GET", "/jobs/{job_id}/won"): Role.READ,
+    ("GET", "/nights/{name}"): Role.READ,
     ("GET", "/nights/{name}/triage"): Role.READ,
+    ("GET", "/jobs/{job_id}/matters"): Role.READ,
+    ("GET", "/jobs/{job_id}/won"): Role.READ,
     ("GET", "/jobs/{job_id}/won/options"): Role.READ,
     ("GET", "/jobs/{job_id}/trials"): Role.READ,
     ("GET", "/jobs/{job_id}/trials.{ending}"): Role.READ,
@@ -144,6 +146,8 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/schedules", json=nightly, headers=asks)
                     client.post("/v1/schedules/nightly/run", headers=asks)
+                if "/hosts/{" in route[1]:
+                    see_host(app.state.service.engine, "nightly", {}, None)
                 if "/workloads/{" in route[1]:
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/workloads", json=WORKLOAD, headers=asks)

@@ -8,10 +8,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.hosts import see_host
+from db.schema.job_row import JobState
 from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, submit
 from tests.support.api.stored_job import keep, proved, unproven
 from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
+from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs, keep_set_aside
+from tests.support.jobs.recorded_nights import Planted, recorded_nights
 
 BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
 
@@ -63,6 +66,20 @@ def test_hosts_are_told_with_their_noise(client: TestClient, database: Engine) -
     assert 'href="/jobs/7"' in page.partition('<tr id="host-other">')[2]
 
 
+def test_hosts_that_drift_and_that_are_excluded_are_told(
+    client: TestClient, database: Engine
+) -> None:
+    planted = Planted(since=14, metrics={"machine_speed": 0.8})
+    keep_host_jobs(database, host_baselines(planted), host="<b>odd</b>")
+    see_host(database, "bench-1", {}, None)
+    job_id = keep_set_aside(database, "it <jumped>", state=JobState.RUNNING)
+    page = see(client, "/hosts").text
+    assert "<b>odd" not in page and "it &lt;jumped&gt;" in page
+    assert f'Excluded from <a href="/jobs/{job_id}">job {job_id}</a> since' in page
+    assert re.search(r'class="warn">machine: machine_speed worse since .* -(19|2\d)', page)
+    assert page.count("<svg") >= 6 and 'class="worse"' in page and " style=" not in page
+
+
 def test_schedules_lead_to_their_nights(client: TestClient) -> None:
     assert "No schedule yet" in see(client, "/schedules").text
     asked = {"name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC", "batch": BATCH}
@@ -90,3 +107,36 @@ def test_the_nights_of_a_batch_are_watched(client: TestClient, database: Engine)
     assert history.count("nothing proven") == 23 and "25.0%" in history
     unknown = see(client, "/nights/nightly?parameter=luck").text
     assert unknown.count('<td class="n">-</td>') >= 24
+
+
+def test_all_nights_are_a_row_a_series_with_the_way_to_the_triage(
+    client: TestClient, database: Engine
+) -> None:
+    assert "No night has ended yet" in see(client, "/nights").text
+    planted = Planted(metrics={"waf": 1.4}, counters={"compact.write.bytes": 2.0},
+                      environment={"kernel": "6.<6>"})  # fmt: skip
+    kept_nights(database, *recorded_nights(planted))
+    page = see(client, "/nights").text
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", page, re.DOTALL)
+    assert len(rows) == page.count("<svg") == 4
+    (worse,) = [row for row in rows if 'class="state worse"' in row]
+    assert "WAF of the default" in worse
+    assert re.search(r"since 2026-11-17: \+(3[789]|4\d)", worse)
+    assert 'href="/nights/nightly/triage?night=17"' in worse
+    assert "no change in 24 nights" in page and 'class="state better"' not in page
+    assert 'href="/nights/nightly/triage"' in see(client, "/nights/nightly").text
+    triage = see(client, "/nights/nightly/triage?night=17").text
+    assert triage == see(client, "/nights/nightly/triage").text
+    assert (
+        "6.&lt;6&gt;" in triage and "the same build" in triage and "Nothing here shows" in triage
+    )
+    assert re.search(r"compact.write.bytes</th>.*?\+\d+\.\d%</td><td>apart", triage)
+    assert 'href="/jobs/17"' in triage and " style=" not in triage
+    assert see(client, "/nights/nightly/triage?night=3").status_code == 422
+    assert see(client, "/nights/weekly/triage").status_code == 404
+
+
+def test_a_batch_without_a_change_has_an_empty_triage(client: TestClient) -> None:
+    client.post("/v1/schedules", json={"name": "nightly", "cron": "30 2 * * *", "batch": BATCH})
+    client.post("/v1/schedules/nightly/run")
+    assert "No level has changed so far" in see(client, "/nights/nightly/triage").text

@@ -31,6 +31,8 @@ from tests.support.api.callers import (
 )
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.finished_job import SECRET, register
+from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs
+from tests.support.jobs.recorded_nights import Planted
 
 
 def test_workloads_are_those_that_a_job_may_name(
@@ -105,6 +107,24 @@ def test_hosts_are_shown_with_what_they_are(client: TestClient, database: Engine
     assert (old["name"], old["alive"], old["job_id"]) == ("bench-1", False, None)
     assert (new["name"], new["alive"], new["job_id"]) == ("bench-2", True, 7)
     assert new["environment"] == {"cpu": "AMD"}
+
+
+def test_a_host_is_shown_with_its_figures_and_what_changed(
+    client: TestClient, database: Engine
+) -> None:
+    assert client.get("/v1/hosts/bench-1").status_code == 404
+    planted = Planted(since=14, metrics={"time": 1.4})
+    keep_host_jobs(database, host_baselines(planted))
+    (listed,) = client.get("/v1/hosts").json()
+    host = client.get("/v1/hosts/bench-1").json()
+    assert listed == {name: value for name, value in host.items() if name != "series"}
+    (change,) = host["changes"]
+    assert (change["of"], change["metric"], change["worse"]) == ("default", "time", True)
+    assert change["low"] < 40 < change["high"] and host["excluded"] is None
+    speed = next(each for each in host["series"] if each["metric"] == "machine_speed")
+    assert len(speed["values"]) == 24 and speed["values"][0]["value"] == pytest.approx(
+        1.25, abs=0.1
+    )
 
 
 def test_the_figures_count_jobs_trials_and_requests(client: TestClient) -> None:
