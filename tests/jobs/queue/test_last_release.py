@@ -119,6 +119,17 @@ def test_its_nights_are_compared(scene: Scene, capsys: pytest.CaptureFixture[str
     assert "2 nights" in text
 
 
+def test_its_nights_are_triaged_and_its_hosts_are_shown(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+):
+    text = said(capsys, "nights", "every-night", "--triage", "--db", scene.url)
+    assert text == "every-night: no change of level was found\n"
+    (host,) = json.loads(said(capsys, "hosts", "--json", "--db", scene.url))
+    assert host["environment"]["cores"] == 2 and host["excluded"] is None
+    waf = next(each for each in host["series"] if each["metric"] == "waf")
+    assert [each["job"] for each in waf["values"]]
+
+
 @pytest.mark.slow
 def test_what_was_queued_or_running_is_taken_up_once(scene: Scene):
     kept = left_by_dbos(scene.engine)

@@ -3,6 +3,7 @@
 import math
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from jobs.regression.detection import detect_regressions, regressions_of_batch
 from jobs.regression.triage import CAUTION, counter_rows, triage_of
 from sampler.common.errors import InputError
 from tests.support.api.watched_nights import kept_nights
+from tests.support.jobs.batch_nights import result
 from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 
 SLOWER = Planted(
@@ -90,6 +92,38 @@ def test_another_night_may_be_named_and_one_without_a_change_is_refused(database
     assert triage_of(database, report, "nightly", 17) == first
     with pytest.raises(InputError, match="no level changed with batch 5; there is: 17"):
         triage_of(database, report, "nightly", 5)
+
+
+def test_what_may_have_changed_that_night_by_its_interval_moved_together(database: Engine):
+    kept_nights(database, *recorded_nights(SLOWER))
+    report = regressions_of_batch(database, "nightly")
+    assert report is not None
+    time, waf = report.findings
+    assert (time.alarm.since, waf.alarm.since) == (16, 16)
+
+    def moved(**dates: int) -> set[str]:
+        late = replace(waf, alarm=replace(waf.alarm, **dates))
+        found = triage_of(database, replace(report, findings=(time, late)), "nightly", 17)
+        return {each["metric"] for each in found["moved"]}
+
+    assert moved(since=18, since_low=16, since_high=19) == {"time", "waf"}
+    assert moved(since=14, since_low=13, since_high=16) == {"time", "waf"}
+    assert moved(since=18, since_low=17, since_high=19) == {"time"}
+    assert moved(since=14, since_low=13, since_high=15) == {"time"}
+
+
+def test_two_proven_winners_of_one_build_are_compared(database: Engine):
+    results = [
+        result(dict.fromkeys(("waf", "sa", "time", "rate"), 2.0), changes={"waf": -10.0},
+               fitness=300 - 200 * (night >= 16) + 10 * math.sin(7 * night))
+        | {"best": {"configuration": {"block_size": 8192}}}
+        for night in range(24)
+    ]  # fmt: skip
+    kept_nights(database, results)
+    report = regressions_of_batch(database, "nightly")
+    assert report is not None
+    (item,) = triage_of(database, report, "nightly")["items"]
+    assert item["command"] == "rocktune compare job:16 job:17 --workload load-quick"
 
 
 def test_deleted_jobs_leave_what_their_nights_have_kept(database: Engine):
