@@ -87,6 +87,12 @@ def now(connection: Connection) -> datetime:
     return datetime.now(UTC)
 
 
+def present(engine: Engine) -> datetime:
+    """The same on a connection of its own: all processes of a database have one time."""
+    with reading(engine) as connection:
+        return now(connection)
+
+
 def moment_of(engine: Engine) -> ColumnElement[datetime]:
     """The moment at which a statement begins, as a part of it, which saves a trip to the server.
 

@@ -23,6 +23,7 @@ from db.schema.tables import MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
 from db.trials.trial_rows import all_metrics, proposal, read_trials, read_whole, whole_trials
+from db.webhooks import tell_job
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -197,6 +198,8 @@ class JobStore:
         with writing(self.engine) as connection:
             values = {**values, "updated_at": moment_of(self.engine)}
             if connection.execute(which.values(values)).rowcount:
+                if values.get("state") in ENDED:
+                    tell_job(connection, job_id)
                 return True
             if lease is not None:
                 fence(connection, lease)

@@ -23,6 +23,7 @@ from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import batch, job
 from db.schema.types import storable
+from db.webhooks import Event, tell, tell_job
 
 
 class BatchState(StrEnum):
@@ -210,9 +211,16 @@ def note_batch(engine: Engine, batch_id: int, why: str) -> None:
 
 
 def end_batch(
-    engine: Engine, batch_id: int, state: BatchState, why: str, result: Mapping[str, Any]
+    engine: Engine,
+    batch_id: int,
+    state: BatchState,
+    why: str,
+    result: Mapping[str, Any],
+    told: Mapping[Event, Mapping[str, Any]] = {},
 ) -> bool:
     """Ends a batch with what came of it; False when it had ended before.
+
+    ``told`` are the facts of each event that webhooks are told of it.
 
     Raises:
         ValueError: A number in the result is not finite.
@@ -220,17 +228,11 @@ def end_batch(
     with writing(engine) as connection:
         values = {"state": state, "why": why, "result": storable(result, "result")}
         change = _batch(batch_id, _RUNS).values(**values, ended_at=now(connection))
-        return bool(connection.execute(change).rowcount)
-
-
-def add_to_result(engine: Engine, batch_id: int, result: Mapping[str, Any]) -> None:
-    """Keeps more of what came of a batch that has ended.
-
-    Raises:
-        ValueError: A number in the result is not finite.
-    """
-    with writing(engine) as connection:
-        connection.execute(_batch(batch_id).values(result=storable(result, "result")))
+        if not connection.execute(change).rowcount:
+            return False
+        for event, about in told.items():
+            tell(connection, [event], f"batch {batch_id}", about)
+        return True
 
 
 def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
@@ -238,7 +240,8 @@ def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
     which = update(job).where(job.c.batch_id == batch_id, job.c.state.in_(LIVE))
     with writing(engine) as connection:
         values = {"state": JobState.CANCELLED, "why": why, "updated_at": now(connection)}
-        connection.execute(which.values(values))
+        for job_id in connection.execute(which.values(values).returning(job.c.id)).scalars().all():
+            tell_job(connection, job_id)
 
 
 def _read(engine: Engine, *which: ColumnElement[bool], limit: int | None = None) -> list[BatchRow]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, func, or_, select
 
 from db.connection.transactions import reading
 from db.nightly.batches import BATCH_ENDED
@@ -65,9 +65,13 @@ def batch_names(engine: Engine, *, limit: int) -> list[str]:
         return list(connection.scalars(which.order_by(func.max(batch.c.id).desc()).limit(limit)))
 
 
-def night_states(engine: Engine, name: str) -> dict[int, NightState]:
-    """How the batches of a name stand that have ended, the oldest first; no result is read."""
-    ended = (batch.c.name == name, batch.c.state.in_(BATCH_ENDED))
+def night_states(engine: Engine, name: str, *, ending: int | None = None) -> dict[int, NightState]:
+    """How the batches of a name stand that have ended, the oldest first; no result is read.
+
+    ``ending``: a batch whose jobs have all ended counts as one of them.
+    """
+    counts = or_(batch.c.state.in_(BATCH_ENDED), batch.c.id == ending)
+    ended = (batch.c.name == name, counts)
     which = (
         select(batch.c.id, job.c.id, job.c.updated_at, job.c.updated_at > batch.c.ended_at)
         .outerjoin(job, job.c.batch_id == batch.c.id)
@@ -79,7 +83,7 @@ def night_states(engine: Engine, name: str) -> dict[int, NightState]:
         for batch_id, job_id, changed_at, changed in connection.execute(which):
             jobs = found.setdefault(batch_id, [])
             if job_id is not None:
-                jobs.append((job_id, changed_at, changed))
+                jobs.append((job_id, changed_at, bool(changed)))
     return {batch_id: tuple(jobs) for batch_id, jobs in found.items()}
 
 

@@ -199,3 +199,33 @@ batch = Table(
     Index(None, "name", "id"),
     sqlite_autoincrement=True,
 )
+
+webhook = Table(
+    "webhook",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    Column("url", SafeText, nullable=False, unique=True),
+    Column("events", Document, nullable=False),
+    Column("secret", SafeText, nullable=False),  # as it is: messages are signed with it
+    Column("submitter", SafeText),
+    Column("created_at", UtcDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    Column("webhook_id", BigInteger, ForeignKey("webhook.id", ondelete="CASCADE"), nullable=False),
+    *(Column(name, SafeText, nullable=False) for name in ("event", "subject", "state")),
+    Column("about", Document, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("status", Integer),
+    Column("error", SafeText),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("tried_at", UtcDateTime),
+    Column("next_at", UtcDateTime, nullable=False),
+    UniqueConstraint("webhook_id", "event", "subject"),  # nothing is told twice
+    Index(None, "state", "next_at"),
+    sqlite_autoincrement=True,
+)

@@ -13,7 +13,8 @@ from db.leases.lease import Lease, change_held, fence
 from db.schema.tables import document, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
-from optimizer.run.ports import TrialLog
+from db.webhooks import tell_job
+from optimizer.run.ports import HOSTS_SET_ASIDE, TrialLog
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
@@ -163,6 +164,8 @@ class StoredTrialLog:
         with writing(self._engine) as connection:
             fence(connection, self._lease)
             self._keep(connection, name, document)
+            if name == HOSTS_SET_ASIDE:
+                tell_job(connection, self._lease.job_id, document["hosts"])
 
     def recall(self, name: str) -> Mapping[str, Any] | None:
         """A document kept earlier, or None."""

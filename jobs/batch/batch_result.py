@@ -7,18 +7,18 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.connection.transactions import now, reading
+from db.connection.transactions import present
 from db.jobs.job_store import JobStore
 from db.nightly.batches import (
     BatchRow,
     BatchState,
-    add_to_result,
     batch_jobs,
     end_batch,
     find_batch,
 )
 from db.nightly.nights import night_result
 from db.schema.job_row import JobRow, JobState
+from db.webhooks import Event
 
 SCHEMA = 1
 _DELETED = "deleted"
@@ -28,31 +28,42 @@ _log = structlog.get_logger("nights")
 def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
     """Ends a batch whose jobs have all ended; keeps and returns what came of it (or KeyError)."""
     row = find_batch(engine, batch_id)
-    with reading(engine) as connection:
-        ended_at = now(connection)
-    document = batch_document(engine, row, ended_at)
-    end_batch(engine, batch_id, BatchState(document["state"]), document["why"], document)
-    watched = document | {"watch": _watched(engine, row.name)}
-    add_to_result(engine, batch_id, watched)
-    return watched
+    document = batch_document(engine, row, present(engine))
+    watch = document["watch"] = _watched(engine, row)
+    told = _news(watch, row) if watch else {}
+    end_batch(engine, batch_id, BatchState(document["state"]), document["why"], document, told)
+    return document
 
 
-def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
+def _watched(engine: Engine, row: BatchRow) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
     from jobs.regression.detection import regressions_of_batch
     from jobs.regression.report import report_lines
 
     try:
-        found = regressions_of_batch(engine, name)
+        found = regressions_of_batch(engine, row.name, ending=row.id)
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
-        _log.error("the regression watch failed", batch=name, exc_info=error)
+        _log.error("the regression watch failed", batch=row.name, exc_info=error)
         return None
     if found is None:
         return None
     for line in report_lines(found)[:-1]:
-        _log.warning("night differs", batch=name, finding=line)
+        _log.warning("night differs", batch=row.name, finding=line)
     return found.document() | {"lines": report_lines(found)}
+
+
+def _news(watch: Mapping[str, Any], row: BatchRow) -> dict[Event, Mapping[str, Any]]:
+    """The regressions of this night, and those that are gone: better after worse."""
+    worse, news = set[tuple[str, str, str]](), dict[Event, list[Mapping[str, Any]]]()
+    for each, line in zip(watch["findings"], watch["lines"], strict=False):
+        series = (each["item"], each["of"], each["metric"])
+        if each["batch"] == row.id and (each["worse"] or series in worse):
+            event: Event = "regression_found" if each["worse"] else "regression_gone"
+            news.setdefault(event, []).append(each | {"text": line})
+        (worse.add if each["worse"] else worse.discard)(series)
+    about = {"id": row.id, "name": row.name, "began_at": row.created_at.isoformat()}
+    return {event: {"batch": about, "findings": found} for event, found in news.items()}
 
 
 def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> dict[str, Any]:

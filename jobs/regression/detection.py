@@ -267,12 +267,15 @@ def _told(value: Any) -> str:
 _known = JobCache[RegressionReport]()
 
 
-def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
+def regressions_of_batch(
+    engine: Engine, name: str, *, ending: int | None = None
+) -> RegressionReport | None:
     """The watch of all nights of a batch that have ended; None where there is none.
 
-    Nights are judged again where one is new or has changed, and only such are read.
+    Nights are judged again where one is new or has changed, and only such are read. ``ending``: as
+    of ``night_states``.
     """
-    states = night_states(engine, name)
+    states = night_states(engine, name, ending=ending)
     if not states:
         return None
 

@@ -10,6 +10,7 @@ from jobs.schedule.schedule_times import read_times
 GRACE = timedelta(minutes=5)
 """A time that is noticed later than this was missed: nothing ran when it came."""
 
+AS_SCHEDULED = "as scheduled"
 UNREADABLE_AGAIN = timedelta(hours=1)
 """After it a schedule that cannot be read is looked at again."""
 
@@ -63,7 +64,7 @@ def _verdict(
         return False, "; ".join([*told, "missed times of this schedule are skipped"])
     if late:
         return True, "; ".join([*told, "it is run late"])
-    return True, "; ".join(["as scheduled", *told])
+    return True, "; ".join([AS_SCHEDULED, *told])
 
 
 def _missed(first: datetime, at: datetime, late: bool) -> list[str]:

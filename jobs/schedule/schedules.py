@@ -8,26 +8,21 @@ from datetime import datetime
 import structlog
 from sqlalchemy import Connection, Engine
 
-from db.connection.transactions import now, reading, writing
+from db.connection.transactions import now, present, writing
 from db.nightly.batches import all_ended, begin_batch, schedules_running
 from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
+from db.webhooks import tell
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
 from jobs.batch.batch_result import end_batch_now
 from jobs.queue.lifecycle import WAITS
-from jobs.schedule.schedule_due import UNREADABLE_AGAIN, due
+from jobs.schedule.schedule_due import AS_SCHEDULED, UNREADABLE_AGAIN, due
 from jobs.schedule.schedule_times import read_times
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError, refuse_noted
 
 MISSED = ("late", "skip")
 _log = structlog.get_logger("schedule")
-
-
-def present(engine: Engine) -> datetime:
-    """The time by the database, so that all workers have the same, in UTC."""
-    with reading(engine) as connection:
-        return now(connection)
 
 
 class ScheduleTaken(ValueError):
@@ -119,6 +114,8 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
             if not each.starts:
                 return _skipped(connection, schedule, each.at, each.why)
             began = _begun(connection, schedule, each.why, each.at)
+            if each.why != AS_SCHEDULED:
+                _tell_missed(connection, schedule, each.at, each.why, began)
             _log.info("batch begins", schedule=schedule.name, why=each.why)
             return began
     except InputError as error:  # a time zone may go with an update of the system
@@ -130,6 +127,7 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
 
 def _skipped(connection: Connection, schedule: ScheduleRow, at: datetime, why: str) -> int | None:
     _log.warning("batch skipped", schedule=schedule.name, why=why)
+    _tell_missed(connection, schedule, at, why, None)
     name = schedule.document["name"]
     return begin_batch(
         connection,
@@ -140,6 +138,15 @@ def _skipped(connection: Connection, schedule: ScheduleRow, at: datetime, why: s
         schedule_id=schedule.id,
         due_at=at,
     )
+
+
+def _tell_missed(
+    connection: Connection, schedule: ScheduleRow, at: datetime, why: str, batch: int | None
+) -> None:
+    """Tells webhooks of a time at which nothing ran; ``batch`` is the one that runs late."""
+    about = {"name": schedule.name, "at": at.isoformat(), "why": why, "batch": batch}
+    subject = f"schedule {schedule.id}, {at.isoformat()}"
+    tell(connection, ["schedule_missed"], subject, {"schedule": about})
 
 
 def _begun(connection: Connection, schedule: ScheduleRow, why: str, at: datetime) -> int | None:
