@@ -80,7 +80,7 @@ def serve(
     listening = _listen(host, port)
     if not is_loopback(host) and not service.behind_tls:
         _log.warning(_IN_THE_CLEAR, host=host)
-    worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
+    worker = Worker(engine, settings, service) if with_worker else None
     _run(app, listening, worker, stopping, is_listening, service.trusted_proxies)
 
 

@@ -23,7 +23,9 @@ from db.jobs.job_store import JobStore
 from db.leases.leader import BENCH, LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away, unless_away
+from jobs.queue.service_settings import ServiceSettings
 from jobs.schedule.schedules import keep_schedules
+from jobs.webhooks.delivery import deliver_due
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError
@@ -54,17 +56,18 @@ class Worker:
         self,
         engine: Engine,
         settings: Settings,
+        service: ServiceSettings | None = None,
         *,
-        keep_days: float | None = None,
         cluster: Callable[[], Cluster] | None = None,
     ) -> None:
         """Binds a worker to a database, which is up to date, and to this machine or a cluster.
 
-        Ended jobs are deleted after so many days; None: never. ``cluster`` makes a line to the
-        hosts that measure; None: this machine does.
+        ``service``: by default as the environment says. ``cluster`` makes a line to the hosts that
+        measure; None: this machine does.
         """
         self._cluster = cluster
-        self._engine, self._settings, self._keep_days = engine, settings, keep_days
+        self._engine, self._settings = engine, settings
+        self._service = service or ServiceSettings()
         self._store = JobStore(engine)
         self._stopping = threading.Event()
         self._lead_over = threading.Event()
@@ -103,11 +106,9 @@ class Worker:
     def _lead(self, lease: LeaderLease) -> None:
         self._lead_over.clear()
         keep = partial(self._keep_lead, lease)
-        beside = [
-            threading.Thread(target=work, daemon=True, name=name)
-            for name, work in (("leader lease", keep), ("upkeep", self._upkeep))
-        ]
-        for thread in beside:
+        beside = (("leader lease", keep), ("upkeep", self._upkeep), ("webhooks", self._deliver))
+        threads = [threading.Thread(target=each, daemon=True, name=name) for name, each in beside]
+        for thread in threads:
             thread.start()
         try:
             with unless_away(self._engine, _tell_away):
@@ -119,7 +120,7 @@ class Worker:
                     self._run_jobs(lease)
         finally:
             self._lead_over.set()
-            for thread in beside:
+            for thread in threads:
                 thread.join()
             with unless_away(self._engine, _tell_away):
                 give_back_lead(self._engine, lease)
@@ -223,11 +224,22 @@ class Worker:
                     return
             self._lead_over.wait(_ROUND_SECONDS)
 
+    def _deliver(self) -> None:
+        """Beside the jobs, which no webhook holds up or ends."""
+        while not self._must_end():
+            try:
+                deliver_due(self._engine, self._service, ends=self._must_end)
+            except Exception as error:
+                if not is_away(error, self._engine):
+                    _log.error("webhooks cannot be delivered; tried again", exc_info=error)
+            self._lead_over.wait(_ROUND_SECONDS)
+
     def _retain(self) -> None:
-        if self._keep_days is None or time.monotonic() - self._retained < _RETENTION_SECONDS:
+        days = self._service.keep_days
+        if days is None or time.monotonic() - self._retained < _RETENTION_SECONDS:
             return
         self._retained = time.monotonic()
-        kept = timedelta(days=self._keep_days)
+        kept = timedelta(days=days)
         for job_id in ended_for(self._engine, kept, limit=1000):
             with suppress(KeyError):  # somebody else was faster
                 if self._store.delete_job(job_id):

@@ -135,7 +135,7 @@ def worker_command(
         if scheduler is not None:
             cluster = partial(cluster_of, scheduler, certificates)
             cluster()  # what is wrong with the address is told now
-        working = Worker(engine, settings, keep_days=service.keep_days, cluster=cluster)
+        working = Worker(engine, settings, service, cluster=cluster)
         stop_on_signals(working.stop)
         working.run()
 

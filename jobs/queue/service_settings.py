@@ -29,6 +29,11 @@ class ServiceSettings(BaseSettings):
     # Addresses or networks of proxies, with commas, whose `X-Forwarded-For` and
     # `X-Forwarded-Proto` are believed.
     trusted_proxies: str = ""
+    # Hosts with commas that webhooks may lead to though their addresses are not public.
+    webhook_allow: str = ""
+    webhook_retry_hours: float = Field(default=24.0, ge=0, le=24 * 30)  # then it is given up
+    # Where a browser finds the dashboard, for the links of messages; empty: they have none.
+    public_url: str = Field(default="", pattern=r"^(https?://[^\s/]\S*)?$")
     # `debug`, `info`, `warning` or `error`
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
 

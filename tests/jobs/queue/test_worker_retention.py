@@ -5,6 +5,7 @@ import pytest
 from db.schema.job_row import JobState
 from jobs import worker
 from jobs.queue import lifecycle
+from jobs.queue.service_settings import ServiceSettings
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene, at_work, scene
 
@@ -15,7 +16,7 @@ __all__ = ["scene"]
 def test_ended_jobs_are_deleted_when_they_are_old(scene: Scene, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker, "_RETENTION_SECONDS", 0.2)
     old, young, cancelled = (scene.submit() for _ in range(3))
-    with at_work(scene, keep_days=2):
+    with at_work(scene, service=ServiceSettings(keep_days=2)):
         for job in (old, young, cancelled):
             scene.await_state(job, JobState.DONE)
         assert len(scene.store.jobs()) == 3
@@ -51,7 +52,7 @@ def test_a_job_that_another_deletes_first_is_no_failure(
 
     monkeypatch.setattr(worker, "ended_for", ended_for)
     job = scene.submit()
-    with at_work(scene, keep_days=1):
+    with at_work(scene, service=ServiceSettings(keep_days=1)):
         scene.await_state(job, JobState.DONE)
         wait_until(lambda: len(looked) > 2, seconds=10, what="it has looked")
     scene.check_done(job)

@@ -1,0 +1,1 @@
+"""Webhooks: what they are told, and how it gets there."""
