@@ -17,7 +17,17 @@ from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
 from api.http.responses import Exports
 from api.pages.errors import add_handlers, error_answer, error_app
-from api.routes import catalogue, events, health, jobs, results, schedules, trade_offs, trials
+from api.routes import (
+    catalogue,
+    events,
+    health,
+    jobs,
+    results,
+    schedules,
+    trade_offs,
+    trials,
+    webhooks,
+)
 from api.services.dependencies import Service
 from api.services.fit_queue import FitQueue
 from api.services.known_builds import KnownBuilds, names_on_hosts
@@ -75,7 +85,9 @@ def make_app(
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
     app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
-    for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
+    for routes in (
+        health, catalogue, jobs, trials, results, trade_offs, events, schedules, webhooks,
+    ):  # fmt: skip
         app.include_router(routes.router)
     app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine, event
 
-from db.connection.transactions import now, reading
+from db.connection.transactions import present
 from db.hosts import ALIVE, hosts_set_aside, read_hosts
 from db.jobs.job_list import standings
 from db.leases.leader import BENCH, is_led
@@ -113,8 +113,7 @@ def _jobs(engine: Engine) -> Iterator[Metric]:
 
 def _operation(engine: Engine) -> Iterator[Metric]:
     """What the alerts of ``deploy/prometheus`` are about."""
-    with reading(engine) as connection:
-        fresh = now(connection) - ALIVE
+    fresh = present(engine) - ALIVE
     yield GaugeMetricFamily(
         "rocktune_leading_workers",
         "Workers that lead, and so run the jobs: 1, or 0 where none does.",

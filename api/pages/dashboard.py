@@ -20,6 +20,7 @@ from api.pages import (
     schedules,
     static_files,
     tables,
+    webhooks,
     workloads,
 )
 
@@ -38,6 +39,7 @@ for each in (
     nights,
     schedules,
     batches,
+    webhooks,
     workloads,
 ):
     router.include_router(each.router)

@@ -72,6 +72,7 @@ def _visit(role: Role) -> Any:
 
 Reader = Annotated[Visit, _visit(Role.READ)]
 Submitter = Annotated[Visit, _visit(Role.SUBMIT)]
+Administrator = Annotated[Visit, _visit(Role.ADMIN)]
 
 
 @lru_cache(maxsize=1)

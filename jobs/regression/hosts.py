@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine
 
-from db.connection.transactions import now, reading
+from db.connection.transactions import present
 from db.hosts import (
     ALIVE,
     HostRow,
@@ -87,8 +87,7 @@ def host_histories(engine: Engine) -> list[HostHistory]:
 
     known, aside = _known.of(engine, "hosts", jobs, judged), hosts_set_aside(engine)
     rows = {each.name: each for each in read_hosts(engine)}
-    with reading(engine) as connection:
-        moment = now(connection)  # by the clock that their signs of life are noted by
+    moment = present(engine)  # by the clock that their signs of life are noted by
     found = []
     for name in sorted(known.keys() | rows.keys()):
         host = known.get(name) or _history(name, ())

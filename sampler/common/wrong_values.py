@@ -16,6 +16,7 @@ _WHAT = {
     "list": "is not a list",
     "dict": "is not an object of names and values",
     "model": "is not an object of names and values",
+    "url": "is not a URL of HTTP; write https://HOST/PATH",
 }
 _BOUNDS = {
     "greater_than_equal": ("ge", "is below {}"),

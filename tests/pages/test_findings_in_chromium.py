@@ -31,7 +31,7 @@ PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
     "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",
     "/workloads", "/workloads/my-db", "/jobs/1", "/batches", "/batches?name=nightly",
-    "/nights", "/nights/nightly/triage",
+    "/nights", "/nights/nightly/triage", "/webhooks",
 )  # fmt: skip
 SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC",
@@ -73,6 +73,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         client.post("/v1/workloads", json=SENT)
         client.post("/v1/schedules", json=SCHEDULE)
         client.post("/v1/schedules/nightly/run")
+        client.post("/v1/webhooks", json={"url": "https://chat.example.com/hooks/abc"})
+        client.post("/v1/webhooks/1/test")
     _, runs = recorded_nights(Planted(counters={"compact.write.bytes": 2.0}))
     kept_nights(engine, nights_that_turn_worse(), runs)
     slower = Planted(since=14, metrics={"machine_speed": 0.8})

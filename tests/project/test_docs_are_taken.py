@@ -11,6 +11,7 @@ from typer.main import get_command
 from api.schemas.catalogue_schemas import WorkloadCreate
 from api.schemas.job_schemas import JobCreate
 from api.schemas.schedule_schemas import ScheduleCreate
+from api.schemas.webhook_schemas import WebhookCreate
 from cli.main import app
 from jobs.batch.batch_file import read_batch
 from sampler.space.space_file import load_space
@@ -20,6 +21,7 @@ from tests.support import ROOT
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BODIES = {
     "/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
+    "/v1/webhooks": WebhookCreate,
 }  # fmt: skip
 
 

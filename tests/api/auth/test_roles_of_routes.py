@@ -11,6 +11,7 @@ from api.app import make_app
 from api.pages.static_files import static_address
 from db.access.tokens import Role, make_token, revoke_token
 from db.hosts import see_host
+from db.webhooks import read_webhooks, remove_webhook
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import EXTERNAL, QUEUED, bearer, require_problem, stranger, submit
 from tests.support.api.served_routes import routes_of
@@ -62,6 +63,11 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/batches"): Role.READ,
     ("GET", "/v1/batches/{batch_id}"): Role.READ,
     ("GET", "/v1/nights/{name}/triage"): Role.READ,
+    ("GET", "/v1/webhooks"): Role.ADMIN,
+    ("POST", "/v1/webhooks"): Role.ADMIN,
+    ("DELETE", "/v1/webhooks/{webhook_id}"): Role.ADMIN,
+    ("POST", "/v1/webhooks/{webhook_id}/test"): Role.ADMIN,
+    ("GET", "/v1/webhooks/{webhook_id}/deliveries"): Role.ADMIN,
     ("GET", "/static/{digest}/{name}"): None,
     ("GET", "/login"): None,
     ("POST", "/login"): None,
@@ -80,6 +86,9 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/workloads"): Role.SUBMIT,
     ("GET", "/workloads/{name}"): Role.READ,
     ("POST", "/workloads/{name}/delete"): Role.ADMIN,
+    ("GET", "/webhooks"): Role.ADMIN,
+    ("POST", "/webhooks"): Role.ADMIN,
+    ("POST", "/webhooks/{webhook_id}/{action}"): Role.ADMIN,
     ("GET", "/compare"): Role.READ,
     ("GET", "/hosts"): Role.READ,
     ("GET", "/schedules"): Role.READ,
@@ -94,7 +103,9 @@ RULES: dict[tuple[str, str], Role | None] = {
 }
 SCHEDULE = {"name": "n", "cron": "30 2 * * *", "batch": {"workloads": ["load-quick"]}}
 WORKLOAD = {"workload": {"name": "nightly"}}
+WEBHOOK = {"url": "https://chat.example.com/x"}
 BODIES: dict[str, dict[str, Any]] = {
+    "/v1/webhooks": WEBHOOK,
     "/v1/workloads": WORKLOAD,
     "/v1/jobs": QUEUED,
     "/v1/schedules": SCHEDULE,
@@ -108,13 +119,15 @@ QUERIES = {
 }  # fmt: skip
 
 
-def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str]) -> Any:
+def call(
+    client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str], webhook: int = 9
+) -> Any:
     method, path = route
     body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
     query = QUERIES.get(path)
     path = path.replace("/static/{digest}/{name}", static_address("dashboard.css"))
     known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly",
-             "{ending}": "csv"}  # fmt: skip
+             "{ending}": "csv", "{action}": "test", "{webhook_id}": str(webhook)}  # fmt: skip
     for part, value in known.items():
         path = path.replace(part, value)
     return client.request(method, path, headers=headers, params=query, **body)
@@ -151,15 +164,22 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                 if "/workloads/{" in route[1]:
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/workloads", json=WORKLOAD, headers=asks)
+                for kept in read_webhooks(app.state.service.engine):
+                    remove_webhook(app.state.service.engine, kept.id)
+                webhook = 9
+                if "/webhooks/{" in route[1]:
+                    asked = bearer(tokens[Role.ADMIN])
+                    webhook = client.post("/v1/webhooks", json=WEBHOOK, headers=asked).json()["id"]
                 if route[1].endswith(("events", "resume")) or route[0] == "DELETE":
                     client.post(f"/v1/jobs/{job}/cancel", headers=bearer(tokens[Role.SUBMIT]))
                 headers = {} if role is None else bearer(tokens[role])
-                answer = call(client, route, job, headers)
+                answer = call(client, route, job, headers, webhook)
                 if route == ("POST", "/login"):
                     assert answer.status_code == 401, "without a token in its form"
                 elif needed is None or (role is not None and role.may(needed)):
                     # A form in which nothing is filled in is refused by what it lacks.
-                    empty = route in (("POST", "/jobs/new"), ("POST", "/workloads"))
+                    forms = ("/jobs/new", "/workloads", "/webhooks")
+                    empty = route in [("POST", each) for each in forms]
                     fine = (422,) if empty else (200, 201, 204, 409)
                     assert answer.status_code in fine, (route, role, answer.text)
                 else:

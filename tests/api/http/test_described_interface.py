@@ -29,6 +29,7 @@ from tests.support.api.real_server import real_server
 
 BODIES = (
     "submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule", "upload_workload",
+    "make_webhook",
 )  # fmt: skip
 
 
@@ -146,6 +147,8 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
             assert client.post("/v1/schedules", json=example).status_code == 201
         for example in schemas["WorkloadCreate"]["examples"]:
             assert client.post("/v1/workloads", json=example).status_code == 201
+        for example in schemas["WebhookCreate"]["examples"]:
+            assert client.post("/v1/webhooks", json=example).status_code == 201
         job = submit(client, EXTERNAL)
         for example in schemas["JobChange"]["examples"]:
             assert client.post(f"/v1/jobs/{job}/clone", json=example).status_code == 201

@@ -42,6 +42,7 @@ BODIES = {
     "upload_workload": ({
         "workload": {"name": "x", "help": "x", "flags": {"merge_operator": "put"}},
         "baseline_options": EMPTY},),
+    "make_webhook": ({"url": "https://chat.example.com/x", "events": ["job_ended"]},),
     "tell_trials": (TOLD,),
     "suggest_trials": (SUGGESTED,),
 }  # fmt: skip
@@ -51,7 +52,7 @@ HEADERS = (
 )  # fmt: skip
 PAGES = (
     "/", "/login", "/jobs/new", "/jobs/1", "/compare", "/hosts", "/schedules", "/docs",
-    "/workloads",
+    "/workloads", "/webhooks",
 )  # fmt: skip
 ASKED = ("next", "url", "workload", "search", "jobs")
 Request = tuple[str, str, dict[str, Any]]

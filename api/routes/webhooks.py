@@ -1,0 +1,84 @@
+"""Webhooks: who is told what happens, and what they were told."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from api.auth.security import ADMINISTERS, Caller
+from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
+from api.http.responses import created
+from api.schemas.webhook_schemas import DeliveryPublic, WebhookCreate, WebhookPublic
+from api.services.dependencies import ServiceDep
+from db.connection.transactions import now, writing
+from db.webhooks import TEST, add_webhook, read_deliveries, read_webhooks, remove_webhook, tell
+from jobs.webhooks.message import new_secret
+from jobs.webhooks.sending import hosts_named, require_url
+from sampler.common.errors import InputError
+
+router = APIRouter(prefix="/v1", tags=["webhooks"], responses=EVERYWHERE)
+WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Its number.", examples=[1])]
+
+
+@router.post("/webhooks", status_code=201, responses={**described(400, 409, 413), **created("It")})
+def make_webhook(
+    service: ServiceDep,
+    response: Response,
+    asked: WebhookCreate,
+    caller: Annotated[Caller, ADMINISTERS],
+) -> WebhookPublic:
+    """Adds a webhook. This answer alone holds the secret that its messages are signed with."""
+    url, events = str(asked.url), list(dict.fromkeys(asked.events))
+    try:
+        require_url(url, hosts_named(service.settings.webhook_allow))
+    except InputError as error:
+        raise refused(field_problems(error)) from None
+    made = add_webhook(service.engine, url, events, new_secret(), caller.name)
+    if made is None:
+        raise ProblemError(409, "a webhook leads to this URL already; delete it first")
+    response.headers["Location"] = f"/v1/webhooks/{made.id}/deliveries"
+    return WebhookPublic.of(made, made.secret)
+
+
+@router.get("/webhooks", dependencies=[ADMINISTERS])
+def list_webhooks(service: ServiceDep) -> list[WebhookPublic]:
+    """All webhooks, the oldest first."""
+    return [WebhookPublic.of(row) for row in read_webhooks(service.engine)]
+
+
+@router.delete(
+    "/webhooks/{webhook_id}", status_code=204, dependencies=[ADMINISTERS], responses=described(404)
+)
+def delete_webhook(service: ServiceDep, webhook_id: WebhookId) -> None:
+    """Deletes a webhook with its deliveries; what was not sent is not sent any more."""
+    if not remove_webhook(service.engine, webhook_id):
+        raise _none(webhook_id)
+
+
+@router.post(
+    "/webhooks/{webhook_id}/test",
+    status_code=201,
+    dependencies=[ADMINISTERS],
+    responses={**described(404), **created("Its deliveries")},
+)
+def test_webhook(service: ServiceDep, response: Response, webhook_id: WebhookId) -> DeliveryPublic:
+    """Sends a test message, by the worker and with retries as any other; the deliveries tell."""
+    with writing(service.engine) as connection:
+        subject = f"{TEST} {now(connection).isoformat()}"
+        if not tell(connection, [TEST], subject, {}, only=webhook_id):
+            raise _none(webhook_id)
+    response.headers["Location"] = f"/v1/webhooks/{webhook_id}/deliveries"
+    return list_deliveries(service, webhook_id)[0]
+
+
+@router.get(
+    "/webhooks/{webhook_id}/deliveries", dependencies=[ADMINISTERS], responses=described(404)
+)
+def list_deliveries(service: ServiceDep, webhook_id: WebhookId) -> list[DeliveryPublic]:
+    """What a webhook was told last, newest first, and what it answered."""
+    if webhook_id not in {each.id for each in read_webhooks(service.engine)}:
+        raise _none(webhook_id)
+    return [DeliveryPublic.of(row) for row in read_deliveries(service.engine, webhook_id)]
+
+
+def _none(webhook_id: int) -> ProblemError:
+    return ProblemError(404, f"there is no webhook {webhook_id}")
