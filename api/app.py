@@ -22,6 +22,7 @@ from api.routes import (
     events,
     health,
     jobs,
+    outcomes,
     results,
     schedules,
     trade_offs,
@@ -85,9 +86,8 @@ def make_app(
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
     app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
-    for routes in (
-        health, catalogue, jobs, trials, results, trade_offs, events, schedules, webhooks,
-    ):  # fmt: skip
+    of_jobs = (jobs, trials, outcomes, results, trade_offs, events)
+    for routes in (health, catalogue, *of_jobs, schedules, webhooks):
         app.include_router(routes.router)
     app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]

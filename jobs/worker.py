@@ -144,20 +144,14 @@ class Worker:
             self._stopping.wait(_ROUND_SECONDS)
 
     def _run_one(self, job_id: int, run: int) -> None:
-        from jobs.queue.queued_job import run_queued
+        from jobs.experiments.run_experiment import made_ready
+        from jobs.queue.queued_job import Queued, run_queued
 
         self._job_id = job_id
         try:
             with structlog.contextvars.bound_contextvars(job=job_id), self._line() as backend:
-                run_queued(
-                    self._engine,
-                    self._settings,
-                    job_id,
-                    run,
-                    pause=self._pause,
-                    check=self._check,
-                    backend=backend,
-                )
+                told = Queued(self._engine, self._settings, self._pause, self._check, backend)
+                run_queued(told, job_id, run, made_ready)
         except Exception as error:
             # However a job ends, its row says so. Where even that failed it is taken up again.
             if is_away(error, self._engine):

@@ -9,7 +9,7 @@ from api.services.dependencies import ServiceDep
 from api.services.listings import page_of_jobs
 from api.services.stored_job import result_if_done
 from db.jobs.job_list import read_jobs
-from db.schema.job_row import JobState, NoSuchJob
+from db.schema.job_row import JobKind, JobState, NoSuchJob
 from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
 
@@ -25,12 +25,15 @@ def compare_page(
     problem, asked = None, []
     try:
         rows = [service.store.job(number) for number in _numbers(jobs)]
+        for row in rows:
+            if row.kind is not JobKind.TUNE:
+                raise InputError("jobs", f"job {row.id} is of the kind {row.kind}; name others")
         asked = [(row, result_if_done(service, row)) for row in rows]
     except InputError as error:
         problem = error.problem
     except NoSuchJob as error:
         problem = f"{error.args[0]}; name others"
-    newest = read_jobs(service.engine, limit=_OFFERED, state=JobState.DONE)
+    newest = read_jobs(service.engine, limit=_OFFERED, state=JobState.DONE, kind=JobKind.TUNE)
     return visit.page(
         "compare.html",
         status=422 if problem else 200,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.pages.page import Reader, Visit
-from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.dependencies import Service, ServiceDep, TunedJobDep
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking
 from db.schema.job_row import JobRow, JobState
@@ -25,7 +25,7 @@ async def importance_page(
     visit: Reader,
     service: ServiceDep,
     fits: FitsDep,
-    job: JobDep,
+    job: TunedJobDep,
     metric: Annotated[str, Query(max_length=200)] = "",
     details: bool = False,
 ) -> Response:

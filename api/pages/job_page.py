@@ -14,7 +14,7 @@ from api.schemas.job_schemas import JobPublic
 from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.stored_job import result_if_done
 from db.access.tokens import Role
-from db.schema.job_row import ENDED, JobRow, JobState
+from db.schema.job_row import ENDED, JobKind, JobRow, JobState
 from db.workloads import find_workload
 from jobs.results.outcome import kept_of
 from jobs.views.live import live_job
@@ -31,11 +31,12 @@ def job_page(
 
     The template knows ``job``, an ``api.schemas.job_schemas.JobPublic``, beside its content.
     """
+    tabs = TABS if job.kind is JobKind.TUNE else {}
     return visit.page(
         template,
         status=status,
         job=JobPublic.of(job),
-        tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in TABS],
+        tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in tabs],
         workload=_workload(visit.request.app.state.service, job),
         live=job.state not in ENDED,
         resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
@@ -45,6 +46,8 @@ def job_page(
 
 def _workload(service: Service, job: JobRow) -> Literal["profiled", "known"] | None:
     """Whether the workload has a page, and on it the profile of a database."""
+    if job.kind is not JobKind.TUNE:  # it may have several
+        return None
     name = job.specification["workload"]["name"]
     if name in service.registered:
         return "known"
@@ -58,6 +61,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/jobs/{job_id}")
 def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
     """The page as the job stands now; its script keeps it so."""
+    if job.kind is not JobKind.TUNE:
+        return _experiment_page(visit, service, job)
     found, result = live_job(service.engine, job), result_if_done(service, job)
     return job_page(
         visit,
@@ -67,6 +72,25 @@ def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
         outcome=outcome_view(kept_of(service.engine, job.id), result) if result else None,
+        environment=environment_shown(job.environment or {}),
+    )
+
+
+def _experiment_page(visit: Visit, service: Service, job: JobRow) -> Response:
+    """What an experiment asks, how it stands, and what it says once it is done."""
+    from jobs.experiments.run_experiment import kept_files
+    from jobs.experiments.told import told_of
+
+    result, kept = result_if_done(service, job), kept_files(service.store, job.id)
+    return job_page(
+        visit,
+        "experiment.html",
+        job=job,
+        tab="",
+        told=None if result is None else told_of(job.kind, result),
+        explained=job.specification["asked"].get("job"),
+        cautions=kept["cautions"],
+        files=[*kept["files"]],
         environment=environment_shown(job.environment or {}),
     )
 

@@ -13,7 +13,7 @@ from api.http.problems import FieldProblem, ProblemError, refused
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
-from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.dependencies import Service, ServiceDep, TunedJobDep
 from api.services.submission import take_clone, take_job
 from api.services.validation_errors import findings_of_rest, refusal
 from db.schema.job_row import JobRow
@@ -49,13 +49,15 @@ def submit_new_job(visit: Submitter, service: ServiceDep, form: FormDep) -> Resp
 
 
 @router.get("/jobs/{job_id}/clone")
-def clone_page(visit: Submitter, service: ServiceDep, job: JobDep) -> Response:
+def clone_page(visit: Submitter, service: ServiceDep, job: TunedJobDep) -> Response:
     """A form in which all that is left empty stays as it is in the job."""
     return _form(visit, service, job, {}, None)
 
 
 @router.post("/jobs/{job_id}/clone")
-def submit_clone(visit: Submitter, service: ServiceDep, job: JobDep, form: FormDep) -> Response:
+def submit_clone(
+    visit: Submitter, service: ServiceDep, job: TunedJobDep, form: FormDep
+) -> Response:
     """Submits the clone, and leads to its page."""
     try:
         asked = _asked(form, service)

@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.pages.page import Reader, Visit
-from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.dependencies import Service, ServiceDep, TunedJobDep
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import picked, result_if_done
 from db.schema.job_row import JobRow
@@ -107,7 +107,7 @@ async def results_page(
     visit: Reader,
     service: ServiceDep,
     fits: FitsDep,
-    job: JobDep,
+    job: TunedJobDep,
     limits: Limits = "",
     details: bool = False,
 ) -> Response:
@@ -133,7 +133,7 @@ def _made(visit: Visit, service: Service, job: JobRow, limits: str, details: boo
 
 @router.get("/jobs/{job_id}/won/options")
 def picked_options(
-    visit: Reader, service: ServiceDep, job: JobDep, limits: Limits = ""
+    visit: Reader, service: ServiceDep, job: TunedJobDep, limits: Limits = ""
 ) -> Response:
     """The OPTIONS file of the best by the preference that the form asks for."""
     baseline = baseline_so_far(service.engine, job)

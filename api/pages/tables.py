@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
@@ -12,10 +12,10 @@ from api.pages.job_page import job_page
 from api.pages.page import Reader
 from api.routes.jobs import After, Search
 from api.schemas.trial_schemas import TrialPublic
-from api.services.dependencies import JobDep, ServiceDep
+from api.services.dependencies import ServiceDep, TunedJobDep
 from api.services.listings import FILES, page_of_jobs, page_of_trials, trial_file
 from db.jobs.job_list import JobOrder, count_by_state, read_jobs
-from db.schema.job_row import JobState
+from db.schema.job_row import JobKind, JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed, read_listed
 from jobs.views.job_series import baseline_so_far, confirms_larger_load
@@ -91,21 +91,19 @@ def jobs_table(
     visit: Reader,
     service: ServiceDep,
     state: Annotated[JobState | None, BeforeValidator(unless_empty)] = None,
+    kind: Annotated[JobKind | None, BeforeValidator(unless_empty)] = None,
     search: Search = "",
     sort: JobOrder = JobOrder.NEWEST,
     after: After = None,
 ) -> Response:
     """The table, a page at a time; all that is asked for is in the address."""
-    rows = read_jobs(
-        service.engine, limit=_ROWS, after=after, state=state, search=search, order=sort
-    )
+    asked: dict[str, Any] = {"state": state, "kind": kind, "search": search}
+    rows = read_jobs(service.engine, limit=_ROWS, after=after, order=sort, **asked)
     found = page_of_jobs(rows, _ROWS)
     counts = count_by_state(service.engine)
 
     def at(**changed: object) -> str:
-        return table_address(
-            "/", {"state": state, "search": search, "sort": sort, **changed}, JobOrder.NEWEST
-        )
+        return table_address("/", {**asked, "sort": sort, **changed}, JobOrder.NEWEST)
 
     return visit.page(
         "jobs.html",
@@ -116,10 +114,10 @@ def jobs_table(
         ],
         first=at() if after is not None else None,
         following=at(after=found.next) if found.next is not None else None,
-        state=state,
+        **asked,
+        kinds=[each.value for each in JobKind],
         states=[(each.value, counts.get(each, 0)) for each in JobState],
         total=sum(counts.values()),
-        search=search,
         sort=sort,
         live=any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in found.jobs),
     )
@@ -132,7 +130,7 @@ _MEDIA = {ending: kind for kind, (ending, _) in FILES.items()}
 def trials_table(
     visit: Reader,
     service: ServiceDep,
-    job: JobDep,
+    job: TunedJobDep,
     state: Annotated[TrialState | None, BeforeValidator(unless_empty)] = None,
     phase: Annotated[Phase | None, BeforeValidator(unless_empty)] = None,
     sort: TrialOrder = TrialOrder.NUMBER,
@@ -194,7 +192,7 @@ def trials_table(
 
 @router.get("/jobs/{job_id}/trials.{ending}")
 def trials_file(
-    service: ServiceDep, _: Reader, job: JobDep, ending: Literal["csv", "ndjson", "parquet"]
+    service: ServiceDep, _: Reader, job: TunedJobDep, ending: Literal["csv", "ndjson", "parquet"]
 ) -> Response:
     """All of them as a file, for a link cannot say which format it would rather have."""
     headers = {"Cache-Control": "no-store"}

@@ -2,17 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Body, Header, Query, Response
 
 from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import created
-from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
-from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
+from api.schemas.job_schemas import JobAsked, JobChange, JobPage, JobPublic
+from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, TunedJobDep
 from api.services.listings import page_of_jobs
 from api.services.submission import take_clone, take_job
 from db.jobs.job_list import JobOrder, read_jobs
-from db.schema.job_row import JobState
+from db.schema.job_row import JobKind, JobState
 from jobs.queue import lifecycle
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
@@ -56,11 +56,14 @@ Key = Annotated[
 def submit_job(
     service: ServiceDep,
     response: Response,
-    asked: JobCreate,
+    asked: Annotated[JobAsked, Body()],
     caller: Annotated[Caller, SUBMITS],
     idempotency_key: Key = None,
 ) -> JobPublic:
-    """Takes a job, checked as a whole; the worker runs it when it is its turn."""
+    """Takes a job, checked as a whole; the worker runs it when it is its turn.
+
+    Without a `kind` it tunes; the other kinds are experiments, with fields of their own.
+    """
     job_id, new = take_job(service, asked, caller, key=idempotency_key)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/v1/jobs/{job_id}"
@@ -71,6 +74,7 @@ def submit_job(
 def list_jobs(
     service: ServiceDep,
     state: JobState | None = None,
+    kind: JobKind | None = None,
     limit: Limit = 50,
     after: After = None,
     search: Search = "",
@@ -78,7 +82,7 @@ def list_jobs(
 ) -> JobPage:
     """Jobs a page at a time, the newest first unless sorted otherwise."""
     rows = read_jobs(
-        service.engine, state=state, limit=limit, after=after, search=search, order=sort
+        service.engine, state=state, kind=kind, limit=limit, after=after, search=search, order=sort
     )
     return page_of_jobs(rows, limit)
 
@@ -113,11 +117,11 @@ def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
 def clone_job(
     service: ServiceDep,
     response: Response,
-    job: JobDep,
+    job: TunedJobDep,
     changes: JobChange,
     caller: Annotated[Caller, SUBMITS],
 ) -> JobPublic:
-    """Submits a job like this one, but for what the body changes."""
+    """Submits a tuning job like this one, but for what the body changes."""
     job_id = take_clone(service, job, changes, caller)
     response.headers["Location"] = f"/v1/jobs/{job_id}"
     return JobPublic.of(service.store.job(job_id))

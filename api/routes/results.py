@@ -1,16 +1,15 @@
-"""What a job has found: its result, ranked parameters, plots, report and OPTIONS file."""
+"""What a tuning job has found: ranked parameters, plots, explanation and OPTIONS file."""
 
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 
 from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.responses import answers_with, rendered
-from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
@@ -21,14 +20,13 @@ from api.schemas.result_schemas import (
     JobCharts,
     Ranking,
 )
-from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, ServiceDep
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobRow
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, Which
-from jobs.results.pages import policy
 from jobs.results.ranking_words import (
     anova_words,
     disagreement_words,
@@ -41,20 +39,12 @@ from sampler.options.forms import Form, write_form
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
     tags=["results"],
-    dependencies=[READS],
+    dependencies=[READS, TUNED],
     responses={**EVERYWHERE, **described(404), **UNCHANGED},
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
 _NOT_YET = described(409)
 _ENDINGS = {"json": "json", "table": "md"}
-_SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
-
-
-@router.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
-def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
-    """The whole result of a finished job: result.json."""
-    result = result_of(service, job)
-    return rendered({**result, "job": public_specification(result["job"])}, response)
 
 
 @router.get("/parameters", responses=_NOT_YET, response_model=Ranking)
@@ -164,18 +154,6 @@ async def explain_result(
         return rendered(Explained.model_construct(**found["explanation"]), response)
 
     return await fits.answer(request, made)
-
-
-@router.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
-def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
-    """The report of a finished job, one page that needs nothing else."""
-    from jobs.report.artifacts import report_of_job
-
-    require_done(job)
-    page = report_of_job(service.engine, job)
-    # In a place of its own it can neither ask this server for anything, nor be framed.
-    alone = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'; {_SANDBOX}"}
-    return HTMLResponse(page, headers={**response.headers, **alone})
 
 
 @router.get(

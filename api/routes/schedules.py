@@ -10,6 +10,7 @@ from api.http.responses import created
 from api.routes.jobs import After, Limit
 from api.schemas.schedule_schemas import (
     NAME_PATTERN,
+    BatchAsked,
     BatchBrief,
     BatchJobState,
     BatchPage,
@@ -22,7 +23,7 @@ from api.services.dependencies import Service, ServiceDep
 from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
 from jobs.schedule.schedule_times import read_times
-from jobs.schedule.schedules import keep_schedule, run_now
+from jobs.schedule.schedules import begin_now, keep_schedule, run_now
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
@@ -100,6 +101,25 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     """Deletes a schedule. Its batches stay, and one that runs goes on to its end."""
     if not remove_schedule(service.engine, name):
         raise _none(name)
+
+
+@router.post(
+    "/batches",
+    operation_id="begin_batch",
+    status_code=201,
+    responses={**described(400, 409, 413), **created("It")},
+)
+def submit_batch(
+    service: ServiceDep,
+    response: Response,
+    asked: BatchAsked,
+    caller: Annotated[Caller, SUBMITS],
+) -> BatchBrief:
+    """Begins a batch now, checked as a whole; the worker runs its jobs in their order."""
+    plan = plan_from(asked, "batch", service)
+    batch_id = begin_now(service.engine, plan, submitter=caller.name)
+    response.headers["Location"] = f"/v1/batches/{batch_id}"
+    return BatchBrief.of(find_batch(service.engine, batch_id))
 
 
 @router.get("/batches", dependencies=[READS])

@@ -10,7 +10,7 @@ from api.auth.security import READS
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import rendered
 from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint, PickAnswer
-from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, ServiceDep
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import measured_trials, picked, result_of
 from db.schema.job_row import JobRow
@@ -22,7 +22,7 @@ from sampler.common.errors import InputError
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
     tags=["results"],
-    dependencies=[READS],
+    dependencies=[READS, TUNED],
     responses={**EVERYWHERE, **described(404, 409), **UNCHANGED},
 )
 Axis = Annotated[

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from db.jobs.job_list import ListedJob
-from db.schema.job_row import JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState
+from jobs.specification.experiments import (
+    CompareRequest,
+    ExplainRequest,
+    ProfileCheckRequest,
+    UpgradeCheckRequest,
+)
 from jobs.specification.request import JobRequest
 from sampler.runner.outcome import TrialState
 
@@ -45,7 +51,25 @@ class JobCreate(JobChange):
         }
     )
 
+    kind: Literal["tune"] = Field(default="tune", description="What the job does.")
     workload: str = Field(min_length=1, max_length=100, description="A registered name.")
+
+
+def kind_in(body: Any) -> str:
+    """The kind that a body asks for; without one it tunes."""
+    told = body.get("kind", "tune") if isinstance(body, dict) else getattr(body, "kind", "tune")
+    return told if isinstance(told, str) else ""
+
+
+JobAsked = Annotated[
+    Annotated[JobCreate, Tag("tune")]
+    | Annotated[CompareRequest, Tag("compare")]
+    | Annotated[UpgradeCheckRequest, Tag("upgrade-check")]
+    | Annotated[ExplainRequest, Tag("explain")]
+    | Annotated[ProfileCheckRequest, Tag("profile-check")],
+    Discriminator(kind_in),
+]
+"""A job of any kind, to be made."""
 
 
 class Best(BaseModel):
@@ -59,8 +83,11 @@ class JobProgress(BaseModel):
     """How a job stands: always its phase, why it is in it, and how far it is."""
 
     id: int
+    kind: JobKind = Field(default=JobKind.TUNE, description="What it does.")
     state: JobState
-    phase: str | None = Field(description="baseline, sample, rank, search or confirm.")
+    phase: str | None = Field(
+        description="baseline, sample, rank, search or confirm; null of an experiment."
+    )
     why: str = Field(description="Why it is in this state and phase.")
     error: str | None = Field(description="What ended it, when it failed.")
     priority: int
@@ -74,9 +101,10 @@ class JobProgress(BaseModel):
     best: Best | None
     seconds_left: float | None = Field(description="An estimate; null before the first trial.")
     workload: str
-    space: str
-    objective: str
-    strategy: str
+    title: str | None = Field(default=None, description="What an experiment asks, in words.")
+    space: str | None
+    objective: str | None
+    strategy: str | None
 
     @classmethod
     def of(cls, job: JobRow | ListedJob) -> JobProgress:
@@ -117,7 +145,7 @@ class JobPage(BaseModel):
 
 def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
     """A specification as it may be shown: the operator's command lines may hold secrets."""
-    workload = dict(specification["workload"])
+    workload = dict(specification["workload"])  # an experiment's has a name alone
     if "command" in workload:
         workload["command"] = {**workload["command"], "argv": ["(the operator's own)"]}
     return {**specification, "workload": workload}
@@ -139,7 +167,7 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
     }
 
 
-_AS_STORED = ("id", "state", "error", "priority", "submitter", "created_at", "updated_at")
+_AS_STORED = ("id", "kind", "state", "error", "priority", "submitter", "created_at", "updated_at")
 _PARTS = ("workload", "space", "objective")
 _WHY = {
     JobState.QUEUED: "waits to be run",
@@ -154,8 +182,9 @@ def _asked(job: JobRow | ListedJob) -> int | None:
     return job.trials if isinstance(job, ListedJob) else job.specification.get("trials")
 
 
-def _names(job: JobRow | ListedJob) -> dict[str, str]:
+def _names(job: JobRow | ListedJob) -> dict[str, Any]:
     if isinstance(job, ListedJob):
-        return {name: getattr(job, name) for name in (*_PARTS, "strategy")}
+        return {name: getattr(job, name) for name in (*_PARTS, "strategy", "title")}
     asked = job.specification
-    return {part: asked[part]["name"] for part in _PARTS} | {"strategy": asked["strategy"]}
+    named = {part: asked.get(part, {}).get("name") for part in _PARTS}
+    return named | {name: asked.get(name) for name in ("strategy", "title")}

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-from api.schemas.job_schemas import JobChange
+from api.schemas.job_schemas import JobChange, kind_in
 from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
+from db.schema.job_row import JobKind
+from jobs.specification.experiments import (
+    CompareRequest,
+    ExplainRequest,
+    ProfileCheckRequest,
+    UpgradeCheckRequest,
+)
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -68,22 +75,53 @@ class BatchPage(BaseModel):
     next: int | None
 
 
-class BatchJob(JobChange):
+class _Named(BaseModel):
+    name: ItemName | None = Field(
+        default=None,
+        description="What it is called every night; else WORKLOAD/SPACE/HOST_KIND, or its kind.",
+    )
+
+
+class BatchJob(JobChange, _Named):
     """One job of a batch, with what it does not share with the others."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]}
     )
 
-    name: ItemName | None = Field(
-        default=None, description="What it is called every night; else WORKLOAD/SPACE/HOST_KIND."
-    )
+    kind: Literal["tune"] = "tune"
+
+
+class BatchCompare(CompareRequest, _Named):
+    """A comparison of a batch."""
+
+
+class BatchUpgradeCheck(UpgradeCheckRequest, _Named):
+    """An upgrade check of a batch."""
+
+
+class BatchExplain(ExplainRequest, _Named):
+    """Runs of a batch that explain a job."""
+
+
+class BatchProfileCheck(ProfileCheckRequest, _Named):
+    """A check of a batch of an uploaded workload."""
+
+
+AnyBatchJob = Annotated[
+    Annotated[BatchJob, Tag("tune")]
+    | Annotated[BatchCompare, Tag("compare")]
+    | Annotated[BatchUpgradeCheck, Tag("upgrade-check")]
+    | Annotated[BatchExplain, Tag("explain")]
+    | Annotated[BatchProfileCheck, Tag("profile-check")],
+    Discriminator(kind_in),
+]
 
 
 class BatchAsked(JobChange):
     """A batch as a nightly.toml holds it: lists, each with each, and single jobs.
 
-    What stands beside them is common to all of its jobs.
+    What stands beside them is common to all of its jobs that tune.
     """
 
     model_config = ConfigDict(
@@ -100,7 +138,7 @@ class BatchAsked(JobChange):
         default=None, min_length=1, max_length=100, description="Names, or spaces themselves."
     )
     host_kinds: list[Word] | None = Field(default=None, min_length=1, max_length=100)
-    job: list[BatchJob] | None = Field(default=None, max_length=500)
+    job: list[AnyBatchJob] | None = Field(default=None, max_length=500)
 
 
 class ScheduleCreate(BaseModel):
@@ -141,10 +179,13 @@ class ScheduleItem(BaseModel):
     """A job that a schedule starts."""
 
     item: str
+    kind: JobKind = JobKind.TUNE
     workload: str
-    space: str
-    objective: str
-    strategy: str
+    title: str | None = Field(default=None, description="What an experiment asks, in words.")
+    # null of an experiment
+    space: str | None
+    objective: str | None
+    strategy: str | None
     trials: int | None
     minutes: float | None
     host_kind: str | None
@@ -179,4 +220,6 @@ class SchedulePublic(BaseModel):
 def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown of a job's specification; one of an earlier version has not all of it."""
     shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
-    return shown | {part: asked[part]["name"] for part in ("workload", "space", "objective")}
+    parts = ("workload", "space", "objective")
+    named = {part: asked.get(part, {}).get("name") for part in parts}
+    return shown | named | {"kind": asked.get("kind", JobKind.TUNE)}

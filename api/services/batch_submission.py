@@ -1,6 +1,8 @@
 """From the batch of a request to a plan whose jobs are all checked."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -9,11 +11,16 @@ from api.schemas.job_schemas import JobChange
 from api.schemas.schedule_schemas import BatchAsked
 from api.services.dependencies import Service
 from api.services.inline_documents import Registry
-from api.services.submission import on_own_baseline, specification_from
+from api.services.submission import known_to, on_own_baseline, specification_from
+from db.schema.job_row import JobKind
 from jobs.batch.batch_items import batch_items
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.specification.experiments import REQUESTS
 from sampler.common.errors import InputError
 from sampler.common.wrong_values import value_problem
+
+if TYPE_CHECKING:
+    from jobs.experiments.kinds import Known
 
 _SETTINGS = frozenset(JobChange.model_fields)
 
@@ -33,10 +40,10 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     # Before each is read for its own sake, which takes its time.
     require_small(each.settings for each in listed)
     found = [finding for each in noted for finding in field_problems(each)]
-    items, workloads = [], service.workloads
+    items, workloads, known = [], service.workloads, known_to(service)
     for each in listed:
         try:
-            items.append(_item(each.name, dict(each.settings), service, workloads))
+            items.append(_item(each.name, dict(each.settings), service, workloads, known))
         except InputError as error:
             found += [
                 finding.model_copy(update={"field": f"{each.name}: {finding.field}"})
@@ -49,8 +56,16 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     return plan
 
 
-def _item(name: str, settings: dict[str, Any], service: Service, workloads: Registry) -> BatchItem:
+def _item(
+    name: str, settings: dict[str, Any], service: Service, workloads: Registry, known: Known
+) -> BatchItem:
+    kind = JobKind(settings.pop("kind", JobKind.TUNE))
     try:
+        if kind is not JobKind.TUNE:
+            from jobs.experiments.kinds import specified
+
+            experiment = REQUESTS[kind].model_validate({"kind": kind.value, **settings})
+            return BatchItem(name, specified(experiment, known), experiment.priority)
         asked = JobChange.model_validate(settings)
     except ValidationError as error:
         wrong = error.errors()[0]  # each was checked by itself before; so this is never reached

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Header, Path, Request, Response
 from sqlalchemy import Engine
 
+from api.http.problems import ProblemError
 from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
-from db.schema.job_row import ENDED, JobRow
+from db.schema.job_row import ENDED, JobKind, JobRow
 from db.workloads import workload_documents
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.pages import VERSION
@@ -72,6 +73,19 @@ def _job(service: ServiceDep, job_id: JobId) -> JobRow:
 
 JobDep = Annotated[JobRow, Depends(_job)]
 
+
+def _tuned(job: JobDep) -> JobRow:
+    if job.kind is not JobKind.TUNE:
+        told = f"job {job.id} is of the kind {job.kind}, which has no such thing"
+        raise ProblemError(404, f"{told}; its result is at /v1/jobs/{job.id}/result")
+    return job
+
+
+TunedJobDep = Annotated[JobRow, Depends(_tuned)]
+"""The same of a job that tunes; 404 of an experiment."""
+
+TUNED = Depends(_tuned)
+"""For a route, or a router, that is of tuning jobs alone; after what says who may ask."""
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "As the ETag says, nothing has changed"}

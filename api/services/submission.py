@@ -1,9 +1,11 @@
 """From the body of a request to a job that is checked as a whole and kept for the worker."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from api.auth.security import Caller
 from api.http.problems import ProblemError, field_problems, refused
@@ -21,6 +23,12 @@ from db.jobs.job_queue import QueueFullError, enqueue_job
 from db.schema.job_row import JobRow, JobState
 from db.workloads import find_workload
 from jobs.queue import lifecycle
+from jobs.specification.experiments import (
+    AnySpecification,
+    ExperimentRequest,
+    ExperimentSpecification,
+    kind_of,
+)
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
@@ -34,13 +42,20 @@ from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import space_text
 from sampler.workload.workload_file import workload_from_document
 
+if TYPE_CHECKING:
+    from jobs.experiments.kinds import Known
+
 # For a workload that is missing or wrong, so that the rest is checked all the same.
 T = TypeVar("T", bound=JobRequest)
 _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
 
 
 def take_job(
-    service: Service, asked: JobCreate, caller: Caller, *, key: str | None = None
+    service: Service,
+    asked: JobCreate | ExperimentRequest,
+    caller: Caller,
+    *,
+    key: str | None = None,
 ) -> tuple[int, bool]:
     """Submits a job; its number, and whether it is new.
 
@@ -50,7 +65,11 @@ def take_job(
         ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
             jobs are queued.
     """
-    specification = _checked(service, on_own_baseline(service, asked), None)
+    specification: AnySpecification
+    if isinstance(asked, ExperimentRequest):
+        specification = _experiment(service, asked)
+    else:
+        specification = _checked(service, on_own_baseline(service, asked), None)
     if key is not None:
         key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
     return _submit(service, specification, asked.priority, caller, key, _request_digest(asked))
@@ -93,7 +112,37 @@ def _checked(service: Service, asked: JobChange, start: Specification | None) ->
     return specification
 
 
-def _request_digest(asked: JobCreate) -> str:
+def _experiment(service: Service, asked: ExperimentRequest) -> ExperimentSpecification:
+    from jobs.experiments.kinds import specified
+
+    try:
+        return specified(asked, known_to(service))
+    except InputError as error:
+        raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
+
+
+def known_to(service: Service) -> Known:
+    """What an experiment may name."""
+    from jobs.experiments.kinds import Known
+
+    def tuning(fields: Mapping[str, Any]) -> Specification:
+        asked = on_own_baseline(service, JobRequest.model_validate(fields))
+        return specification_from(asked, workloads, service.installed, builds=service.builds)
+
+    workloads, builds = service.workloads, service.builds
+    return Known(
+        engine=service.engine,
+        workload=lambda name: named_workload(name, workloads),
+        uploaded=lambda name: (
+            None if name in service.registered else find_workload(service.engine, name)
+        ),
+        builds={*builds.here, *builds.elsewhere()},
+        require_build=builds.find,
+        tuning=tuning,
+    )
+
+
+def _request_digest(asked: JobCreate | ExperimentRequest) -> str:
     """The same for the same request, however its fields are ordered."""
     text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
@@ -101,7 +150,7 @@ def _request_digest(asked: JobCreate) -> str:
 
 def _submit(
     service: Service,
-    specification: Specification,
+    specification: AnySpecification,
     priority: int,
     caller: Caller,
     key: str | None,
@@ -113,6 +162,7 @@ def _submit(
             service.engine,
             specification.document(),
             specification.digest(),
+            kind=kind_of(specification),
             state=JobState.RUNNING if external else JobState.QUEUED,
             why=lifecycle.TOLD if external else lifecycle.WAITS,
             priority=priority,

@@ -8,9 +8,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from api.http.problems import FieldProblem, ProblemError, field_problems, refused, safe, shortened
-from api.schemas.job_schemas import JobChange
+from api.schemas.job_schemas import JobChange, kind_in
 from api.services.inline_documents import Registry
 from api.services.submission import specification_from
+from db.schema.job_row import JobKind
 from jobs.specification.request import WRITE
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
@@ -19,7 +20,12 @@ from sampler.common.wrong_values import value_problem
 
 def finding_of(found: Any) -> FieldProblem:
     """Of one of pydantic's errors; its place begins with where the fields were, as ``body``."""
-    place, *parts = found["loc"]
+    place, *parts = _place(found)
+    if found["type"] == "union_tag_invalid":
+        kinds = ", ".join(JobKind)
+        where = "".join(f"[{part}]" if isinstance(part, int) else f"{part}" for part in parts)
+        named = f"{where}.kind" if where else "kind"
+        return FieldProblem(field=named, problem=f"write one of {kinds}")
     if found["type"] == "json_invalid":
         return FieldProblem(field="body", problem="is not JSON")
     given = None if found["type"] == "missing" else shortened(found.get("input"))
@@ -28,6 +34,12 @@ def finding_of(found: Any) -> FieldProblem:
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     named = field.removeprefix(".") or str(place)
     return FieldProblem(field=safe(named), problem=safe(value_problem(found)), value=given)
+
+
+def _place(found: Any) -> list[Any]:
+    """Where it is: which kind of job the fields were read as is no part of that."""
+    kinds = [*JobKind]
+    return [part for part in found["loc"] if part not in kinds]
 
 
 def refusal(errors: Iterable[Any], rest: Iterable[FieldProblem]) -> ProblemError:
@@ -44,7 +56,10 @@ def findings_of_job(request: Request, error: RequestValidationError) -> list[Fie
     body = error.body
     if request.method != "POST" or request.url.path != "/v1/jobs" or not isinstance(body, dict):
         return []
-    wrong = {found["loc"][1] for found in error.errors() if len(found["loc"]) > 1}
+    if kind_in(body) != JobKind.TUNE:
+        return []
+    body = {name: value for name, value in body.items() if name != "kind"}
+    wrong = {place[1] for found in error.errors() if len(place := _place(found)) > 1}
     return findings_of_rest(body, wrong, request.app.state.service.workloads)
 
 

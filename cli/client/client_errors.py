@@ -103,8 +103,8 @@ _AWAY = (502, 503, 504)
 _WRONG = {403: "ROCKTUNE_TOKEN", 409: "ID", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
-_OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights", "model", "slo",
-            "x", "y"}  # fmt: skip
+_OPTIONS = {"state", "kind", "limit", "metric", "cron", "time_zone", "missed", "weights", "model",
+            "slo", "x", "y"}  # fmt: skip
 
 
 def refuse(response: Response, place: str, token: Token | None) -> NoReturn:

@@ -9,6 +9,7 @@ from cli.render.screen import bare_table, say, told_once
 from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
 from jobs.experiments.comparison.tables import load_words
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
+from jobs.experiments.told import Told
 from jobs.experiments.upgrade.builds import Concern
 from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
 from jobs.results.figures import figure, metric_amount, share_percent
@@ -53,6 +54,17 @@ def show_subjects(console: Console, asked: ComparisonRequest) -> None:
         what = f"{each.name}: {each.side.what}; {version}{each.build.program}"
         say(console, f"{what}, memtables and cache {format_bytes(each.memory)}")
     say(console, *map(load_words, asked.workloads))
+
+
+def show_told(console: Console, told: Told) -> None:
+    """What an experiment of a service says: its tables, then its findings in words."""
+    for each in told.tables:
+        say(console, "", each.title)
+        table = bare_table(tuple(each.head[:1]), tuple(each.head[1:]))
+        for row in each.rows:
+            table.add_row(*row)
+        console.print(table)
+    say(console, *told.lines)
 
 
 def show_compared(console: Console, compared: ComparisonResult) -> None:

@@ -6,13 +6,14 @@ says of one. Both look the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.render.screen import say
+from cli.options.exits import Exit
+from cli.render.screen import print_json, say, screen
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
@@ -140,11 +141,21 @@ class JobView(_Bar):
             total=job.total,
             ended=ended_of(job),
             failed=not_whole(job.failed, job.cut_off) if job.failed else "",
-            best=best_so_far(job),
+            best=best_so_far(job) if job.title is None else "",
             left=f"{left} left" if left else "",
         )
         if self._is_new_tenth(job.done + job.failed, job.total):
             self.note(progress_line(job))
+
+
+def show_submitted(job: JobPublic, document: Any, *, as_json: bool) -> int:
+    """Tells that a service has a job; the exit status."""
+    if as_json:
+        print_json(document)
+    else:
+        say(screen(), f"job {job.id} is {job.state}: {job.why}")
+        say(screen(), f"Watch it with: rocktune show {job.id}")
+    return Exit.DONE
 
 
 def best_words(trial: int | None, fitness: float | None) -> str:
@@ -170,6 +181,11 @@ def ended_of(job: JobProgress) -> str:
     return str(count) if job.total is None else f"{count}/{job.total}"
 
 
+def runs_word(job: JobProgress) -> str:
+    """What a job makes."""
+    return "trials" if job.title is None else "runs"
+
+
 def not_whole(failed: int, cut_off: int) -> str:
     """How many trials ended without a whole measurement; ``failed`` counts cut-off ones too."""
     said = f"{failed - cut_off} failed"
@@ -179,7 +195,9 @@ def not_whole(failed: int, cut_off: int) -> str:
 def progress_line(job: JobProgress) -> str:
     """One line: trials, failures, the best, the time left."""
     left = time_left(job)
-    parts = [f"{ended_of(job)} trials", not_whole(job.failed, job.cut_off), best_so_far(job)]
+    parts = [f"{ended_of(job)} {runs_word(job)}", not_whole(job.failed, job.cut_off)]
+    if job.title is None:
+        parts.append(best_so_far(job))
     return ", ".join([*parts, *([f"{left} left"] if left else [])])
 
 

@@ -9,19 +9,25 @@ import typer
 
 from cli.client.client_errors import NotFoundError, understanding
 from cli.client.following import job_of
+from cli.client.submitting import submit_experiment
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
+from cli.options.job_options import Submit
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
+from cli.render.progress_screen import show_submitted
 from cli.render.screen import print_json, say, screen
+from db.schema.job_row import JobKind
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
+from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
 
 EXAMPLES = """
 Examples:
   rocktune explain 12                      at once, by models of the job's trials
   rocktune explain 12 --runs 7             and measures the first steps on this machine
+  rocktune explain 12 --runs 7 --submit    the same as a job of a service
   rocktune explain 12 --runs 7 --steps 0   only the fewest changes against the winner
   rocktune options 12 --minimal            the OPTIONS file with the fewest changes
 """
@@ -38,6 +44,7 @@ def explain_command(
     margin: Annotated[
         str, typer.Option(help="With --runs: the fitness that the fewest changes may lose.")
     ] = "10%",
+    submit: Submit = False,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
@@ -55,6 +62,12 @@ def explain_command(
     Exit status: 0 explained, 3 nothing was proven better, or the explanation is
     withheld, 2 bad input, 130 interrupted (the same command goes on).
     """
+    if submit:
+        if not runs:
+            raise InputError("--submit", "a job makes real runs; say how many with --runs")
+        asked = {"job": job_id, "runs": runs, "steps": steps, "margin": margin}
+        made = submit_experiment(JobKind.EXPLAIN, asked, url=url)
+        return show_submitted(*made, as_json=as_json)
     if runs:
         status = _measure(job_id, runs, steps, margin, url=url, db=db)
         if status is not None:
@@ -92,11 +105,10 @@ def _measure(
     from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
     from optimizer.budget.sample_size import parse_detect
-    from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
-        raise InputError("--runs", "measures on this machine; name the database with --db")
+        raise InputError("--runs", "measures on this machine: give --db, or --submit to a service")
     share, metric = parse_detect(margin, field="--margin")
     if metric is not None:
         raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")

@@ -9,7 +9,7 @@ from api.schemas.job_schemas import JobPage, JobProgress, JobPublic
 from cli.client.client_errors import understood
 from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
-from cli.render.progress_screen import best_so_far, ended_of, time_left
+from cli.render.progress_screen import best_so_far, ended_of, runs_word, time_left
 from cli.render.screen import bare_table, print_json, say, screen
 
 JOBS_EXAMPLES = """
@@ -33,6 +33,10 @@ def jobs_command(
     state: Annotated[
         str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
+    ] = None,
     limit: Annotated[int, typer.Option(help="How many at most.", min=1)] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="As the service lists them.")] = False,
     url: Url = None,
@@ -40,7 +44,7 @@ def jobs_command(
 ) -> None:
     """Lists jobs, newest first."""
     with opened(url, db) as remote:
-        documents, listed, following = _list(remote, state, limit)
+        documents, listed, following = _list(remote, state, kind, limit)
     if as_json:
         print_json({"jobs": documents, "next": following})
     elif not listed:
@@ -52,7 +56,7 @@ def jobs_command(
 
 
 def _list(
-    remote: Remote, state: str | None, limit: int
+    remote: Remote, state: str | None, kind: str | None, limit: int
 ) -> tuple[list[Any], list[JobProgress], int | None]:
     """Jobs as documents and as rows, and where the next page begins."""
     documents: list[Any] = []
@@ -60,7 +64,7 @@ def _list(
     after: int | None = None
     while True:
         asked = min(limit - len(rows), _PAGE)
-        document = remote.get("jobs", state=state, limit=asked, after=after)
+        document = remote.get("jobs", state=state, kind=kind, limit=asked, after=after)
         page = understood(JobPage, document)
         documents += document["jobs"]
         rows += page.jobs
@@ -70,16 +74,17 @@ def _list(
 
 
 def _table(listed: list[JobProgress]) -> Table:
-    words = ("state", "phase", "workload", "objective")
+    words = ("kind", "state", "phase", "workload", "objective")
     table = bare_table((), ("job",), words, ("trials",), ("best so far",), ("left",))
     for job in listed:
         running = job.state.value == "running"
         table.add_row(
             str(job.id),
+            job.kind.value,
             job.state.value,
             job.phase if running and job.phase else "",
             job.workload,
-            job.objective,
+            job.objective or job.title,
             ended_of(job),
             best_so_far(job).removeprefix("best ") if job.best else "",
             time_left(job),
@@ -100,5 +105,5 @@ def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
 def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> None:
     with opened(url, db) as remote:
         job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
-    kept = f"job {job.id} is {job.state.value}; {ended_of(job)} trials are kept"
+    kept = f"job {job.id} is {job.state.value}; {ended_of(job)} {runs_word(job)} are kept"
     say(screen(), kept, then)

@@ -14,6 +14,8 @@ from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import print_outcome
 from cli.render.progress_screen import JobView, limits_line, progress_line, situation
 from cli.render.screen import TextConsole, print_json, say, screen
+from db.schema.job_row import JobKind
+from sampler.common.untrusted_text import cleaned
 
 EXAMPLES = """
 Examples:
@@ -44,8 +46,8 @@ def show_command(
     Ctrl-C ends the showing and leaves the job alone.
 
     Exit status: 0 shown, or better options were found; 3 nothing better
-    was found; 1 the job failed; 130 it was cancelled, or the showing was
-    interrupted; 2 bad input.
+    was found, or an experiment answers no; 1 the job failed; 130 it was
+    cancelled, or the showing was interrupted; 2 bad input.
     """
     with opened(url, db) as remote:
         wanted = sys.stdout.isatty() and not as_json if follow is None else follow
@@ -72,7 +74,7 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
             _print_picture(job)
         if result is not None:
             with understanding():
-                print_outcome(TextConsole(), result)
+                _print_result(job, result)
     return _status(job, result)
 
 
@@ -88,13 +90,25 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
     if job.state.value != "done":
         return None
     result = remote.get(f"jobs/{job.id}/result")
-    if not isinstance(result, dict) or "best" not in result:
+    if not isinstance(result, dict) or (job.kind is JobKind.TUNE and "best" not in result):
         raise not_understood()
     return result
 
 
+def _print_result(job: JobPublic, result: dict[str, Any]) -> None:
+    if job.kind is JobKind.TUNE:
+        print_outcome(TextConsole(), result)
+    else:
+        from cli.render.experiment_screen import show_told
+        from jobs.experiments.told import told_of
+
+        show_told(screen(), told_of(job.kind, cleaned(result)))
+
+
 def _print_picture(job: JobPublic) -> None:
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
+    if job.title is not None:
+        names = f"{job.kind}: {job.title}, {job.workload}"
     with understanding():
         limits = limits_line(job)
     lines = [f"job {job.id}: {names}", limits, situation(job), progress_line(job)]
@@ -102,6 +116,11 @@ def _print_picture(job: JobPublic) -> None:
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:
+    if job.state.value == "done" and job.kind is not JobKind.TUNE:
+        from jobs.experiments.told import told_of
+
+        with understanding():
+            return Exit.DONE if told_of(job.kind, result or {}).well else Exit.ANSWER_IS_NO
     if job.state.value == "done":
         return Exit.DONE if result and result["best"] else Exit.ANSWER_IS_NO
     return {"failed": Exit.TOOL_FAILED, "cancelled": Exit.INTERRUPTED}.get(

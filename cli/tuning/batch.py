@@ -37,7 +37,7 @@ from jobs.regression.detection import regressions_of_batch
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import REPORT, require_folder
-from jobs.specification.specification import specification_from_document
+from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError, refuse_noted
 from sampler.runner.settings import Settings, load_settings
@@ -216,6 +216,7 @@ def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     found: list[InputError] = []
     for item in plan.items:
         try:
+            assert isinstance(item.specification, Specification)  # a file has no others here
             here.backend.assemble(item.specification, told=console.print, check=here.turn.check)
         except InputError as error:
             found += findings_of(item.name, error)

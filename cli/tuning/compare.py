@@ -1,38 +1,34 @@
 """`rocktune compare`: two configurations, builds or engines, side by side on real runs."""
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.client.submitting import submit_experiment
+from cli.client.where import Url
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale
+from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Submit, names_of
 from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
+from cli.render.progress_screen import show_submitted
 from cli.render.screen import json_alone, print_json, say, screen
+from db.schema.job_row import JobKind
 from jobs.experiments.comparison.comparison import (
     ComparisonRequest,
-    compare_subjects,
+    comparison,
     require_rounds,
     require_workloads,
+    subjects_of,
 )
-from jobs.experiments.comparison.report import write_comparison
-from jobs.experiments.comparison.sides import (
-    MIDDLE,
-    Side,
-    in_family,
-    read_side,
-    side_of_job,
-    sides_around,
-)
-from jobs.experiments.comparison.subject import Subject, subject_of
+from jobs.experiments.comparison.sides import Side, of_files, read_side, side_of_job
 from jobs.experiments.comparison.tables import require_metrics
+from jobs.experiments.experiment import measure_in_folder
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
-from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
@@ -46,6 +42,7 @@ Examples:
   rocktune compare --around max_background_jobs             half of the default, it, and double
   rocktune compare guide --around write_buffer_size         half, calculated, and double
   rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
+  rocktune compare default OPTIONS.ini --submit             as a job of a service
 """
 _SIDE = (
     "default, parameter=value,..., a file (OPTIONS, TOML or JSON of parameters), job:NUMBER, a "
@@ -83,6 +80,8 @@ def compare_command(
         Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
     ] = Path("rocktune-compare"),
     resume: ResumeRuns = False,
+    submit: Submit = False,
+    url: Url = None,
     db: Db = None,
     as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
@@ -101,39 +100,42 @@ def compare_command(
         raise InputError("B", "name what A is compared with, or give --around PARAMETER")
     if around is not None and db_bench_b is not None:
         raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
+    if submit:
+        names = None if metrics is None else names_of(metrics, field="--metrics")
+        asked_for = {
+            "a": a or "default", "b": b, "around": around, "workload": workloads,
+            "rounds": rounds, "metrics": names, "db_bench_a": db_bench_a,
+            "db_bench_b": db_bench_b, "column_family": column_family,
+            "drop_unknown": drop_unknown, "scale": scale, "seed": seed,
+        }  # fmt: skip
+        made = submit_experiment(JobKind.COMPARE, asked_for, url=url)
+        return show_submitted(*made, as_json=as_json)
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
     sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
     if b is not None:
         sides.append(_read(b, settings, db, "B", db_bench_b))
-    if column_family is not None:
-        named = [in_family(side, column_family) for side in sides]
-        if named == sides:
-            problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
-            raise InputError("--column-family", problem)
-        sides = named
-    if drop_unknown:
-        sides = [replace(side, drop_unknown=True) for side in sides]
+    sides = of_files(sides, column_family, drop_unknown)
     try:
         require_rounds(rounds, seed)
         loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
         names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
         chosen = require_metrics(names, loads)
         asked = ComparisonRequest(
-            subjects=_subjects(sides, around, loads, settings),
+            subjects=subjects_of(sides, around, loads, settings),
             workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed,
         )  # fmt: skip
         show_subjects(answer, asked)
         shown = RunsShown(aside)
-        compared = compare_subjects(
-            asked, settings, out, resume=resume, observer=shown.observer, caution=shown.caution
-        )
+        experiment = comparison(asked, settings)
+        for line in experiment.cautions:
+            shown.caution(line)
+        compared = measure_in_folder(experiment, out, resume=resume, observer=shown.observer)
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
         return Exit.INTERRUPTED
-    written = write_comparison(compared, out)
     show_compared(answer, compared)
-    say(aside, f"written: {', '.join(map(str, written))}")
+    say(aside, f"written to {out}")
     if as_json:
         print_json(compared.document)
     return Exit.TOOL_FAILED if compared.nothing else Exit.DONE
@@ -153,20 +155,3 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
             return side_of_job(engine, number, field)
 
     return read
-
-
-def _subjects(
-    sides: list[Side], around: str | None, loads: Sequence[Workload], settings: Settings
-) -> list[Subject]:
-    """A and B, or A with half and double its value of the parameter."""
-    subjects = [
-        subject_of(name, side, loads, settings, field=name)
-        for name, side in zip("AB", sides, strict=False)
-    ]
-    if around is None:
-        return subjects
-    found = sides_around(subjects[0].side, subjects[0].values, around)
-    return [
-        subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
-        for name, side in found.items()
-    ]

@@ -6,11 +6,13 @@ from typing import Any
 
 from cli.render.profile_screen import show_fidelity, show_load, show_profile
 from cli.render.screen import TextConsole, say, screen, told_by_tenths, told_once
-from jobs.profile.fidelity import check_load
+from jobs.experiments.fidelity import fidelity_check
+from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
 from jobs.profile.profiled import OPTIONS, load_name, profiled, require_outside
 from sampler.common.errors import InputError
 from sampler.profile.reading import read_profile
 from sampler.runner.settings import load_settings
+from sampler.workload.workload_file import load_workload
 
 _TAKEN = {"workload": "load-quick", "baseline": None}
 
@@ -48,15 +50,15 @@ def asked_like(
     show_profile(shown, found.profile)
     show_load(shown, found.chosen, found.family.name, found.others)
     if check:
-        checked = check_load(
+        experiment = fidelity_check(
             found.profile,
             found.family,
-            workload,
+            load_workload(str(workload)),
             load_settings(),
-            baseline=options if options.exists() else None,
+            options=found.profile.options,
             db_bench=asked.get("db_bench"),
-            waiting=told_once(console),
         )
+        checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(console)))
         show_fidelity(shown, checked)
         if not checked.fits:
             say(

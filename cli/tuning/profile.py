@@ -1,13 +1,16 @@
 """`rocktune profile`: what a database of the user's does, and the load that does the same."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from cli.client.submitting import submit_experiment
+from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
-from cli.options.job_options import ColumnFamily, DbBench, Scale
+from cli.options.job_options import ColumnFamily, DbBench, Scale, Submit
 from cli.render.profile_screen import show_fidelity, show_load, show_profile
+from cli.render.progress_screen import show_submitted
 from cli.render.screen import (
     TextConsole,
     json_alone,
@@ -17,15 +20,21 @@ from cli.render.screen import (
     told_by_tenths,
     told_once,
 )
-from jobs.profile.fidelity import check_load
-from jobs.profile.profiled import load_name, profiled, require_outside
+from db.schema.job_row import JobKind
+from jobs.experiments.fidelity import fidelity_check
+from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
+from jobs.profile.profiled import Profiled, load_name, profiled, require_outside
+from jobs.specification.named_files import as_written, sent_workload
+from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
+from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
 Examples:
   rocktune profile /var/lib/mydb                        a database's folder, open or not
   rocktune profile LOG --column-family users            a LOG alone, one of its families
   rocktune profile /var/lib/mydb --check                runs the load, and compares
+  rocktune profile /var/lib/mydb --check --submit       uploads it; a service runs the check
   rocktune profile trace.bin --out my-load.toml         what DB::StartTrace recorded
   rocktune profile trace.bin --replay                   a load that replays the trace itself
   rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes what was written
@@ -50,6 +59,8 @@ def profile_command(
     column_family: ColumnFamily = None,
     scale: Scale = None,
     db_bench: DbBench = None,
+    submit: Submit = False,
+    url: Url = None,
     as_json: Annotated[bool, json_alone("The profile")] = False,
 ) -> int:
     """Reads a database, its LOG or a trace, and writes a workload that does the same.
@@ -57,6 +68,10 @@ def profile_command(
     Exit status: 0 written (with --check: and nothing that decides differs, or is told),
     3 the workload does not behave like the database, 2 bad input.
     """
+    if submit and not check:
+        raise InputError("--submit", "a job runs the workload; give --check as well")
+    if submit:
+        require_service(url)
     progress = TextConsole(stderr=True)
     workload = out or Path(f"{load_name(path)}.toml")
     require_outside(path, workload)
@@ -79,20 +94,44 @@ def profile_command(
         show_load(console, found.chosen, found.family.name, found.others)
     say(progress, f"Written: {workload}{beside}")
     fits = True
+    if submit:
+        return _submit(found, workload, document, db_bench, url=url, as_json=as_json)
     if check:
-        settings = load_settings()
-        checked = check_load(
+        experiment = fidelity_check(
             found.profile,
             found.family,
-            workload,
-            settings,
-            baseline=options if found.profile.options is not None else None,
+            load_workload(str(workload)),
+            load_settings(),
+            options=found.profile.options,
             db_bench=db_bench,
-            waiting=told_once(progress),
         )
-        document["fidelity"], fits = checked.document(), checked.fits
+        checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(progress)))
+        document["fidelity"], fits = checked.document, checked.fits
         if not as_json:
             show_fidelity(console, checked)
     if as_json:
         print_json(document)
     return Exit.DONE if fits else Exit.ANSWER_IS_NO
+
+
+def _submit(
+    found: Profiled,
+    workload: Path,
+    document: dict[str, Any],
+    db_bench: str | None,
+    *,
+    url: str | None,
+    as_json: bool,
+) -> int:
+    """Uploads the workload with what is known of its database, and asks for the check of it."""
+    body: dict[str, Any] = {
+        "workload": sent_workload(str(workload), as_written),
+        "profile": document,
+    }
+    if found.profile.options is not None:
+        body["baseline_options"] = found.profile.options
+    with opened(url, None) as remote:
+        remote.post("workloads", body)
+    asked = {"workload": body["workload"]["name"], "db_bench": db_bench}
+    made = submit_experiment(JobKind.PROFILE_CHECK, asked, url=url)
+    return show_submitted(*made, as_json=as_json)

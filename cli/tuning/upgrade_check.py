@@ -6,11 +6,23 @@ from typing import Annotated
 
 import typer
 
+from cli.client.submitting import submit_experiment
+from cli.client.where import Url
 from cli.options.exits import Exit, complain
-from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Workload
+from cli.options.job_options import (
+    ColumnFamily,
+    DropUnknown,
+    ResumeRuns,
+    Scale,
+    Submit,
+    Workload,
+)
 from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
+from cli.render.progress_screen import show_submitted
 from cli.render.screen import json_alone, print_json, screen
-from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
+from db.schema.job_row import JobKind
+from jobs.experiments.experiment import measure_in_folder
+from jobs.experiments.upgrade.check import build_differences, find_builds, upgrade_check
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.options.normal_form import read_user_options
@@ -23,6 +35,7 @@ Examples:
   rocktune upgrade-check 7.8 10.2 --pairs 0              only what can be told without a load
   rocktune upgrade-check 7.8 10.2 --configurations 5 --pairs 10
   rocktune upgrade-check 7.8 10.2 --resume               goes on where it was stopped
+  rocktune upgrade-check default 10.2 --submit           as a job of a service
 """
 _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 
@@ -49,6 +62,8 @@ def upgrade_check_command(
         "rocktune-upgrade"
     ),
     resume: ResumeRuns = False,
+    submit: Submit = False,
+    url: Url = None,
     as_json: Annotated[bool, json_alone("upgrade.json")] = False,
 ) -> int:
     """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
@@ -60,6 +75,15 @@ def upgrade_check_command(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options is not None:
         _require_options(options)
+    if submit:
+        asked = {
+            "old": old, "new": new, "workload": workload, "pairs": pairs,
+            "options": None if options is None else str(options),
+            "configurations": configurations, "space": space, "column_family": column_family,
+            "drop_unknown": drop_unknown, "scale": scale, "seed": seed,
+        }  # fmt: skip
+        made = submit_experiment(JobKind.UPGRADE_CHECK, asked, url=url)
+        return show_submitted(*made, as_json=as_json)
     specification = specify(
         workload=workload,
         space=space,
@@ -77,10 +101,10 @@ def upgrade_check_command(
         show_builds(answer, builds)
         found = build_differences(builds, specification)
         show_differences(answer, found)
-        checked = check_upgrade(
-            specification, builds, found, settings, out,
-            pairs=pairs, draws=configurations, resume=resume, observer=shown.observer,
-        )  # fmt: skip
+        experiment = upgrade_check(
+            specification, builds, found, settings, pairs=pairs, draws=configurations
+        )
+        checked = measure_in_folder(experiment, out, resume=resume, observer=shown.observer)
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
         return Exit.INTERRUPTED

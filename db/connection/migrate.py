@@ -21,7 +21,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0009"  # a test compares it with the last file in db/migrations/versions
+HEAD = "0010"  # a test compares it with the last file in db/migrations/versions
 REVISION_TABLE = "rocktune_revision"  # not Alembic's own name: a server may be shared
 _LOCK = 0x726F636B74756E65  # "rocktune": PostgreSQL's advisory locks are known by number
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from db.connection.transactions import reading
-from db.schema.job_row import JobState
+from db.schema.job_row import JobKind, JobState
 from db.schema.tables import job
 from db.schema.types import safe_text
 from optimizer.trials.problem import FORMER_NAMES
@@ -33,6 +33,7 @@ class ListedJob:
     """A job as a list shows it; ``standing`` as in ``db.schema.job_row.JobRow``."""
 
     id: int
+    kind: JobKind
     created_at: datetime
     updated_at: datetime
     state: JobState
@@ -43,9 +44,11 @@ class ListedJob:
     submitter: str | None
     standing: Mapping[str, Any] | None
     workload: str
-    space: str
-    objective: str
-    strategy: str
+    title: str | None  # what an experiment asks; None of one that tunes
+    # space, objective, strategy: None of an experiment
+    space: str | None
+    objective: str | None
+    strategy: str | None
     trials: int | None
 
 
@@ -57,10 +60,11 @@ _ASKED: dict[str, Label[Any]] = {
         else_=_strategy,
     ).label("strategy"),
 }  # fmt: skip
+_TITLE = job.c.specification["title"].as_string().label("title")
 _TRIALS = job.c.specification["trials"].as_integer().label("trials")
 _OWN = [job.c[name] for name in ListedJob.__dataclass_fields__ if name in job.c]
-_COLUMNS = (*_OWN, *_ASKED.values(), _TRIALS)
-_SEARCHED = (*(each.element for each in _ASKED.values()), job.c.submitter, job.c.why)
+_COLUMNS = (*_OWN, *_ASKED.values(), _TITLE, _TRIALS)
+_SEARCHED = (*(each.element for each in (*_ASKED.values(), _TITLE)), job.c.submitter, job.c.why)
 _NO_BEST = -1e300  # a job that has found nothing yet stands below all others
 _KEYS: dict[str, ColumnElement[Any]] = {
     "id": job.c.id,
@@ -92,6 +96,7 @@ def read_jobs(
     limit: int,
     after: int | None = None,
     state: JobState | None = None,
+    kind: JobKind | None = None,
     search: str = "",
     order: JobOrder = JobOrder.NEWEST,
 ) -> list[ListedJob]:
@@ -110,6 +115,8 @@ def read_jobs(
     page = select(*_COLUMNS).limit(limit)
     if state is not None:
         page = page.where(job.c.state == state)
+    if kind is not None:
+        page = page.where(job.c.kind == kind)
     if search:
         page = page.where(or_(*_matches(search)))
     key, falling = _KEYS[order.removeprefix("-")], order.startswith("-")
@@ -118,7 +125,10 @@ def read_jobs(
         if after is not None:
             page = page.where(_behind(connection, key, falling, after))
         rows = connection.execute(page)
-        return [ListedJob(**{**row._mapping, "state": JobState(row.state)}) for row in rows]
+        return [
+            ListedJob(**{**row._mapping, "state": JobState(row.state), "kind": JobKind(row.kind)})
+            for row in rows
+        ]
 
 
 def _matches(search: str) -> Iterator[ColumnElement[bool]]:

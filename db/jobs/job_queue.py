@@ -15,7 +15,7 @@ from db.connection.transactions import (
     take_turn,
     writing,
 )
-from db.schema.job_row import ENDED, LIVE, JobState, new_job
+from db.schema.job_row import ENDED, LIVE, JobKind, JobState, new_job
 from db.schema.tables import job
 
 
@@ -32,6 +32,7 @@ def enqueue_job(
     specification: Mapping[str, Any],
     digest: str,
     *,
+    kind: JobKind = JobKind.TUNE,
     state: JobState = JobState.QUEUED,
     why: str,
     priority: int = 0,
@@ -57,6 +58,7 @@ def enqueue_job(
         specification,
         digest,
         moment_of(engine),
+        kind=kind,
         state=state,
         why=why,
         priority=priority,

@@ -73,11 +73,13 @@ def begin_batch(
     jobs: Sequence[Mapping[str, Any]] = (),
     schedule_id: int | None = None,
     due_at: datetime | None = None,
+    by_service: bool = False,
 ) -> int | None:
     """Keeps a batch with all of its jobs, in the caller's transaction; see ``BatchRow``.
 
     ``jobs`` are what ``new_job`` takes of each but the moment, in the order in which they are run.
-    The service's worker runs them if there is a schedule. Without any the batch is skipped.
+    The service's worker runs them if there is a schedule, or ``by_service``. Without any the batch
+    is skipped.
 
     Returns:
         The batch's number; None when this time of the schedule has begun or skipped one before.
@@ -100,7 +102,9 @@ def begin_batch(
     made = new.on_conflict_do_nothing().returning(batch.c.id)
     batch_id: int | None = connection.execute(made).scalar_one_or_none()
     if batch_id is not None and jobs:
-        mine: dict[str, Any] = {"batch_id": batch_id, "by_service": schedule_id is not None}
+        mine: dict[str, Any] = {
+            "batch_id": batch_id, "by_service": by_service or schedule_id is not None
+        }  # fmt: skip
         connection.execute(insert(job), [new_job(**each, **mine, moment=moment) for each in jobs])
     return batch_id
 
@@ -171,8 +175,10 @@ def unfinished(engine: Engine, name: str) -> list[BatchRow]:
 
 def all_ended(engine: Engine) -> list[BatchRow]:
     """The service's batches that have not ended and whose jobs all have, the oldest first."""
-    live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(LIVE))
-    return _read(engine, *_SCHEDULED, ~live)[::-1]
+    mine = job.c.batch_id == batch.c.id
+    live = exists().where(mine, job.c.state.in_(LIVE))
+    served = batch.c.schedule_id.is_not(None) | exists().where(mine, job.c.by_service)
+    return _read(engine, _RUNS, served, ~live)[::-1]
 
 
 def batch_jobs(engine: Engine, batch_id: int) -> dict[str, JobRow]:

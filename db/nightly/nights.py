@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, func, or_, select
 
 from db.connection.transactions import reading
 from db.nightly.batches import BATCH_ENDED
+from db.schema.job_row import JobKind
 from db.schema.tables import batch, job
 
 _KEPT = ("schema", "environment", "baseline", "best", "verdict", "power", "trials", "time")
@@ -127,7 +128,8 @@ def _read(connection: Connection, states: Mapping[int, NightState]) -> list[Nigh
         told = {each.job_id for each in kept.get(batch_id, {}).values() if each.result is not None}
         changed += [job_id for job_id, _, since in jobs if since or job_id not in told]
     stored = select(job.c.id, job.c.batch_id, job.c.batch_item, job.c.result)
-    for each in connection.execute(stored.where(job.c.id.in_(changed))) if changed else ():
+    tuned = stored.where(job.c.id.in_(changed), job.c.kind == JobKind.TUNE)
+    for each in connection.execute(tuned) if changed else ():
         result = None if each.result is None else night_result(each.result)
         kept[each.batch_id][each.batch_item] = NightItem(each.id, result)
     return [Night(row.id, row.created_at, kept[row.id], states[row.id]) for row in rows]
@@ -158,7 +160,7 @@ def parameter_nights(engine: Engine, name: str, item: str, parameter: str) -> li
         select(batch.c.created_at, job.c.id, *parts)
         .join(job, job.c.batch_id == batch.c.id)
         .where(batch.c.name == name, batch.c.state.in_(BATCH_ENDED))
-        .where(job.c.batch_item == item, job.c.result.is_not(None))
+        .where(job.c.batch_item == item, job.c.result.is_not(None), job.c.kind == JobKind.TUNE)
         .order_by(batch.c.id)
     )
     with reading(engine) as connection:

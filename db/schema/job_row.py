@@ -24,6 +24,16 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class JobKind(StrEnum):
+    """What a job does; all but ``tune`` are experiments, see ``jobs.experiments.kinds``."""
+
+    TUNE = "tune"
+    COMPARE = "compare"
+    UPGRADE_CHECK = "upgrade-check"
+    EXPLAIN = "explain"
+    PROFILE_CHECK = "profile-check"
+
+
 class NoSuchJob(KeyError):
     """There is no job of this number."""
 
@@ -37,6 +47,7 @@ class JobRow:
     """A job without its trials and its result."""
 
     id: int
+    kind: JobKind
     created_at: datetime
     updated_at: datetime
     state: JobState
@@ -91,4 +102,7 @@ def job_from_row(row: RowMapping) -> JobRow:
     asked = row["specification"]
     if asked.get("strategy") in FORMER_NAMES:
         asked = {**asked, "strategy": FORMER_NAMES[asked["strategy"]]}
-    return JobRow(**values | {"state": JobState(row["state"]), "specification": asked})
+    return JobRow(
+        **values
+        | {"state": JobState(row["state"]), "kind": JobKind(row["kind"]), "specification": asked}
+    )

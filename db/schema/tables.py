@@ -38,6 +38,7 @@ job = Table(
     Column("id", BigKey, primary_key=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    Column("kind", SafeText, nullable=False, server_default="tune"),
     Column("state", SafeText, nullable=False),
     Column("phase", Word(Phase)),
     Column("why", SafeText, nullable=False),

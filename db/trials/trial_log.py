@@ -154,6 +154,16 @@ class StoredTrialLog:
             moment = moment_of(self._engine)
             change_held(connection, self._lease, phase=phase, why=why, updated_at=moment)
 
+    def stand(self, standing: Mapping[str, Any], why: str) -> None:
+        """Keeps how an experiment stands, see ``JobRow``, and what it is at.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+        """
+        with writing(self._engine) as connection:
+            kept, moment = storable(standing, "standing"), moment_of(self._engine)
+            change_held(connection, self._lease, standing=kept, why=why, updated_at=moment)
+
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name, in place of an earlier one.
 

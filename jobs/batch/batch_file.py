@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from jobs.batch.batch_items import batch_items, require_name
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.specification.experiments import sent_experiment
 from jobs.specification.named_files import BASELINES, Find, inlined, specified
 from jobs.specification.request import NONE, JobRequest
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -42,6 +43,9 @@ def read_batch(path: Path, tell: Tell = _to_nobody) -> BatchPlan:
     """
 
     def item(name: str, settings: Mapping[str, Any]) -> BatchItem:
+        if "kind" in settings:
+            problem = f"a terminal runs no {settings['kind']} of a batch"
+            raise InputError("kind", f"{problem}; give the file to a service, by its URL")
         specification = specified(settings, find=files_beside(path.parent))
         require_measured_here(specification)
         return BatchItem(name, specification)
@@ -61,7 +65,8 @@ def batch_request(path: Path, tell: Tell = _to_nobody) -> dict[str, Any]:
     """
 
     def row(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        return {"name": name, **inlined(settings, find=files_beside(path.parent))}
+        read = sent_experiment if "kind" in settings else inlined
+        return {"name": name, **read(settings, find=files_beside(path.parent))}
 
     name, rows = _read(path, row, tell)
     return {"name": name, "job": list(rows)}

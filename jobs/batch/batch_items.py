@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from db.schema.job_row import JobKind
 from jobs.results.output_folder import OPTIONS, REPORT, RESULT, TRIALS
+from jobs.specification.experiments import REQUESTS
 from sampler.common.errors import InputError, noting, refuse_noted
 
 BATCH_RESULT = "batch.json"
@@ -28,7 +30,8 @@ class BatchEntry:
     """One job of a batch as it was asked for."""
 
     name: str  # what it is called every night
-    settings: Mapping[str, Any]  # by the names of the options of `rocktune tune`
+    # By the names of the options of `rocktune tune`, or with a `kind` by those of its command.
+    settings: Mapping[str, Any]
 
 
 def batch_items(
@@ -102,6 +105,13 @@ def _rows(document: Mapping[str, Any], found: list[InputError]) -> list[Any]:
 def _single(
     row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
 ) -> BatchEntry:
+    kind = row.get("kind", JobKind.TUNE.value)
+    if kind != JobKind.TUNE:
+        if kind not in [*REQUESTS]:
+            known_kinds = ", ".join(JobKind)
+            raise InputError(f"{where}.kind", f"{kind!r:.80} is none of {known_kinds}")
+        return _experiment(row, where, JobKind(kind))
+    row = {key: value for key, value in row.items() if key != "kind"}
     for key in row:
         _require_known(key, f"{where}.{key}", {*known, "name"})
     own = {key: value for key, value in row.items() if key != "name"}
@@ -110,11 +120,22 @@ def _single(
     settings = {**_USUAL, **common, **own}
     if "name" not in row:
         return BatchEntry(_called(settings), settings)
-    given = row["name"]
+    return BatchEntry(_item_name(row["name"], where), settings)
+
+
+def _experiment(row: Mapping[str, Any], where: str, kind: JobKind) -> BatchEntry:
+    """An experiment stands by itself: what is common to the jobs that tune is not its own."""
+    for key in row:
+        _require_known(key, f"{where}.{key}", {*REQUESTS[kind].model_fields, "name"})
+    settings = {key: value for key, value in row.items() if key != "name"}
+    return BatchEntry(_item_name(row.get("name", kind.value), where), settings)
+
+
+def _item_name(given: object, where: str) -> str:
     parts = given.split("/") if isinstance(given, str) else [given]
     for part in parts:
         require_name(part, f"{where}.name")
-    return BatchEntry(_checked(str(given), f"{where}.name"), settings)
+    return _checked(str(given), f"{where}.name")
 
 
 def _require_known(key: str, field: str, known: set[str]) -> None:

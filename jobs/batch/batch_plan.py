@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.nightly.batches import begin_batch
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.experiments import AnySpecification, kind_of, stored_specification
 from sampler.common.errors import InputError
 
 _MOST_BYTES = 8 * 2**20  # of all specifications together; the shipped spaces take 3 KB each
@@ -20,7 +20,7 @@ class BatchItem:
     """One job of a batch."""
 
     name: str  # what it is called every night
-    specification: Specification  # what it measures
+    specification: AnySpecification  # what it measures
     priority: int = 0  # in the service's queue
 
 
@@ -58,6 +58,7 @@ class BatchPlan:
         """
         jobs = [
             {
+                "kind": kind_of(item.specification),
                 "specification": item.specification.document(),
                 "digest": item.specification.digest(),
                 "priority": item.priority,
@@ -74,13 +75,13 @@ class BatchPlan:
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
     """Reads a kept batch back; an InputError if another version wrote what is not understood."""
     items = [
-        BatchItem(i["item"], specification_from_document(i["specification"]), i["priority"])
+        BatchItem(i["item"], stored_specification(i["specification"]), i["priority"])
         for i in document["items"]
     ]
     return BatchPlan(document["name"], tuple(items))
 
 
-def require_measured_here(specification: Specification) -> None:
+def require_measured_here(specification: AnySpecification) -> None:
     """Refuses, with an InputError, a workload that a runner of the user's own measures."""
     if specification.workload.get("external"):
         name = specification.workload["name"]

@@ -17,7 +17,7 @@ from db.nightly.batches import (
     find_batch,
 )
 from db.nightly.nights import night_result
-from db.schema.job_row import JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState
 from db.webhooks import Event
 
 SCHEMA = 1
@@ -73,7 +73,8 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
     items = []
     for name in (each["item"] for each in row.document["items"]):
         job = rows.get(name)
-        result = None if job is None or job.state is not JobState.DONE else store.result(job.id)
+        done = job is not None and job.state is JobState.DONE
+        result = store.result(job.id) if job is not None and done else None
         items.append(_item(name, job, result))
     state, why = _standing(items)
     return {
@@ -91,9 +92,13 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
 
 def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
     """A job's part: its verdict beside what nights are compared by."""
-    verdict = (result or {}).get("verdict") or {}
+    said = None
+    if job is not None and job.kind is not JobKind.TUNE:  # told in words; nights compare it not
+        said, result = (result or {}).get("verdict"), None
+    verdict = (result or {}).get("verdict") or {"why": " ".join(said) if said else None}
     return {
         "item": name,
+        "kind": job.kind.value if job else None,
         "job": job.id if job else None,
         "state": job.state.value if job else _DELETED,
         "error": job.error if job else None,

@@ -94,8 +94,9 @@ def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
     """
     left = unfinished(engine, plan.name)
     for each in left:
-        if each.schedule_id is not None:
-            raise BatchHeld(f"batch {each.id} ({each.name}) of a schedule has not ended")
+        rows = batch_jobs(engine, each.id).values()
+        if each.schedule_id is not None or (rows and all(row.by_service for row in rows)):
+            raise BatchHeld(f"batch {each.id} ({each.name}) of the service has not ended")
     digest = plan.digest()
     same = next((each for each in left if resume and each.digest == digest), None)
     others = tuple(each.id for each in left if each is not same)

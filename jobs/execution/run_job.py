@@ -3,36 +3,30 @@
 import hashlib
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, acquire, release
-from db.leases.process import this_process_name
 from db.schema.job_row import JobState
-from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
 from jobs.execution.execution_backend import ExecutionBackend, JobEvents, ThisMachine
-from jobs.execution.heartbeat import Heartbeat, JobCancelled, renewed_meanwhile
-from jobs.execution.retry import Retry, RetryingLog, unless_away
+from jobs.execution.heartbeat import JobCancelled, renewed_meanwhile
+from jobs.execution.held_job import held_job
 from jobs.execution.run_environment import require_same_build
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget
-from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver
+from optimizer.run.ports import RunObserver
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
 from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)
 _PROGRAM = ("rocksdb", "db_bench", "build")
-_CANCELLED = "the job was cancelled; it is measured again if the job goes on"
 
 
 def run_job(
@@ -67,38 +61,25 @@ def run_job(
             runs of another build, or the job to start from has nothing to teach.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
-    store, backend = JobStore(engine), backend or ThisMachine(settings)
-    lease = acquire(engine, job_id, this_process_name())
-    heartbeat = Heartbeat(engine, lease, progress, check=check)
-
-    def check_and_pause(seconds: float) -> None:
-        check()
-        pause(seconds)
-
-    def pause_and_renew(seconds: float) -> None:
-        pause(seconds)
-        heartbeat.tick()
-
-    retry = Retry(engine, pause=check_and_pause, told=away)
-    log = RetryingLog(StoredTrialLog(engine, lease), retry)
-    try:
+    backend = backend or ThisMachine(settings)
+    with held_job(engine, job_id, progress=progress, away=away, pause=pause, check=check) as held:
+        store, lease, log, retry = held.store, held.lease, held.log, held.retry
         environment = backend.environment(assembly)
         program = [name for name in _PROGRAM if name in environment]
         retry(lambda: require_same_build(store.job(job_id), environment))
-        if not retry(lambda: _begin(store, lease, environment, expected)):
-            raise JobCancelled(job_id)
+        held.begin(environment, expected)
         asked, where = specification.warm_start, hosts_in(environment)
         prior = retry(lambda: frozen_prior(store, log, job_id, asked, assembly.problem, where))
         problem = replace(assembly.problem, prior=prior)
         if asked is not None:
             told(said_of(prior))
         key = retry(lambda: _key(store, job_id))
-        events = JobEvents(waiting=waiting, told=away, pause=pause_and_renew)
+        events = JobEvents(waiting=waiting, told=away, pause=held.pause)
         hosts = backend.hosts(assembly, key, log.trials(), events)
         budget = Budget(specification.trials, specification.minutes)
         strategy = find_strategy(specification.strategy)
         conclusion = Tuning(
-            problem, budget, strategy, log=log, hosts=hosts, progress=heartbeat
+            problem, budget, strategy, log=log, hosts=hosts, progress=held.heartbeat
         ).run()
         with renewed_meanwhile(engine, lease):
             finished = conclude_job(
@@ -114,36 +95,12 @@ def run_job(
         if not retry(lambda: keep_outcome(store, log, lease, finished, report=report)):
             retry(lambda: _require_done(store, job_id))
         return finished
-    except JobCancelled:
-        lose_in_flight(log, _CANCELLED)
-        raise
-    except (LeaseLost, KeyboardInterrupt, ControllerStops):
-        raise  # the job is another's now, or goes on later
-    except Exception as error:
-        failed = partial(store.set_state, job_id, JobState.FAILED, error=str(error), lease=lease)
-        with suppress(LeaseLost):
-            retry(lambda: failed(expected=[JobState.RUNNING]))
-        raise
-    finally:
-        # Without a database the lease runs out by itself; to raise this here would hide why the
-        # job ends, and make a failure of it.
-        with unless_away(engine):
-            release(engine, lease)
 
 
 def _key(store: JobStore, job_id: int) -> str:
     """Names a job among all jobs of all databases: a cluster may serve several."""
     made = store.job(job_id).created_at.isoformat()
     return f"rocktune-{job_id}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
-
-
-def _begin(
-    store: JobStore, lease: Lease, environment: dict[str, Any], expected: tuple[JobState, ...]
-) -> bool:
-    if not store.set_state(lease.job_id, JobState.RUNNING, expected=expected, lease=lease):
-        return False
-    store.save_environment(lease.job_id, environment, lease=lease)
-    return True
 
 
 def _require_done(store: JobStore, job_id: int) -> None:

@@ -20,6 +20,7 @@ from sampler.common.errors import refuse_noted
 from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
+from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
 
@@ -64,14 +65,38 @@ def single_bench(
         return SingleBench(assembly.benchmark, assembly.warnings)
     refuse_noted(wrong_scale_or_seed(scale, 1))
     load = load if scale is None else replace(load, scale=scale)
+    name, options = baseline_named(baseline)
+    return load_bench(
+        load,
+        settings,
+        base=name or "library",
+        options=options,
+        column_family=column_family,
+        drop_unknown=drop_unknown,
+        db_bench=db_bench,
+        configuration=configuration,
+    )
+
+
+def load_bench(
+    load: Workload,
+    settings: Settings,
+    *,
+    base: str,
+    options: str | None,
+    column_family: str | None,
+    drop_unknown: bool,
+    db_bench: str | None,
+    configuration: Mapping[str, Value],
+) -> SingleBench:
+    """The same of a load of db_bench, over a base or the text of an OPTIONS file."""
     installed = installed_build(db_bench, settings)
     require_supported(installed, load)
-    name, options = baseline_named(baseline)
     found = measured_baseline(
         load,
         installed,
         library=installed.library_defaults(),
-        base=name or "library",
+        base=base,
         options=options,
         column_family=column_family,
         drop_unknown=drop_unknown,

@@ -8,7 +8,8 @@ configurations) come in random order.
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ import numpy as np
 from optimizer.confirmation.blocks import order_of
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark
-from sampler.runner.outcome import TrialState
+from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
@@ -54,6 +55,10 @@ class KeptRuns:
 
     runs: list[MeasuredRun]
     keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
+
+
+NOTHING_KEPT = KeptRuns([], lambda _: None)
+"""For an experiment without runs that could be gone on with."""
 
 
 @contextmanager
@@ -108,8 +113,13 @@ def _require_same(
         raise InputError("--resume", f"{problem}; name another folder")
 
 
+def jsonl_text(documents: Iterable[Mapping[str, Any]]) -> str:
+    """Documents as the lines of ``RUNS``: what is measured, then its runs."""
+    return "".join(json.dumps(each, allow_nan=False) + "\n" for each in documents)
+
+
 def _write(file: BinaryIO, document: Mapping[str, Any]) -> None:
-    file.write(json.dumps(document, allow_nan=False).encode() + b"\n")
+    file.write(jsonl_text([document]).encode())
     file.flush()
     os.fsync(file.fileno())
 
@@ -142,7 +152,16 @@ class RunsObserver:
     # what is measured, and how many runs of it are left
     begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
     waiting: Callable[[str], None] = lambda _: None  # who holds the host
+    starts: Callable[[str, Side, int], None] = lambda _case, _side, _round: None
     ended: Callable[[MeasuredRun], None] = lambda _: None  # a run that did
+    # called about every second of a run; what it raises ends the run
+    meanwhile: Callable[[], None] = lambda: None
+    pause: Callable[[float], None] = time.sleep  # between looks at the host's lock
+
+    def run(self, bench: Benchmark, configuration: Configuration, settings: Settings) -> Outcome:
+        """Measures once; an InputError if the machine cannot."""
+        runner = LocalRunner(bench, settings, waiting=self.waiting, pause=self.pause)
+        return runner.run(configuration, meanwhile=self.meanwhile)
 
 
 def order_of_runs(
@@ -194,7 +213,8 @@ def measure_interleaved(
     for number, case, sides in missing:
         for side in sides:
             bench, configuration = turns.bench(case, side)
-            outcome = LocalRunner(bench, settings, waiting=observer.waiting).run(configuration)
+            observer.starts(case, side, number)
+            outcome = observer.run(bench, configuration, settings)
             # It may have waited for the host before.
             started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
             run = MeasuredRun(

@@ -1,6 +1,8 @@
 """One job of the queue, from where it stands to its end; its row says how it ended."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from sqlalchemy import Engine
@@ -10,7 +12,7 @@ from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
-from db.schema.job_row import LIVE, JobState
+from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
 from jobs.execution.heartbeat import JobCancelled
 from jobs.execution.retry import is_away
@@ -33,73 +35,93 @@ def is_to_run(engine: Engine, job_id: int, run: int) -> bool:
     return found is not None and found[0] in LIVE and found[1] == run
 
 
-def run_queued(
-    engine: Engine,
-    settings: Settings,
-    job_id: int,
-    run: int,
-    *,
-    pause: Callable[[float], None],
-    check: Callable[[], None],
-    backend: ExecutionBackend | None = None,
-) -> None:
-    """Runs what is left of a job, as long as this is its run; on this machine without a backend.
+@dataclass(frozen=True)
+class Queued:
+    """How a job of the queue is run: what runs it is told of, asks and waits by."""
 
-    ``check`` is called often; what it raises ends the trial in flight and is passed on.
+    engine: Engine
+    settings: Settings
+    pause: Callable[[float], None]
+    # called often; what it raises ends the trial in flight and is passed on
+    check: Callable[[], None]
+    backend: ExecutionBackend | None = None  # None: this machine
+
+    def events(self) -> dict[str, Any]:
+        """What whoever runs a job is told, and how it waits."""
+        return {
+            "waiting": told_once("the bench host is busy; waiting"),
+            "away": lambda what: _log.warning(what),
+            "pause": self.pause,
+            "check": self.check,
+            "expected": LIVE,
+        }
+
+
+Run = Callable[[], object]
+Ready = Callable[[Queued, JobRow, Callable[[], None]], Run]
+"""Makes ready to run what is left of a job; the last argument is called while that waits."""
+
+
+def run_queued(queued: Queued, job_id: int, run: int, ready: Ready) -> None:
+    """Runs what is left of a job, as long as this is its run.
 
     Raises:
         OperationalError: Or another that says that the database is away: no fault of the job.
     """
+    engine = queued.engine
 
     def check_wanted() -> None:
-        check()
+        queued.check()
         if not is_to_run(engine, job_id, run):
             raise JobCancelled(job_id)
 
     try:
-        specification = specification_from_document(JobStore(engine).job(job_id).specification)
-        where = backend or ThisMachine(settings)
-        assembly = where.assemble(specification, told=_told_once("waiting"), check=check_wanted)
+        row = JobStore(engine).job(job_id)
+        go_on = ready(queued, row, check_wanted)
     except JobCancelled as reason:  # while it waited for a host
         _log.info("job stopped", why=str(reason))
         return
     except Exception as error:
         _fail(engine, job_id, error, expected=LIVE)
         return
-    if backend is None:
-        shown = where.environment(assembly) | advertised(settings)
-        see_host(engine, host_name(), shown, job_id)
-    _log.info("job begins", workload=specification.workload["name"])
-    told_held = _told_once("another controller has the job; waiting")
+    _log.info("job begins", kind=row.kind.value, workload=row.specification["workload"]["name"])
+    told_held = told_once("another controller has the job; waiting")
     try:
         while is_to_run(engine, job_id, run):
             try:
-                run_job(
-                    engine,
-                    job_id,
-                    specification,
-                    assembly,
-                    settings,
-                    progress=LoggedProgress(),
-                    waiting=_told_once("the bench host is busy; waiting"),
-                    away=lambda what: _log.warning(what),
-                    told=lambda what: _log.info(what),
-                    pause=pause,
-                    check=check,
-                    expected=LIVE,
-                    backend=where,
-                )
+                go_on()
                 _log.info("job is done")
                 return
             except LeaseHeld as held:  # by a worker that is paused: it runs out
                 told_held(spoken(held.owner))
-                pause(_HELD_SECONDS)
-                check()
+                queued.pause(_HELD_SECONDS)
+                queued.check()
     except (JobCancelled, LeaseLost) as reason:
         _log.info("job stopped", why=str(reason))
     except Exception as error:
-        # What fails on the way was said by `run_job`, if the job was still its own.
+        # What fails on the way was said by whoever ran it, if the job was still its own.
         _fail(engine, job_id, error, expected=(JobState.QUEUED,))
+
+
+def ready_to_tune(queued: Queued, row: JobRow, check: Callable[[], None]) -> Run:
+    """A tuning job, checked against where it is measured; a cluster waits for its first host."""
+    specification = specification_from_document(row.specification)
+    where = queued.backend or ThisMachine(queued.settings)
+    assembly = where.assemble(specification, told=told_once("waiting"), check=check)
+    if queued.backend is None:
+        shown = where.environment(assembly) | advertised(queued.settings)
+        see_host(queued.engine, host_name(), shown, row.id)
+    return lambda: run_job(
+        queued.engine,
+        row.id,
+        specification,
+        assembly,
+        queued.settings,
+        progress=LoggedProgress(),
+        told=lambda what: _log.info(what),
+        backend=where,
+        **queued.events(),
+    )
 
 
 def _fail(
@@ -111,7 +133,8 @@ def _fail(
     JobStore(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
 
 
-def _told_once(event: str) -> Callable[[str], None]:
+def told_once(event: str) -> Callable[[str], None]:
+    """Logs an event with each holder that is told, once in a row."""
     last: list[str] = []
 
     def tell(holder: str) -> None:

@@ -19,6 +19,7 @@ from jobs.queue.lifecycle import WAITS
 from jobs.schedule.schedule_due import AS_SCHEDULED, UNREADABLE_AGAIN, due
 from jobs.schedule.schedule_times import read_times
 from jobs.specification.resolved_job import resolve
+from jobs.specification.specification import Specification
 from sampler.common.errors import InputError, refuse_noted
 
 MISSED = ("late", "skip")
@@ -64,6 +65,7 @@ def require_sound(plan: BatchPlan) -> None:
     """Checks each job of a batch as a whole, away from the bench host; an InputError names one."""
     found: list[InputError] = []
     for item in plan.items:
+        assert isinstance(item.specification, Specification)  # a terminal's file has no others
         try:
             resolve(item.specification, None)
         except InputError as error:
@@ -158,6 +160,16 @@ def _begun(connection: Connection, schedule: ScheduleRow, why: str, at: datetime
         due_at=at,
         submitter=schedule.submitter,
     )
+
+
+def begin_now(engine: Engine, plan: BatchPlan, *, submitter: str | None) -> int:
+    """Begins a batch of no schedule, which the service's worker runs; returns its number."""
+    with writing(engine) as connection:
+        batch_id = plan.begin(
+            connection, why="asked for", job_why=WAITS, submitter=submitter, by_service=True
+        )
+        assert batch_id is not None  # it is of no schedule, so there is no time to be taken
+        return batch_id
 
 
 def run_now(engine: Engine, schedule_id: int) -> int:

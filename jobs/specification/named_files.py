@@ -116,10 +116,14 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
     return asked
 
 
+def sent_workload(given: str, find: Find) -> dict[str, Any]:
+    """The document of a workload's file; an InputError of one that cannot be read."""
+    return parse_toml(workload_text(find("workload", given)), field=f"--workload {given}")
+
+
 def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
     if name == "workload" and str(value).endswith(".toml"):
-        written = workload_text(find(name, str(value)))
-        return {name: parse_toml(written, field=f"--workload {value}")}
+        return {name: sent_workload(str(value), find)}
     if name in ("space", "objective"):
         known, text = (SPACES, space_text) if name == "space" else (OBJECTIVES, objective_text)
         if value in known or not isinstance(value, str):

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from db.jobs.job_store import JobStore
-from db.schema.job_row import ENDED
+from db.schema.job_row import ENDED, JobKind
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.run.ports import TrialLog
@@ -91,10 +91,12 @@ def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start
     """Refuses, with an InputError, to start from a job that is not there."""
     if isinstance(asked, int):
         try:
-            store.job(asked)
+            kind = store.job(asked).kind
         except KeyError:
             problem = f"there is no job {asked} in this database; write auto, none or its number"
             raise InputError(field, problem) from None
+        if kind is not JobKind.TUNE:
+            raise InputError(field, f"job {asked} is of the kind {kind}; name one that tunes")
 
 
 def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
@@ -112,7 +114,7 @@ def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
 def _similar(store: JobStore, job_id: int, problem: Problem) -> Iterator[tuple[int, Problem]]:
     """Ended jobs of the same kind of load that move enough of the same, newest first."""
     for row in store.jobs(limit=_LOOKED_AT):
-        if row.id == job_id or row.state not in ENDED:
+        if row.id == job_id or row.state not in ENDED or row.kind is not JobKind.TUNE:
             continue
         try:
             earlier = resolve_stored(row).problem

@@ -16,6 +16,7 @@ _FAMILY: Mapping[str, Any] = {
     **dict.fromkeys(("key_size", "compression_ratio"), float),
     "codec": str,
     **dict.fromkeys(("entries", "overwrite_share", "waf", "hit_rate", "scan_length"), float),
+    **dict.fromkeys(("table_bytes", "table_entries", "keys_in", "keys_dropped"), float),
     "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
     "operations": dict.fromkeys(OPERATIONS, float),
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],

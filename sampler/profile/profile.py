@@ -154,6 +154,30 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
     }
 
 
+def profile_from_document(document: Mapping[str, Any]) -> DatabaseProfile:
+    """A profile from what ``known_profile`` leaves of its document, for a load to be laid beside.
+
+    Operations are shares there, and sources are left out.
+    """
+    plain = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
+    return DatabaseProfile(
+        families=tuple(_family(each) for each in document["families"]),
+        **{name: document[name] for name in plain},
+    )
+
+
+def _family(document: Mapping[str, Any]) -> FamilyProfile:
+    made = {"sources": {}, "codecs": document["codecs"]}
+    made |= {"value_size": ValueSize(**document["value_size"]), "skew": Skew(**document["skew"])}
+    made["levels"] = tuple(Level(**each) for each in document["levels"])
+    shares = document["operations"].items()
+    made["operations"] = {name: share for name, share in shares if share is not None}
+    return FamilyProfile(**{**document, **made})
+
+
+_OF_TABLES = ("table_bytes", "table_entries", "keys_in", "keys_dropped")
+
+
 def family_document(family: FamilyProfile) -> dict[str, Any]:
     """A family as ``profile_document`` has it."""
     total = sum(family.operations.values())
@@ -163,7 +187,7 @@ def family_document(family: FamilyProfile) -> dict[str, Any]:
     }
     plain = (
         "name", "key_size", "compression_ratio", "codec", "entries", "overwrite_share", "waf",
-        "hit_rate", "scan_length",
+        "hit_rate", "scan_length", *_OF_TABLES,
     )  # fmt: skip
     return {
         **{name: getattr(family, name) for name in plain},

@@ -1,26 +1,20 @@
 """A whole comparison: what is asked for, its runs, and what they say."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from jobs.experiments.comparison.subject import Subject
+from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around
+from jobs.experiments.comparison.subject import Subject, subject_of
 from jobs.experiments.comparison.tables import (
     Table,
     comparison_cautions,
     comparison_sentences,
     tables,
 )
-from jobs.experiments.interleaved import (
-    InterleavedRuns,
-    MeasuredRun,
-    RunsObserver,
-    measure_interleaved,
-    runs_file,
-)
-from jobs.results.output_folder import require_folder
+from jobs.experiments.experiment import Experiment
+from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, Sets, measure_interleaved
 from optimizer.budget.power import LEAST_PAIRS
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
@@ -60,6 +54,12 @@ class ComparisonResult:
         """Whether some subject never ended well, so that nothing could be compared with it."""
         return any(not table.rows for table in self.tables)
 
+    def files(self) -> Mapping[str, str]:
+        """Its files by name."""
+        from jobs.experiments.comparison.report import comparison_files
+
+        return comparison_files(self)
+
 
 def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Workload]:
     """The loads at their scale.
@@ -92,26 +92,26 @@ def require_rounds(rounds: int, seed: int) -> None:
         raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
 
 
-def compare_subjects(
-    asked: ComparisonRequest,
-    settings: Settings,
-    out: Path,
-    *,
-    resume: bool,
-    observer: RunsObserver,
-    caution: Callable[[str], None] = lambda _: None,
-) -> ComparisonResult:
-    """Measures what is missing and compares; ``out`` receives every run as it ends.
+def subjects_of(
+    sides: Sequence[Side], around: str | None, loads: Sequence[Workload], settings: Settings
+) -> list[Subject]:
+    """A and B, or A with half and double its value of the parameter; errors of ``subject_of``."""
+    subjects = [
+        subject_of(name, side, loads, settings, field=name)
+        for name, side in zip("AB", sides, strict=False)
+    ]
+    if around is None:
+        return subjects
+    found = sides_around(subjects[0].side, subjects[0].values, around)
+    return [
+        subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
+        for name, side in found.items()
+    ]
 
-    ``caution`` is told what must be known before the figures are read, before the first run.
 
-    Raises:
-        InputError: Something is wrong with what is asked for, or with this machine.
-    """
-    require_folder(out)
+def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment[ComparisonResult]:
+    """The runs of a comparison, and what is made of them."""
     told = comparison_cautions(asked.subjects)
-    for line in told:
-        caution(line)
     names = [subject.name for subject in asked.subjects]
     loads = [workload.name for workload in asked.workloads]
     by_name = dict(zip(names, asked.subjects, strict=True))
@@ -122,8 +122,21 @@ def compare_subjects(
         rounds=asked.rounds,
         seed=asked.seed,
     )
-    with runs_file(out, _identity(asked), resume=resume) as kept:
-        sets = measure_interleaved(turns, settings, kept, observer)
+    return Experiment(
+        identity=_identity(asked),
+        runs=turns.total,
+        measure=lambda kept, observer: _compared(
+            asked, measure_interleaved(turns, settings, kept, observer), told, settings
+        ),
+        cautions=told,
+    )
+
+
+def _compared(
+    asked: ComparisonRequest, sets: Sets, told: Sequence[str], settings: Settings
+) -> ComparisonResult:
+    names = [subject.name for subject in asked.subjects]
+    loads = [workload.name for workload in asked.workloads]
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted(
         (run for each in sets.values() for run in each.values()), key=lambda run: run.started_at

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from jobs.charts.changes import changes_chart, runs_chart
 from jobs.charts.chart import Chart, axis
 from jobs.experiments.comparison.comparison import ComparisonResult
 from jobs.experiments.comparison.tables import Table, load_words
-from jobs.experiments.interleaved import RUNS, MeasuredRun
-from jobs.results.output_folder import csv_text, json_text, rows_as_csv, write_files
-from jobs.results.pages import document_html, whole_page
+from jobs.experiments.interleaved import MeasuredRun
+from jobs.results.output_folder import REPORT, RESULT, csv_text, json_text, rows_as_csv
+from jobs.results.pages import document_html
 from optimizer.objective.objective import Term
 from sampler.workload.metric_units import metric_unit
 
@@ -75,18 +74,17 @@ def _points(
     }
 
 
-RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "report.html"
+TABLE, RUNS_CSV = "comparison.csv", "runs.csv"
 
 
-def write_comparison(compared: ComparisonResult, out: Path) -> list[Path]:
-    """Writes the files, each whole or not at all; returns them, runs first, or an InputError."""
-    content: dict[str, str | bytes] = {
+def comparison_files(compared: ComparisonResult) -> dict[str, str]:
+    """The files by name."""
+    return {
         RESULT: json_text(compared.document),
         TABLE: table_csv(compared),
         RUNS_CSV: runs_csv(compared),
-        REPORT: whole_page(comparison_html(compared)),
+        REPORT: comparison_html(compared),
     }
-    return [out / RUNS, *write_files(out, content)]
 
 
 def table_csv(compared: ComparisonResult) -> str:

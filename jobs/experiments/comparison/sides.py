@@ -5,7 +5,7 @@ Everything is read when the command begins: a file that changes while it runs ch
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
+from db.schema.job_row import JobKind
 from jobs.results.figures import option_value
 from jobs.specification.specification import specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
@@ -67,26 +68,45 @@ class Side:
         return {"values": dict(self.values), **more}
 
 
-def read_side(
-    text: str, settings: Settings, job_side: Callable[[int, str], Side], *, field: str
-) -> Side:
+JobSide = Callable[[int, str], Side]
+"""The side of a job's best, by its number and what the user calls this side."""
+
+
+def read_side(text: str, settings: Settings, job_side: JobSide, *, field: str) -> Side:
     """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
 
-    The settings name this machine's builds; ``job_side`` gives the side of a job's best, by its
-    number and ``field``, which is what the user calls this side.
+    The settings name this machine's builds. Errors as of ``side_named``.
+    """
+    return side_named(text, named_programs(settings), job_side, field=field, files=True)
+
+
+def side_named(
+    text: str, builds: Collection[str], job_side: JobSide, *, field: str, files: bool
+) -> Side:
+    """The same, given the names of the builds; whether a file of this machine may be named.
 
     Raises:
         InputError: It is nothing of that, or what it names is wrong.
     """
     name, _, rest = text.partition(":")
-    builds = ({*named_programs(settings)} | {JAVA}) - {DEFAULT_BUILD}
-    if name in builds and not names_a_file(text):
-        side = _configured(rest or _LIBRARY[0], job_side, field=field)
+    if name in {*builds, JAVA} - {DEFAULT_BUILD} and not (files and names_a_file(text)):
+        side = _configured(rest or _LIBRARY[0], job_side, field=field, files=files)
         return replace(side, asked=text, build=name)
-    return _configured(text, job_side, field=field)
+    return _configured(text, job_side, field=field, files=files)
 
 
-def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) -> Side:
+def side_of_options(name: str, text: str, *, field: str) -> Side:
+    """The side of an OPTIONS file's text; an InputError if it is none."""
+    read_user_options(text, name=field)
+    return Side(asked=name, what=f"the OPTIONS file {name}", options=text, values={})
+
+
+def side_from_document(document: Mapping[str, Any]) -> Side:
+    """A side as ``asdict`` has left it."""
+    return Side(**{**document, "notes": tuple(document["notes"])})
+
+
+def _configured(text: str, job_side: JobSide, *, field: str, files: bool) -> Side:
     if text in _LIBRARY:
         return Side(asked=text, what="the library's defaults", values={})
     if text.startswith(_JOB):
@@ -94,7 +114,7 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
         if not (number.isascii() and number.isdecimal()) or len(number) > 18:
             raise InputError(field, f"{number!r} is no job's number; write for example job:12")
         return job_side(int(number), field)
-    if names_a_file(text):
+    if files and names_a_file(text):
         return _of_file(text, Path(text), field)
     if text in known_points():
         what = f"the starting point {text}"
@@ -110,7 +130,7 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
     raise InputError(
         field,
         f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, "
-        "java, a build of this host nor a file to read",
+        f"java, a build of this host nor {'a file to read' if files else 'an OPTIONS file'}",
     )
 
 
@@ -127,8 +147,7 @@ def _of_file(text: str, path: Path, field: str) -> Side:
     if path.suffix in (".toml", ".json"):
         document = _document(written, path.suffix, field)
         return Side(asked=text, what=f"the values of {path.name}", values=_values(document, field))
-    read_user_options(written, name=field)
-    return Side(asked=text, what=f"the OPTIONS file {path.name}", options=written, values={})
+    return replace(side_of_options(path.name, written, field=field), asked=text)
 
 
 def _document(text: str, suffix: str, field: str) -> Mapping[str, Any]:
@@ -186,6 +205,8 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         row = store.job(number)
     except KeyError:
         raise InputError(field, f"there is no job {number} in the database (--db)") from None
+    if row.kind is not JobKind.TUNE:
+        raise InputError(field, f"job {number} is of the kind {row.kind}; name one that tunes")
     result = store.result(number)
     if result is None:
         raise InputError(field, f"job {number} is {row.state.value} and has no result")
@@ -219,6 +240,17 @@ def in_family(side: Side, column_family: str) -> Side:
         return side
     what = f"{side.what}, column family {column_family}"
     return replace(side, column_family=column_family, what=what)
+
+
+def of_files(sides: Sequence[Side], column_family: str | None, drop_unknown: bool) -> list[Side]:
+    """The sides as their OPTIONS files are to be read; an InputError where no file is given."""
+    named = [*sides]
+    if column_family is not None:
+        named = [in_family(side, column_family) for side in sides]
+        if named == sides:
+            problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
+            raise InputError("--column-family", problem)
+    return [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in named]
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:
@@ -272,17 +304,23 @@ def sides_around(
         InputError: There is no such parameter, it is no number, or its value is one that means
             something else (automatic, none).
     """
-    parameter = catalogue().get(name)
-    if parameter is None:
-        raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see `rocktune space all`")
-    if not parameter.is_numeric or parameter.section == "workload":
-        raise InputError(_FIELD, f"{name} cannot be halved and doubled")
+    parameter = halved_parameter(name)
     middle = {workload: _halvable(parameter, each[name]) for workload, each in values.items()}
     sides = {MIDDLE: _at(side, parameter, middle)}
     for called, factor in ((HALF, 0.5), (DOUBLE, 2.0)):
         moved = {load: _times(parameter, value, factor) for load, value in middle.items()}
         sides[called] = _at(side, parameter, moved)
     return sides
+
+
+def halved_parameter(name: str) -> Parameter:
+    """The parameter of that name; an InputError of one that cannot be halved and doubled."""
+    parameter = catalogue().get(name)
+    if parameter is None:
+        raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see `rocktune space all`")
+    if not parameter.is_numeric or parameter.section == "workload":
+        raise InputError(_FIELD, f"{name} cannot be halved and doubled")
+    return parameter
 
 
 def _halvable(parameter: Parameter, value: Value) -> Value:

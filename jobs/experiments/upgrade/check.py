@@ -3,20 +3,20 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from jobs.experiments.experiment import Experiment
 from jobs.experiments.interleaved import (
     InterleavedRuns,
+    KeptRuns,
     RunsObserver,
     measure_interleaved,
-    runs_file,
 )
 from jobs.experiments.paired import CaseChange, RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, SIDES, Case, cases_of
 from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
-from jobs.results.output_folder import json_text, require_folder, write_files
+from jobs.results.output_folder import json_text
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
@@ -63,6 +63,10 @@ class Checked:
     worse: bool  # whether anything got worse
     document: Mapping[str, Any]
 
+    def files(self) -> Mapping[str, str]:
+        """Its one file."""
+        return {RESULT: json_text(self.document)}
+
 
 def find_builds(old: str, new: str, settings: Settings) -> Builds:
     """Tries both builds, given by their names or paths; an InputError if one does not work."""
@@ -89,45 +93,55 @@ def build_differences(builds: Builds, specification: Specification) -> BuildDiff
     return BuildDifferences(drift=option_drift(old, new), file=file, notes=notes)
 
 
-def check_upgrade(
+def upgrade_check(
     specification: Specification,
     builds: Builds,
     found: BuildDifferences,
     settings: Settings,
-    out: Path,
     *,
     pairs: int,
     draws: int,
-    resume: bool,
-    observer: RunsObserver,
-) -> Checked:
-    """Measures what is missing and compares.
+) -> Experiment[Checked]:
+    """The runs of a check, and what is made of them.
 
     The specification has the workload, the space of the draws, the seed, and the user's file as
-    the baseline; ``found`` is what changed without a load. ``out`` receives every run as it ends,
-    and ``upgrade.json``. Every case is run ``pairs`` times on either build, 0: nothing is
-    measured; beside the defaults and the user's file there are so many random draws.
+    the baseline; ``found`` is what changed without a load. Every case
+    is run ``pairs`` times on either build, 0: nothing is measured; beside the defaults and the
+    user's file there are so many random draws.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
     """
-    _require_sensible(specification, pairs, draws)
-    require_folder(out)
-    cases: list[Case] = []
-    measured: Mapping[tuple[int, str], RunPair] = {}
-    if pairs:
-        both = (builds.installed_old, builds.installed_new)
-        cases = cases_of(specification, *both, found.drift, found.file, draws=draws)
-        by_name = {case.name: case for case in cases}
-        turns = InterleavedRuns(
-            cases=[*by_name],
-            sides=SIDES,
-            bench=lambda name, side: by_name[name].on(side),
-            rounds=pairs,
-            seed=specification.seed,
-        )
-        with runs_file(out, _asked(specification, builds, cases, pairs), resume=resume) as kept:
-            measured = pairs_of(measure_interleaved(turns, settings, kept, observer), *SIDES)
+    require_sensible(specification, pairs, draws)
+    both = (builds.installed_old, builds.installed_new)
+    cases = cases_of(specification, *both, found.drift, found.file, draws=draws) if pairs else []
+    by_name = {case.name: case for case in cases}
+    turns = InterleavedRuns(
+        cases=[*by_name],
+        sides=SIDES,
+        bench=lambda name, side: by_name[name].on(side),
+        rounds=pairs,
+        seed=specification.seed,
+    )
+
+    def measure(kept: KeptRuns, observer: RunsObserver) -> Checked:
+        sets = measure_interleaved(turns, settings, kept, observer) if pairs else {}
+        measured = pairs_of(sets, *SIDES)
+        return _checked(specification, builds, found, settings, pairs, cases, measured)
+
+    identity = _asked(specification, builds, cases, pairs)
+    return Experiment(identity=identity, runs=turns.total, measure=measure)
+
+
+def _checked(
+    specification: Specification,
+    builds: Builds,
+    found: BuildDifferences,
+    settings: Settings,
+    pairs: int,
+    cases: Sequence[Case],
+    measured: Mapping[tuple[int, str], RunPair],
+) -> Checked:
     terms = objective_from_document(specification.objective).terms
     changes = compare_cases(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)
@@ -150,13 +164,13 @@ def check_upgrade(
         "verdict": verdict,
         "worse": worse,
     }
-    write_files(out, {RESULT: json_text(document)})
     return Checked(
         what=what, changes=changes, verdict=verdict, worse=worse, document=document
     )  # fmt: skip
 
 
-def _require_sensible(specification: Specification, pairs: int, draws: int) -> None:
+def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
+    """Refuses, with an InputError, what cannot be checked so."""
     if not workload_from_document(specification.workload, stored=True).by_db_bench:
         raise InputError("--workload", "is not measured by db_bench; name one that is")
     if pairs != 0 and not LEAST_PAIRS <= pairs <= MOST_PAIRS:

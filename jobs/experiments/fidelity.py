@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jobs.execution.single_bench import single_bench
+from jobs.execution.single_bench import load_bench
+from jobs.experiments.experiment import Experiment
+from jobs.experiments.interleaved import KeptRuns, MeasuredRun, RunsObserver
+from jobs.results.output_folder import RESULT, json_text
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
@@ -20,10 +23,9 @@ from sampler.profile.profile import DatabaseProfile, FamilyProfile
 from sampler.profile.reading import read_profile
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess
-from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
-from sampler.workload.workload_file import load_workload
+from sampler.workload.workload import Workload
 
 Verdict = Literal["fits", "differs", "unknown"]
 WAF_WITHIN = 0.15  # of production's
@@ -67,6 +69,7 @@ class Fidelity:
             return f"The load behaves like the database where it counts.{beside}"
         return f"The load does not behave like the database.{beside}"
 
+    @property
     def document(self) -> dict[str, Any]:
         """The check as JSON."""
         return {
@@ -74,6 +77,10 @@ class Fidelity:
             "verdict": self.verdict,
             "rows": [asdict(row) for row in self.rows],
         }
+
+    def files(self) -> Mapping[str, str]:
+        """Its one file."""
+        return {RESULT: json_text(self.document)}
 
 
 _WAF, _DEPTH, _CENTRE = "write amplification", "deepest level used", "mean level of a byte"
@@ -96,48 +103,71 @@ class _KeepsLog(DbBench):
         return super().harvest(configuration, folder, ended, began)
 
 
-def check_load(
+def fidelity_check(
     profile: DatabaseProfile,
     family: FamilyProfile,
-    workload: Path,
+    load: Workload,
     settings: Settings,
     *,
-    baseline: Path | None,
+    options: str | None,
     db_bench: str | None = None,
-    waiting: Callable[[str], None] = lambda _: None,
-) -> Fidelity:
-    """Runs a workload file once, and lays its signature beside that of the family.
+) -> Experiment[Fidelity]:
+    """One run of a load, whose signature is laid beside that of the family.
 
     Where the database was not at rest when its LOG was read, the load is not waited for either:
     what is still to be compacted is in neither write amplification.
 
-    ``baseline`` is the database's OPTIONS file; None: RocksDB's defaults.
+    ``options`` is the text of the database's OPTIONS file; None: RocksDB's defaults.
 
     Raises:
-        InputError: The run did not end well; the message has db_bench's words.
+        InputError: The load cannot be run here. So does its run that does not end well: the
+            message has db_bench's words.
     """
-    load = load_workload(str(workload))
-    single = single_bench(
-        str(workload),
+    if not load.by_db_bench:
+        raise InputError("--check", "runs loads of db_bench alone")
+    single = load_bench(
+        load,
         settings,
-        baseline=str(baseline) if baseline else None,
-        column_family=family.name if baseline else None,  # one is of an OPTIONS file
+        base="library",
+        options=options,
+        column_family=family.name if options else None,  # one is of an OPTIONS file
         drop_unknown=True,
-        scale=None,
         db_bench=db_bench,
         configuration={},
     )
-    if not isinstance(single.benchmark, DbBench):
-        raise InputError("--check", "runs loads of db_bench alone")
+    assert isinstance(single.benchmark, DbBench)
+    bench = single.benchmark
+
+    def measure(_: KeptRuns, observer: RunsObserver) -> Fidelity:
+        return _measured(profile, family, load, bench, settings, observer)
+
+    return Experiment(identity={"load": load.name}, runs=1, measure=measure)
+
+
+def _measured(
+    profile: DatabaseProfile,
+    family: FamilyProfile,
+    load: Workload,
+    bench: DbBench,
+    settings: Settings,
+    observer: RunsObserver,
+) -> Fidelity:
+    observer.starts(load.name, "load", 1)
     with tempfile.TemporaryDirectory(prefix="rocktune-check-") as folder:
-        kept, plan = Path(folder), single.benchmark.plan
+        kept, plan = Path(folder), bench.plan
         if _busy(family, plan.baseline_file):
             plan = replace(plan, workload=replace(load, settle="none"))
-        benchmark = _KeepsLog(single.benchmark.installed, plan, kept=kept)
-        outcome = LocalRunner(benchmark, settings, waiting=waiting).run({})
+        benchmark = _KeepsLog(bench.installed, plan, kept=kept)
+        outcome = observer.run(benchmark, {}, settings)
         if outcome.state is not TrialState.DONE:
             raise InputError("--check", f"the load did not end well: {outcome.failure}")
         measured = read_profile(kept)
+    observer.ended(
+        MeasuredRun(
+            round=1, case=load.name, side="load", started_at="", state=outcome.state.value,
+            failure=None, metrics=dict(outcome.metrics), seconds=outcome.bench_seconds,
+        )
+    )  # fmt: skip
     family_measured, waf = measured.families[0], outcome.metrics.get("waf")
     # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
     reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jobs.profile.fidelity import Fidelity, compared
+from jobs.experiments.fidelity import Fidelity, compared
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
 
 FAMILY = FamilyProfile(

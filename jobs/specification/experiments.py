@@ -1,0 +1,238 @@
+"""What may be asked of an experiment, and how it is stored: the other kinds of job.
+
+The bodies of ``POST /v1/jobs`` with a ``kind``, and the jobs of a batch that have one. Fields are
+those of the terminal's commands: what is a file there is its text here, and builds have names.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from db.schema.job_row import JobKind
+from jobs.specification.named_files import Find, as_written, sent_workload
+from jobs.specification.request import JobNumber, Number, StartFile, Whole, option_of
+from jobs.specification.specification import Specification, specification_from_document
+from sampler.common.documents import names_a_file, parse_toml
+from sampler.common.errors import InputError, noting, refuse_noted
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Build = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Side = Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | StartFile
+_SIDE = (
+    "default, parameter=value,..., job:NUMBER, a starting point, guide or guide:CPU_THREADS, a "
+    "build's name, or BUILD:... with one of these; an OPTIONS file as an object of name and text."
+)
+_BUILD = "A build's name (`builds` under /v1/hosts), or default."
+
+
+class ExperimentRequest(BaseModel):
+    """What all of them have."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: str
+    priority: Whole = Field(
+        default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
+    )
+
+
+class _OnOptions(ExperimentRequest):
+    column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
+        default=None, description="That of the OPTIONS file; default if left out."
+    )
+    drop_unknown: bool = Field(
+        default=False, description="Leave out options of the file that RocksDB does not know."
+    )
+    scale: Whole | None = Field(
+        default=None, ge=1, lt=2**31, description="Divisor of byte-sized options."
+    )
+    seed: Whole = Field(default=1, ge=0, lt=2**31, description="Decides the order of the runs.")
+
+
+class CompareRequest(_OnOptions):
+    """Two or three configurations or builds, measured in turn: ``rocktune compare``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"kind": "compare", "a": "default", "b": "compression_type=none"}]
+        }
+    )
+
+    kind: Literal["compare"]
+    a: Side = Field(default="default", description=_SIDE)
+    b: Side | None = Field(default=None, description="The same.")
+    around: Name | None = Field(
+        default=None, description="A parameter: instead of b half, a's value, and double."
+    )
+    workload: Name | list[Name] = Field(
+        default="load-quick", description="A registered name, or a list of them."
+    )
+    rounds: Whole = Field(default=5, ge=3, le=1000, description="Runs of each.")
+    metrics: list[Name] | None = Field(
+        default=None, max_length=100, description="What is compared; else the usual."
+    )
+    db_bench_a: Build | None = Field(default=None, description=_BUILD)
+    db_bench_b: Build | None = Field(default=None, description="The same for b.")
+
+
+class UpgradeCheckRequest(_OnOptions):
+    """Two builds under the same configurations: ``rocktune upgrade-check``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"kind": "upgrade-check", "old": "default", "new": "default"}]
+        }
+    )
+
+    kind: Literal["upgrade-check"]
+    old: Build = Field(description=_BUILD)
+    new: Build = Field(description=_BUILD)
+    workload: Name = Field(default="load-quick", description="A registered name.")
+    options: str | None = Field(
+        default=None, max_length=500_000, description="The text of the OPTIONS file in use."
+    )
+    pairs: Whole = Field(
+        default=7, ge=0, le=1000, description="Runs of each case on either build; 0: none."
+    )
+    configurations: Whole = Field(
+        default=0, ge=0, le=100, description="Random configurations of the space as well."
+    )
+    space: str | dict[str, Any] = Field(
+        default="default", description="Where those are drawn from."
+    )
+
+
+class ExplainRequest(ExperimentRequest):
+    """Real runs that check a job's explanation: ``rocktune explain --runs``."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "explain", "job": 1}]})
+
+    kind: Literal["explain"]
+    job: JobNumber = Field(description="The finished tuning job that is explained.")
+    runs: Whole = Field(default=7, ge=3, le=1000, description="Runs of each configuration.")
+    steps: Whole = Field(default=3, ge=0, le=1000, description="So many first steps of the path.")
+    margin: Annotated[str, Field(max_length=30)] | Number = Field(
+        default="10%", description="The fitness that the fewest changes may lose."
+    )
+
+
+class ProfileCheckRequest(ExperimentRequest):
+    """An uploaded workload beside the database that it is of: ``rocktune profile --check``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"kind": "profile-check", "workload": "my-db"}]}
+    )
+
+    kind: Literal["profile-check"]
+    workload: Name = Field(description="One that was uploaded with its profile.")
+    db_bench: Build | None = Field(default=None, description=_BUILD)
+
+
+REQUESTS: Mapping[JobKind, type[ExperimentRequest]] = {
+    JobKind.COMPARE: CompareRequest,
+    JobKind.UPGRADE_CHECK: UpgradeCheckRequest,
+    JobKind.EXPLAIN: ExplainRequest,
+    JobKind.PROFILE_CHECK: ProfileCheckRequest,
+}
+
+
+@dataclass(frozen=True)
+class ExperimentSpecification:
+    """An experiment as it was asked for, with every document in it."""
+
+    kind: JobKind
+    title: str  # what it asks, in a few words
+    workload: Mapping[str, Any]  # the ``name``, of several all of them
+    asked: Mapping[str, Any]  # as ``jobs.experiments.kinds`` made it
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self)
+
+    def digest(self) -> str:
+        """The same for the same experiment."""
+        text = json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+AnySpecification = Specification | ExperimentSpecification
+
+
+def kind_of(specification: AnySpecification) -> JobKind:
+    """The kind of job that it is of."""
+    return getattr(specification, "kind", JobKind.TUNE)
+
+
+def stored_specification(document: Mapping[str, Any]) -> AnySpecification:
+    """Reads any kept specification back; an InputError as of ``specification_from_document``."""
+    if "kind" not in document:
+        return specification_from_document(document)
+    return ExperimentSpecification(**{**document, "kind": JobKind(document["kind"])})
+
+
+def sent_experiment(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
+    """What a terminal asks for, as ``POST /v1/jobs`` takes it: what files hold goes in.
+
+    A workload's file becomes its document, which is uploaded. An InputError tells what cannot be
+    sent.
+    """
+    found: list[InputError] = []
+    sent: dict[str, Any] = {}
+    for name, value in settings.items():
+        with noting(found):
+            sent[name] = _sent(name, value, find)
+    refuse_noted(found)
+    return sent
+
+
+def _sent(name: str, value: Any, find: Find) -> Any:
+    if name == "workload" and isinstance(value, list):
+        return [_sent(name, each, find) for each in value]
+    if not isinstance(value, str):
+        return value
+    if name == "workload":
+        return sent_workload(value, find) if value.endswith(".toml") else value
+    path = find(name, value)
+    if name in ("a", "b") and names_a_file(path):
+        return _sent_side(name, Path(path))
+    if name == "options":
+        return _text(name, Path(path))
+    if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
+        problem = f"{value!r:.80} is a path; a service takes the names of its hosts' builds"
+        raise InputError(_as_typed(name), problem)
+    return value
+
+
+def _sent_side(name: str, path: Path) -> Any:
+    """An OPTIONS file as its text, one of parameters as an assignment of each."""
+    text = _text(name, path)
+    if path.suffix not in (".toml", ".json"):
+        return {"name": path.name, "options": text}
+    values = parse_toml(text, field=_as_typed(name)) if path.suffix == ".toml" else None
+    try:
+        values = json.loads(text) if values is None else values
+        return ",".join(f"{each}={_value(value)}" for each, value in values.items())
+    except (ValueError, AttributeError, RecursionError):
+        raise InputError(_as_typed(name), f"{str(path)!r} is no object in JSON") from None
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+def _text(name: str, path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")  # with the ends that its lines have
+    except (OSError, ValueError):
+        problem = f"{str(path)!r:.80} is no text to send; a service has builds by name"
+        raise InputError(_as_typed(name), problem) from None
+
+
+def _as_typed(name: str) -> str:
+    """A field as the terminal calls it."""
+    return name.upper() if name in ("a", "b", "old", "new") else option_of(name)
