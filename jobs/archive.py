@@ -21,6 +21,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore, JobThere, restore_job
+from db.schema.job_row import JobKind
 from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
@@ -119,6 +120,8 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
     """
     store = JobStore(engine)
     row = store.job(job_id)
+    if row.kind is not JobKind.TUNE:
+        raise InputError("ID", f"job {job_id} is a {row.kind}; keep its files instead")
     head = {
         "rocktune_archive": SCHEMA,
         "specification": row.specification,

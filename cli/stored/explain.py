@@ -121,6 +121,10 @@ def _measure(
                 job = JobStore(engine).job(job_id)
             except KeyError:
                 raise InputError("ID", f"there is no job {job_id}") from None
+            if job.kind is not JobKind.TUNE:
+                raise InputError(
+                    "ID", f"job {job_id} is of the kind {job.kind}; name one that tunes"
+                )
             if job.state is not JobState.DONE:
                 problem = f"job {job_id} is {job.state.value}; it has no result yet"
                 raise InputError("ID", problem)

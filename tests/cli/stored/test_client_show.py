@@ -200,7 +200,7 @@ def test_a_ranking_of_too_few_draws(client: Client, service: Scene, in_vain: int
 def test_listing(client: Client, service: Scene, done: int, in_vain: int, capsys: Capture):
     assert client("jobs", url=service.url) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["job", "state", "phase", "workload", "objective", "trials",
+    assert head.split() == ["job", "kind", "state", "phase", "workload", "objective", "trials",
                             "best", "so", "far", "left"]  # fmt: skip
     numbers = [int(row.split()[0]) for row in rows]
     assert numbers == sorted(numbers, reverse=True)

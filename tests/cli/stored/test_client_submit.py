@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.stored import submit
+from cli.client import submitting
 from jobs.specification.named_files import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
@@ -152,7 +152,7 @@ def test_a_lost_answer_does_not_make_two_jobs(
     client: Client, service: Scene, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
     """The first two answers of the service get lost on their way."""
-    monkeypatch.setattr(submit, "_AGAIN_AFTER_SECONDS", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(submitting, "_AGAIN_AFTER_SECONDS", (0.01, 0.01, 0.01))
     before = service.jobs()
     statuses: list[int] = []
 
@@ -179,7 +179,7 @@ def test_two_submits_are_two_jobs(client: Client, service: Scene):
 def test_a_service_that_never_answers_is_given_up(
     client: Client, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(submit, "_AGAIN_AFTER_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr(submitting, "_AGAIN_AFTER_SECONDS", (0.01, 0.01))
     with stub(lambda _: None) as served:
         assert client("submit", url=served.url) == 1
     assert len(served.asked) == 3

@@ -10,8 +10,12 @@ from sqlalchemy import Engine, event, inspect
 
 from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, is_current, upgrade_tables
 from db.connection.transactions import reading, writing
+from db.jobs.job_queue import enqueue_job, queue_again
+from db.jobs.job_store import JobStore
+from db.schema.job_row import JobKind, JobState
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
+from tests.support.db.revisions import move
 from tests.support.db.writing_process import started
 
 
@@ -70,6 +74,24 @@ def test_a_step_can_be_undone(database: Engine):
     assert table_names(database) == {REVISION_TABLE}
     upgrade_tables(database)
     assert is_current(database)
+
+
+def test_jobs_of_before_tune_and_go_on(empty_database: Engine):
+    move(empty_database, "0008")
+    with writing(empty_database) as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO job (created_at, updated_at, state, why, specification, "
+            "specification_digest, lease_epoch) VALUES ('2026-01-01 00:00:00', "
+            "'2026-01-01 00:00:00', 'cancelled', '', '{}', 'd', 0)"
+        )
+    upgrade_tables(empty_database)
+    row = JobStore(empty_database).job(1)
+    assert (row.kind, row.state) == (JobKind.TUNE, JobState.CANCELLED)
+    assert queue_again(empty_database, 1, expected=[JobState.CANCELLED], why="")
+    enqueue_job(empty_database, {}, "d", why="", kind=JobKind.COMPARE)
+    move(empty_database, "0008")
+    with reading(empty_database) as connection:  # an earlier version knows none of the others
+        assert connection.exec_driver_sql("SELECT id FROM job").scalars().all() == [1]
 
 
 def test_foreign_keys_are_enforced_after_an_upgrade(tmp_path: Path):

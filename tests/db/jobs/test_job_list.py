@@ -8,7 +8,7 @@ from db.jobs.job_queue import enqueue_job
 from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
 from db.leases.process import this_process_name
-from db.schema.job_row import JobState
+from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase
@@ -38,6 +38,20 @@ def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: JobStore
     assert (listed.priority, listed.submitter, listed.standing) == (3, "ci", None)
     assert (listed.workload, listed.space, listed.objective) == ("load", "default", "paper")
     assert (listed.strategy, listed.trials) == ("genetic", 96)
+
+
+def test_a_list_tells_the_kind_and_holds_one_alone(database: Engine):
+    tunes = put(database)
+    asked = {"workload": {"name": "load"}, "title": "A against B"}
+    compares, _ = enqueue_job(database, asked, "d", why="waits", kind=JobKind.COMPARE)
+    listed = read_jobs(database, limit=10)
+    assert [(job.id, job.kind, job.title, job.space) for job in listed] == [
+        (compares, JobKind.COMPARE, "A against B", None),
+        (tunes, JobKind.TUNE, None, "default"),
+    ]
+    for kind, number in ((JobKind.TUNE, tunes), (JobKind.COMPARE, compares)):
+        assert [job.id for job in read_jobs(database, limit=10, kind=kind)] == [number]
+    assert [job.id for job in read_jobs(database, limit=10, search="against")] == [compares]
 
 
 @pytest.mark.parametrize("name", ["7", "1.0", "true", "null", 'a "b" \\c', "Größe", "", "[1]"])

@@ -9,21 +9,27 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from api.app import make_app
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
 from db.leases.process import this_process_name
+from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.experiments.explain import measure_explanation, run_document
 from jobs.experiments.interleaved import MeasuredRun, RunsObserver
+from jobs.experiments.run_experiment import made_ready
+from jobs.experiments.told import told_of
+from jobs.queue.queued_job import Queued, run_queued
 from jobs.results.outcome import job_outcome, kept_report
 from jobs.specification.named_files import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.api.callers import admin, submit
 from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload
 
@@ -224,6 +230,48 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     job.stop_after = 1000
     assert job.measure()["measured"]["runs"] == {"done": 9, "total": 9}
     assert len(job.measured) == 9
+
+
+@pytest.mark.slow
+def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Explained):
+    job.stop_after = 4
+    with pytest.raises(KeyboardInterrupt):
+        job.measure()
+    job.record.write_text("")
+    with admin(make_app(job.engine)) as client:
+        number = submit(client, {"kind": "explain", "job": job.id, "runs": 3, "steps": 2})
+        queued = Queued(job.engine, job.settings, lambda _: None, lambda: None)
+        run_queued(queued, number, 1, made_ready)
+        row = job.store.job(number)
+        assert (row.state, row.error, row.lease_owner) == (JobState.DONE, None, None)
+        assert row.standing is not None and row.standing["done"] == row.standing["total"] == 9
+        found = client.get(f"/v1/jobs/{number}/result").json()
+    assert len(job.measured) == 9 - 3
+    assert found.pop("job") == job.id
+    assert found["measured"]["runs"] == {"done": 9, "total": 9}
+    result = job.store.result(job.id)
+    assert result is not None and result["explanation"] == found
+    assert job.store.job(job.id).lease_owner is None
+    told = told_of(JobKind.EXPLAIN, found)
+    assert told.lines[0].startswith("9 of 9 runs ended well: 3 rounds on ")
+    assert [row[0] for row in told.tables[0].rows] == ["1", "2", ""]
+
+
+@pytest.mark.slow
+@pytest.mark.one_database
+def test_a_job_of_the_service_waits_while_another_measures(job: Explained):
+    with admin(make_app(job.engine)) as client:
+        number = submit(client, {"kind": "explain", "job": job.id, "runs": 3, "steps": 2})
+    lease, waited = acquire(job.engine, job.id, "somebody else"), 0
+
+    def pause(_: float) -> None:
+        nonlocal waited
+        waited += 1
+        release(job.engine, lease)
+
+    run_queued(Queued(job.engine, job.settings, pause, lambda: None), number, 1, made_ready)
+    assert waited
+    assert job.store.job(number).state is JobState.DONE
 
 
 @pytest.mark.slow

@@ -1,0 +1,123 @@
+"""`--submit`: experiments that a service measures, with the files that were named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli.client_scene import Scene
+from tests.support.sampler.real_databases import fill
+
+Client = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+OPTIONS = (
+    "[Version]\n  rocksdb_version=7.8.3\n  options_file_version=1.1\n[DBOptions]\n"
+    '[CFOptions "default"]\n  write_buffer_size=33554432\n'
+)
+LOAD = 'name = "small"\nnum = 4000\nbenchmarks = ["fillseq"]\nsettle = "flush"\n'
+
+
+def made(client: Client, service: Scene, capsys: Capture, *arguments: object) -> Any:
+    """The document of a job that is not to be run."""
+    assert client(*arguments, "--submit", "--json", url=service.url) == 0
+    job = json.loads(capsys.readouterr().out)
+    assert client("cancel", job["id"], url=service.url) == 0
+    capsys.readouterr()
+    return job
+
+
+def test_a_comparison_goes_with_its_files(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture
+):
+    options, values, load = (tmp_path / name for name in ("OPTIONS", "mine.toml", "small.toml"))
+    options.write_text(OPTIONS)
+    values.write_text('compression_type = "none"\nblock_size = 16384\nuse_direct_reads = true\n')
+    load.write_text(LOAD)
+    job = made(client, service, capsys, "compare", options, values, "--workload", load,
+               "--workload", "load-quick", "--rounds", 7, "--seed", 3,
+               "--metrics", "waf,sa")  # fmt: skip
+    assert (job["kind"], job["workload"]) == ("compare", "small, load-quick")
+    asked = job["specification"]["asked"]
+    mine, other = asked["sides"]
+    assert (mine["options"], mine["asked"]) == (OPTIONS, "OPTIONS")
+    assert other["values"] == {
+        "compression_type": "none", "block_size": 16384, "use_direct_reads": True
+    }  # fmt: skip
+    assert (asked["rounds"], asked["seed"], asked["metrics"]) == (7, 3, ["waf", "sa"])
+    assert [each["name"] for each in asked["workloads"]] == ["small", "load-quick"]
+    assert client("compare", "default", "--around", "block_size", "--submit",
+                  url=service.url) == 0  # fmt: skip
+    printed = capsys.readouterr().out
+    assert "is queued" in printed and "rocktune show" in printed
+    assert client("jobs", "--kind", "compare", url=service.url) == 0
+    assert "default around block_size" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_upgrade_check_goes_with_its_file(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture
+):
+    options = tmp_path / "OPTIONS"
+    options.write_text(OPTIONS)
+    job = made(client, service, capsys, "upgrade-check", "default", "default", "--options",
+               options, "--pairs", 3)  # fmt: skip
+    asked = job["specification"]["asked"]
+    assert asked["specification"]["baseline_options"] == OPTIONS
+    assert (asked["pairs"], asked["old"], asked["new"]) == (3, "default", "default")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("compare", "default", "/usr/bin/env"), "B: "),
+        (("compare", "default", "default", "--db-bench-b", "/opt/db_bench"), "--db-bench-b: "),
+        (("upgrade-check", "default", "/opt/db_bench"), "NEW: "),
+        (("explain", "1"), "--submit: a job makes real runs"),
+        (("explain", "4711", "--runs", "7"), "there is no job 4711"),
+        (("profile", "/tmp"), "--submit: a job runs the workload"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_sent_is_named(
+    client: Client, service: Scene, capsys: Capture, arguments: tuple[str, ...], said: str
+):
+    assert client(*arguments, "--submit", url=service.url) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_a_service_it_is_said(client: Client, capsys: Capture):
+    assert client("compare", "default", "guide", "--submit") == 2
+    assert "--url: name a service" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.db_bench
+def test_a_profile_goes_with_its_workload_and_options(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture
+):
+    database, load = tmp_path / "my-shop", tmp_path / "my-shop.toml"
+    fill(database, "fillrandom", num=20_000)
+    job = made(client, service, capsys, "profile", database, "--check", "--out", load)
+    assert (job["kind"], job["workload"]) == ("profile-check", "my-shop")
+    asked = job["specification"]["asked"]
+    assert asked["options"].startswith("#") and "[CFOptions" in asked["options"]
+    (family,) = asked["profile"]["families"]
+    assert family["table_entries"] > 0 and family["waf"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.db_bench
+def test_what_a_service_measured_is_shown(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture
+):
+    load = tmp_path / "small.toml"
+    load.write_text(LOAD)
+    assert client("compare", "default", "compression_type=none", "--workload", load, "--rounds",
+                  3, "--metrics", "waf", "--submit", "--json", url=service.url) == 0  # fmt: skip
+    job = json.loads(capsys.readouterr().out)["id"]
+    assert client("show", job, "--follow", url=service.url) == 0
+    printed = capsys.readouterr()
+    assert "small: B against A" in printed.out
+    assert "worse in waf +" in printed.out
+    assert client("show", job, "--no-follow", url=service.url) == 0
+    assert "compare: default against compression_type=none" in capsys.readouterr().out
