@@ -12,12 +12,6 @@ from api.schemas.job_schemas import JobChange, kind_in
 from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
 from db.schema.job_row import JobKind
-from jobs.specification.experiments import (
-    CompareRequest,
-    ExplainRequest,
-    ProfileCheckRequest,
-    UpgradeCheckRequest,
-)
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -92,29 +86,17 @@ class BatchJob(JobChange, _Named):
     kind: Literal["tune"] = "tune"
 
 
-class BatchCompare(CompareRequest, _Named):
-    """A comparison of a batch."""
+class BatchExperiment(_Named):
+    """An experiment of a batch: the fields of its kind, as ``POST /v1/jobs`` takes them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Literal["compare", "upgrade-check", "explain", "profile-check"]
 
 
-class BatchUpgradeCheck(UpgradeCheckRequest, _Named):
-    """An upgrade check of a batch."""
-
-
-class BatchExplain(ExplainRequest, _Named):
-    """Runs of a batch that explain a job."""
-
-
-class BatchProfileCheck(ProfileCheckRequest, _Named):
-    """A check of a batch of an uploaded workload."""
-
-
-AnyBatchJob = Annotated[
-    Annotated[BatchJob, Tag("tune")]
-    | Annotated[BatchCompare, Tag("compare")]
-    | Annotated[BatchUpgradeCheck, Tag("upgrade-check")]
-    | Annotated[BatchExplain, Tag("explain")]
-    | Annotated[BatchProfileCheck, Tag("profile-check")],
-    Discriminator(kind_in),
+_AnyJob = Annotated[
+    Annotated[BatchJob, Tag("tune")] | Annotated[BatchExperiment, Tag("experiment")],
+    Discriminator(lambda body: "tune" if kind_in(body) == "tune" else "experiment"),
 ]
 
 
@@ -138,7 +120,7 @@ class BatchAsked(JobChange):
         default=None, min_length=1, max_length=100, description="Names, or spaces themselves."
     )
     host_kinds: list[Word] | None = Field(default=None, min_length=1, max_length=100)
-    job: list[AnyBatchJob] | None = Field(default=None, max_length=500)
+    job: list[_AnyJob] | None = Field(default=None, max_length=500)
 
 
 class ScheduleCreate(BaseModel):

@@ -38,7 +38,7 @@ def finding_of(found: Any) -> FieldProblem:
 
 def _place(found: Any) -> list[Any]:
     """Where it is: which kind of job the fields were read as is no part of that."""
-    kinds = [*JobKind]
+    kinds = [*JobKind, "experiment"]
     return [part for part in found["loc"] if part not in kinds]
 
 

@@ -42,13 +42,6 @@ DropUnknown = Annotated[
 ResumeRuns = Annotated[
     bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
 ]
-Submit = Annotated[
-    bool,
-    typer.Option(
-        "--submit",
-        help="Ask a service (--url, ROCKTUNE_URL) to measure it as a job, and print its number.",
-    ),
-]
 _AT_A_SERVICE = {
     "workload": "A name that the service knows, or a TOML file, which is uploaded.",
     "db_bench": "The RocksDB build that measures, by the name that its hosts know.",

@@ -1,19 +1,18 @@
 """What `rocktune compare` and `upgrade-check` show: what is measured, each run, the findings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from cli.render.screen import bare_table, say, told_once
-from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
+from db.schema.job_row import JobKind
+from jobs.experiments.comparison.comparison import ComparisonRequest
 from jobs.experiments.comparison.tables import load_words
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
-from jobs.experiments.told import Told
+from jobs.experiments.told import told_of
 from jobs.experiments.upgrade.builds import Concern
-from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
-from jobs.results.figures import figure, metric_amount, share_percent
-from optimizer.budget.power import p_figure
+from jobs.experiments.upgrade.check import BuildDifferences, Builds
 from sampler.bench.builds import Build
 from sampler.common.byte_size import format_bytes
 
@@ -56,53 +55,16 @@ def show_subjects(console: Console, asked: ComparisonRequest) -> None:
     say(console, *map(load_words, asked.workloads))
 
 
-def show_told(console: Console, told: Told) -> None:
-    """What an experiment of a service says: its tables, then its findings in words."""
+def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> None:
+    """What an experiment found: its tables, then its findings in words."""
+    told = told_of(kind, result)
     for each in told.tables:
-        say(console, "", each.title)
-        table = bare_table(tuple(each.head[:1]), tuple(each.head[1:]))
-        for row in each.rows:
-            table.add_row(*row)
+        table, before = bare_table(*each.head), ""
+        for first, *rest in each.rows:
+            table.add_row("" if first == before else first, *rest)
+            before = first
         console.print(table)
-    say(console, *told.lines)
-
-
-def show_compared(console: Console, compared: ComparisonResult) -> None:
-    """The table, then the findings in words."""
-    pairs = list(dict.fromkeys((each.before, each.after) for each in compared.tables))
-    for before, after in pairs:
-        if any(t.rows for t in compared.tables if (t.before, t.after) == (before, after)):
-            console.print(_compared_table(compared, before, after))
-    say(
-        console,
-        "Medians; differences of runs next to each other with 95% intervals; p corrected over "
-        "everything compared (Holm). Could show: what these rounds show 8 times in 10, each "
-        "metric by itself.",
-    )
-    say(console, *compared.verdict)
-
-
-def _compared_table(compared: ComparisonResult, before: str, after: str) -> Table:
-    change = f"{after} against {before} (95% interval)"
-    figures = (before, after, change, "p")
-    table = bare_table(("workload", "metric"), figures, ("better",), ("could show",))
-    for each in compared.tables:
-        if (each.before, each.after) != (before, after):
-            continue
-        workload = each.workload
-        for name, row in each.rows.items():
-            table.add_row(
-                workload,
-                name,
-                metric_amount(row.old, name),
-                metric_amount(row.new, name),
-                row.in_words,
-                p_figure(row.p_holm),
-                each.better(name) or "",
-                share_percent(row.smallest_change),
-            )
-            workload = ""
-    return table
+    say(console, *filter(None, [told.note]), *told.lines)
 
 
 _MOST_NAMES = 12
@@ -133,40 +95,6 @@ def show_differences(console: Console, found: BuildDifferences) -> None:
         if names:
             say(console, f"{title} ({len(names)}): {_some(names)}")
     say(console, *(f"Your OPTIONS file: {note}" for note in found.notes))
-
-
-def show_checked(console: Console, checked: Checked) -> None:
-    """The comparison, case by case, and the verdict."""
-    if checked.changes:
-        console.print(_checked_table(checked))
-        say(
-            console,
-            "Medians; changes of the pairs with 95% intervals; p corrected over the whole table "
-            "(Holm). The last column: what the pairs could have shown with 80% probability, each "
-            "metric by itself.",
-        )
-    say(console, *checked.verdict)
-
-
-def _checked_table(checked: Checked) -> Table:
-    figures = ("old", "new", "change (95% interval)", "p")
-    table = bare_table(("with", ""), figures, ("",), ("could show",))
-    for each in checked.changes:
-        what = checked.what[each.case]
-        for metric in each.metrics.values():
-            said = "worse" if metric.worse else "better" if metric.significant else ""
-            table.add_row(
-                what,
-                metric.metric.upper(),
-                figure(metric.old),
-                figure(metric.new),
-                metric.in_words,
-                p_figure(metric.p_holm),
-                said,
-                f"{100 * metric.smallest_change:.2g}%",
-            )
-            what = ""
-    return table
 
 
 def _build(build: Build) -> str:

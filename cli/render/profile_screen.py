@@ -1,4 +1,4 @@
-"""What `rocktune profile` shows: a profile family by family, and how well its load fits."""
+"""What `rocktune profile` shows: a profile family by family, and its load."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,6 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import bare_table, say
-from jobs.experiments.fidelity import Fidelity
 from jobs.profile.figure_rows import figure_rows
 from sampler.profile.load import ChosenLoad
 from sampler.profile.profile import (
@@ -64,16 +63,3 @@ def show_load(console: Console, chosen: ChosenLoad, column_family: str, others: 
     say(console, f"Workload: {', '.join(names)}, {load.num:,} keys, scale 1/{load.scale}")
     for line in chosen.not_expressed:
         say(console, f"Not expressed: {line}")
-
-
-def show_fidelity(console: Console, check: Fidelity) -> None:
-    """A line a figure, and one for the whole."""
-    table = bare_table(("figure",), ("database", "load"), ("verdict", "what to do"))
-    for row in check.rows:
-        table.add_row(row.what, _amount(row.database), _amount(row.load), row.verdict, row.advice)
-    console.print(table)
-    say(console, check.verdict)
-
-
-def _amount(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

@@ -6,14 +6,13 @@ says of one. Both look the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.options.exits import Exit
-from cli.render.screen import print_json, say, screen
+from cli.render.screen import say
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
@@ -146,16 +145,6 @@ class JobView(_Bar):
         )
         if self._is_new_tenth(job.done + job.failed, job.total):
             self.note(progress_line(job))
-
-
-def show_submitted(job: JobPublic, document: Any, *, as_json: bool) -> int:
-    """Tells that a service has a job; the exit status."""
-    if as_json:
-        print_json(document)
-    else:
-        say(screen(), f"job {job.id} is {job.state}: {job.why}")
-        say(screen(), f"Watch it with: rocktune show {job.id}")
-    return Exit.DONE
 
 
 def best_words(trial: int | None, fitness: float | None) -> str:

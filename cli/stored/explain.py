@@ -9,15 +9,13 @@ import typer
 
 from cli.client.client_errors import NotFoundError, understanding
 from cli.client.following import job_of
-from cli.client.submitting import submit_experiment
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import Submit
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
-from cli.render.progress_screen import show_submitted
 from cli.render.screen import print_json, say, screen
+from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 from sampler.common.errors import InputError
@@ -33,6 +31,7 @@ Examples:
 """
 
 
+@submittable(JobKind.EXPLAIN, job_id="job")
 def explain_command(
     job_id: JobId,
     runs: Annotated[
@@ -44,7 +43,6 @@ def explain_command(
     margin: Annotated[
         str, typer.Option(help="With --runs: the fitness that the fewest changes may lose.")
     ] = "10%",
-    submit: Submit = False,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
@@ -62,12 +60,6 @@ def explain_command(
     Exit status: 0 explained, 3 nothing was proven better, or the explanation is
     withheld, 2 bad input, 130 interrupted (the same command goes on).
     """
-    if submit:
-        if not runs:
-            raise InputError("--submit", "a job makes real runs; say how many with --runs")
-        asked = {"job": job_id, "runs": runs, "steps": steps, "margin": margin}
-        made = submit_experiment(JobKind.EXPLAIN, asked, url=url)
-        return show_submitted(*made, as_json=as_json)
     if runs:
         status = _measure(job_id, runs, steps, margin, url=url, db=db)
         if status is not None:

@@ -100,9 +100,8 @@ def _print_result(job: JobPublic, result: dict[str, Any]) -> None:
         print_outcome(TextConsole(), result)
     else:
         from cli.render.experiment_screen import show_told
-        from jobs.experiments.told import told_of
 
-        show_told(screen(), told_of(job.kind, cleaned(result)))
+        show_told(screen(), job.kind, cleaned(result))
 
 
 def _print_picture(job: JobPublic) -> None:

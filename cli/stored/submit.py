@@ -8,11 +8,10 @@ import typer
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import understood
 from cli.client.remote import Remote, require_json
-from cli.client.submitting import submitted
 from cli.client.where import Url, opened, require_service
 from cli.options.job_options import job_options
-from cli.render.progress_screen import show_submitted
 from cli.render.screen import json_alone, say, screen
+from cli.render.submitting import show_submitted, submitted
 from cli.stored.show import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of

@@ -8,14 +8,12 @@ from typing import Annotated
 
 import typer
 
-from cli.client.submitting import submit_experiment
-from cli.client.where import Url
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Submit, names_of
-from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
-from cli.render.progress_screen import show_submitted
+from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale
+from cli.render.experiment_screen import RunsShown, show_subjects, show_told
 from cli.render.screen import json_alone, print_json, say, screen
+from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.experiments.comparison.comparison import (
     ComparisonRequest,
@@ -52,6 +50,7 @@ _SIDE = (
 _BUILD = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
 
 
+@submittable(JobKind.COMPARE, workloads="workload")
 def compare_command(
     a: Annotated[
         str | None,
@@ -80,8 +79,6 @@ def compare_command(
         Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
     ] = Path("rocktune-compare"),
     resume: ResumeRuns = False,
-    submit: Submit = False,
-    url: Url = None,
     db: Db = None,
     as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
@@ -100,16 +97,6 @@ def compare_command(
         raise InputError("B", "name what A is compared with, or give --around PARAMETER")
     if around is not None and db_bench_b is not None:
         raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
-    if submit:
-        names = None if metrics is None else names_of(metrics, field="--metrics")
-        asked_for = {
-            "a": a or "default", "b": b, "around": around, "workload": workloads,
-            "rounds": rounds, "metrics": names, "db_bench_a": db_bench_a,
-            "db_bench_b": db_bench_b, "column_family": column_family,
-            "drop_unknown": drop_unknown, "scale": scale, "seed": seed,
-        }  # fmt: skip
-        made = submit_experiment(JobKind.COMPARE, asked_for, url=url)
-        return show_submitted(*made, as_json=as_json)
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
     sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
@@ -134,7 +121,7 @@ def compare_command(
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
         return Exit.INTERRUPTED
-    show_compared(answer, compared)
+    show_told(answer, JobKind.COMPARE, compared.document)
     say(aside, f"written to {out}")
     if as_json:
         print_json(compared.document)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cli.render.profile_screen import show_fidelity, show_load, show_profile
+from cli.render.experiment_screen import show_told
+from cli.render.profile_screen import show_load, show_profile
 from cli.render.screen import TextConsole, say, screen, told_by_tenths, told_once
+from db.schema.job_row import JobKind
 from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
 from jobs.profile.profiled import OPTIONS, load_name, profiled, require_outside
@@ -59,7 +61,7 @@ def asked_like(
             db_bench=asked.get("db_bench"),
         )
         checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(console)))
-        show_fidelity(shown, checked)
+        show_told(shown, JobKind.PROFILE_CHECK, checked.document)
         if not checked.fits:
             say(
                 console,

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.client.submitting import submit_experiment
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
-from cli.options.job_options import ColumnFamily, DbBench, Scale, Submit
-from cli.render.profile_screen import show_fidelity, show_load, show_profile
-from cli.render.progress_screen import show_submitted
+from cli.options.job_options import ColumnFamily, DbBench, Scale
+from cli.render.experiment_screen import show_told
+from cli.render.profile_screen import show_load, show_profile
 from cli.render.screen import (
     TextConsole,
     json_alone,
@@ -20,6 +19,7 @@ from cli.render.screen import (
     told_by_tenths,
     told_once,
 )
+from cli.render.submitting import Submit, submit_experiment
 from db.schema.job_row import JobKind
 from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
@@ -108,7 +108,7 @@ def profile_command(
         checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(progress)))
         document["fidelity"], fits = checked.document, checked.fits
         if not as_json:
-            show_fidelity(console, checked)
+            show_told(console, JobKind.PROFILE_CHECK, checked.document)
     if as_json:
         print_json(document)
     return Exit.DONE if fits else Exit.ANSWER_IS_NO
@@ -133,5 +133,4 @@ def _submit(
     with opened(url, None) as remote:
         remote.post("workloads", body)
     asked = {"workload": body["workload"]["name"], "db_bench": db_bench}
-    made = submit_experiment(JobKind.PROFILE_CHECK, asked, url=url)
-    return show_submitted(*made, as_json=as_json)
+    return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)

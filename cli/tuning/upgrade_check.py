@@ -6,20 +6,17 @@ from typing import Annotated
 
 import typer
 
-from cli.client.submitting import submit_experiment
-from cli.client.where import Url
 from cli.options.exits import Exit, complain
 from cli.options.job_options import (
     ColumnFamily,
     DropUnknown,
     ResumeRuns,
     Scale,
-    Submit,
     Workload,
 )
-from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
-from cli.render.progress_screen import show_submitted
+from cli.render.experiment_screen import RunsShown, show_builds, show_differences, show_told
 from cli.render.screen import json_alone, print_json, screen
+from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.experiments.experiment import measure_in_folder
 from jobs.experiments.upgrade.check import build_differences, find_builds, upgrade_check
@@ -40,6 +37,7 @@ Examples:
 _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 
 
+@submittable(JobKind.UPGRADE_CHECK)
 def upgrade_check_command(
     old: Annotated[str, typer.Argument(help=_BUILD)],
     new: Annotated[str, typer.Argument(help=_BUILD)],
@@ -62,8 +60,6 @@ def upgrade_check_command(
         "rocktune-upgrade"
     ),
     resume: ResumeRuns = False,
-    submit: Submit = False,
-    url: Url = None,
     as_json: Annotated[bool, json_alone("upgrade.json")] = False,
 ) -> int:
     """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
@@ -75,15 +71,6 @@ def upgrade_check_command(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options is not None:
         _require_options(options)
-    if submit:
-        asked = {
-            "old": old, "new": new, "workload": workload, "pairs": pairs,
-            "options": None if options is None else str(options),
-            "configurations": configurations, "space": space, "column_family": column_family,
-            "drop_unknown": drop_unknown, "scale": scale, "seed": seed,
-        }  # fmt: skip
-        made = submit_experiment(JobKind.UPGRADE_CHECK, asked, url=url)
-        return show_submitted(*made, as_json=as_json)
     specification = specify(
         workload=workload,
         space=space,
@@ -108,7 +95,7 @@ def upgrade_check_command(
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
         return Exit.INTERRUPTED
-    show_checked(answer, checked)
+    show_told(answer, JobKind.UPGRADE_CHECK, checked.document)
     if as_json:
         print_json(checked.document)
     return Exit.ANSWER_IS_NO if checked.worse else Exit.DONE

@@ -1,4 +1,4 @@
-"""What a finished experiment says, for a terminal and a page: sentences, tables, a verdict."""
+"""What an experiment found, for a terminal and a page alike: tables, then sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,25 @@ from optimizer.budget.power import p_figure
 class ToldTable:
     """A table of texts."""
 
-    title: str
-    head: Sequence[str]
+    # The titles of columns of words, then of figures, then of words again, and so on.
+    head: Sequence[Sequence[str]]
     rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Told:
-    """What an experiment says."""
+    """What an experiment found."""
 
     lines: Sequence[str]
     tables: Sequence[ToldTable]
-    well: bool  # whether the answer is the one that is hoped for; else `show` exits with 3
+    well: bool  # whether the answer is the one that is hoped for; else commands end with 3
+    note: str = ""  # how the tables are read
+
+
+_READ = (
+    "Medians; differences of runs next to each other with 95% intervals; p corrected over all "
+    "tables (Holm). Could show: what so many runs show 8 times in 10, each metric by itself."
+)
 
 
 def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
@@ -35,27 +42,28 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
         LookupError, TypeError, ValueError: It is the result of no such experiment.
     """
     if kind is JobKind.COMPARE:
-        tables = [_compared(each) for each in result["tables"]]
+        found = result["tables"]
+        pairs = dict.fromkeys((each["before"], each["after"]) for each in found)
+        tables = [_compared(found, *pair) for pair in pairs]
         lines = [f"{line}." for line in result["verdict"]]
-        return Told(lines, tables, all(each.rows for each in tables))
+        return Told(lines, tables, all(each["metrics"] for each in found), _READ)
     if kind is JobKind.UPGRADE_CHECK:
-        head: Sequence[str] = ("with", "metric", "old", "new", *_CHANGE, "", "could show")
         rows = [row for case in result["cases"] for row in _case(case)]
-        tables = [ToldTable("New against old build", head, rows)] if rows else []
-        return Told(result["verdict"], tables, not result["worse"])
+        head = (("with", "metric"), ("old", "new", "change (95% interval)", "p"), ("",), _COULD)
+        tables = [ToldTable(head, rows)] if rows else []
+        return Told(result["verdict"], tables, not result["worse"], _READ if rows else "")
     if kind is JobKind.PROFILE_CHECK:
-        table = ToldTable("The database and the load", _FIGURES, [*map(_figure, result["rows"])])
+        sides = ("database", "load")
+        figures = [
+            (row["what"], *(_amount(row[side]) for side in sides), row["verdict"], row["advice"])
+            for row in result["rows"]
+        ]
+        table = ToldTable((("figure",), sides, ("verdict", "what to do")), figures)
         return Told([result["verdict"]], [table], result["fits"])
     return _explained(result)
 
 
-_CHANGE = ("change (95% interval)", "p")
-_FIGURES = ("figure", "database", "load", "verdict", "what to do")
-
-
-def _figure(row: Mapping[str, Any]) -> tuple[str, ...]:
-    amounts = ("" if row[side] is None else figure(row[side]) for side in ("database", "load"))
-    return (row["what"], *amounts, row["verdict"], row["advice"])
+_COULD = ("could show",)
 
 
 def _change(found: Mapping[str, Any], p: float) -> tuple[str, str]:
@@ -63,20 +71,23 @@ def _change(found: Mapping[str, Any], p: float) -> tuple[str, str]:
     return f"{found['percent']:+.1f}% {interval}", p_figure(p)
 
 
-def _compared(table: Mapping[str, Any]) -> ToldTable:
-    before, after = table["before"], table["after"]
+def _compared(tables: Sequence[Mapping[str, Any]], before: str, after: str) -> ToldTable:
     rows = [
         (
+            table["workload"],
             name,
             *(metric_amount(row["medians"][side], name) for side in (before, after)),
             *_change(row, row["p_holm"]),
             row["better"] or "",
-            f"{row['could_show_percent']:.2g}%",
+            share_percent(row["could_show_percent"] / 100),
         )
+        for table in tables
+        if (table["before"], table["after"]) == (before, after)
         for name, row in table["metrics"].items()
     ]
-    head = ("metric", before, after, *_CHANGE, "better", "could show")
-    return ToldTable(f"{table['workload']}: {after} against {before}", head, rows)
+    change = f"{after} against {before} (95% interval)"
+    head = (("workload", "metric"), (before, after, change, "p"), ("better",), _COULD)
+    return ToldTable(head, rows)
 
 
 def _case(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -94,23 +105,19 @@ def _case(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _explained(result: Mapping[str, Any]) -> Told:
     measured = result["measured"]
-    rows = [
-        (str(place), step_words(step), _fitness(found))
-        for place, (step, found) in enumerate(
-            zip(result["steps"], measured["steps"], strict=False), start=1
-        )
-    ]
-    rows.append(("", "the winner against the baseline", _fitness(measured["winner"])))
-    done = measured["runs"]
-    line = (
-        f"{done['done']} of {done['total']} runs ended well: {measured['rounds']} rounds on "
-        f"{measured['host']}."
-    )
-    table = ToldTable("The path from the baseline", ("step", "change", "fitness"), rows)
-    minimal = measured["minimal"]
+    steps = zip(result["steps"], measured["steps"], strict=False)
+    rows = [(step_words(step), _fitness(found)) for step, found in steps]
+    rows.append(("the winner against the baseline", _fitness(measured["winner"])))
+    done, minimal = measured["runs"], measured["minimal"]
+    line = f"{done['done']} of {done['total']} runs ended well, on {measured['host']}."
+    table = ToldTable((("change",), ("fitness, measured",)), rows)
     well = minimal is None or minimal["shown"]
     return Told([line, *minimal_lines(result)], [table], well)
 
 
 def _fitness(found: Mapping[str, Any] | None) -> str:
     return "too few rounds" if found is None else estimate_words(found["fitness"])
+
+
+def _amount(value: float | None) -> str:
+    return "" if value is None else figure(value)

@@ -97,7 +97,7 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
         ({**COMPARE, "workload": "lod"}, "workload", "is not registered"),
         ({**COMPARE, "workload": []}, "workload", "names none"),
         ({**COMPARE, "workload": ["load", "load"]}, "workload", "named twice"),
-        ({**COMPARE, "workload": "sine"}, "workload", "is not measured by db_bench"),
+        ({**COMPARE, "workload": "external"}, "workload", "is not measured by db_bench"),
         ({**COMPARE, "rounds": 2}, "rounds", "3"),
         ({**COMPARE, "seed": -1}, "seed", "0"),
         ({**COMPARE, "metrics": ["wav"]}, "metrics", "there is no 'wav'"),
@@ -187,8 +187,8 @@ def test_a_batch_and_a_schedule_have_them(client: TestClient):
     [
         ({**COMPARE, "b": "no_such=1"}, "compare: b"),
         ({"kind": "bench"}, "job[0].kind"),
-        ({**COMPARE, "rounds": 1, "name": "zipped"}, "job[0].rounds"),
-        ({**COMPARE, "trials": 12}, "job[0].trials"),
+        ({**COMPARE, "rounds": 1, "name": "zipped"}, "zipped: rounds"),
+        ({**COMPARE, "trials": 12}, "job[1].trials"),
     ],
 )
 def test_a_wrong_one_of_a_batch_is_named(client: TestClient, job: Any, field: str):

@@ -206,7 +206,7 @@ def test_listing(client: Client, service: Scene, done: int, in_vain: int, capsys
     assert numbers == sorted(numbers, reverse=True)
     assert {done, in_vain} <= set(numbers)
     row = rows[numbers.index(done)].split()
-    assert row[1:5] == ["done", "instant", "waf", "40/40"]
+    assert row[1:6] == ["tune", "done", "instant", "waf", "40/40"]
     assert client("jobs", "--state", "queued", url=service.url) == 0
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "no jobs\n")

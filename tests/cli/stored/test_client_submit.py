@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.client import submitting
+from cli.render import submitting
 from jobs.specification.named_files import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document

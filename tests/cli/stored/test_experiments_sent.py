@@ -33,7 +33,9 @@ def test_a_comparison_goes_with_its_files(
 ):
     options, values, load = (tmp_path / name for name in ("OPTIONS", "mine.toml", "small.toml"))
     options.write_text(OPTIONS)
-    values.write_text('compression_type = "none"\nblock_size = 16384\nuse_direct_reads = true\n')
+    values.write_text(
+        'compression_type = "none"\nblock_size = 16384\noptimize_filters_for_hits = true\n'
+    )
     load.write_text(LOAD)
     job = made(client, service, capsys, "compare", options, values, "--workload", load,
                "--workload", "load-quick", "--rounds", 7, "--seed", 3,
@@ -43,7 +45,7 @@ def test_a_comparison_goes_with_its_files(
     mine, other = asked["sides"]
     assert (mine["options"], mine["asked"]) == (OPTIONS, "OPTIONS")
     assert other["values"] == {
-        "compression_type": "none", "block_size": 16384, "use_direct_reads": True
+        "compression_type": "none", "block_size": 16384, "optimize_filters_for_hits": True
     }  # fmt: skip
     assert (asked["rounds"], asked["seed"], asked["metrics"]) == (7, 3, ["waf", "sa"])
     assert [each["name"] for each in asked["workloads"]] == ["small", "load-quick"]
@@ -73,7 +75,7 @@ def test_an_upgrade_check_goes_with_its_file(
         (("compare", "default", "/usr/bin/env"), "B: "),
         (("compare", "default", "default", "--db-bench-b", "/opt/db_bench"), "--db-bench-b: "),
         (("upgrade-check", "default", "/opt/db_bench"), "NEW: "),
-        (("explain", "1"), "--submit: a job makes real runs"),
+        (("explain", "1"), "runs: "),
         (("explain", "4711", "--runs", "7"), "there is no job 4711"),
         (("profile", "/tmp"), "--submit: a job runs the workload"),
     ],
@@ -117,7 +119,7 @@ def test_what_a_service_measured_is_shown(
     job = json.loads(capsys.readouterr().out)["id"]
     assert client("show", job, "--follow", url=service.url) == 0
     printed = capsys.readouterr()
-    assert "small: B against A" in printed.out
+    assert "B against A (95% interval)" in printed.out
     assert "worse in waf +" in printed.out
     assert client("show", job, "--no-follow", url=service.url) == 0
     assert "compare: default against compression_type=none" in capsys.readouterr().out

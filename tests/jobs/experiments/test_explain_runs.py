@@ -253,8 +253,8 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
     assert result is not None and result["explanation"] == found
     assert job.store.job(job.id).lease_owner is None
     told = told_of(JobKind.EXPLAIN, found)
-    assert told.lines[0].startswith("9 of 9 runs ended well: 3 rounds on ")
-    assert [row[0] for row in told.tables[0].rows] == ["1", "2", ""]
+    assert told.lines[0].startswith("9 of 9 runs ended well, on ")
+    assert len(told.tables[0].rows) == 3
 
 
 @pytest.mark.slow

@@ -1,0 +1,116 @@
+"""Asking a service for a job, once, also over a connection that breaks."""
+
+import inspect
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from api.schemas.job_schemas import JobPublic
+from cli.client.client_errors import LostError, UnavailableError, understood
+from cli.client.remote import Remote, require_json
+from cli.client.where import Url, opened, require_service
+from cli.options.exits import Exit
+from cli.options.job_options import names_of
+from cli.render.screen import print_json, say, screen
+from db.schema.job_row import JobKind
+from jobs.specification.experiments import REQUESTS, sent_experiment
+from jobs.specification.request import option_of
+
+# What a restart of the service takes.
+_AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
+Submit = Annotated[
+    bool, typer.Option("--submit", help="Let a service (--url) measure it; prints the job.")
+]
+
+
+def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], Any]:
+    """Gives a command --submit and --url: a service measures then, and files go along.
+
+    The command's parameters are named as in the request of the kind, or ``called`` so there.
+    """
+
+    def made(command: Callable[..., int]) -> Callable[..., int]:
+        own = inspect.signature(command, eval_str=True).parameters
+        new = {"submit": (Submit, False), "url": (Url, None)}
+
+        @wraps(command)
+        def asking(**given: Any) -> int:
+            submit, url = given.pop("submit"), given["url"]
+            if "url" not in own:
+                del given["url"]
+            if not submit:
+                return command(**given)
+            named = {called.get(name, name): value for name, value in given.items()}
+            asked = {n: v for n, v in named.items() if n in REQUESTS[kind].model_fields}
+            return submit_experiment(kind, asked, url=url, as_json=given["as_json"])
+
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=of)
+            for name, (of, usual) in new.items()
+            if name not in own
+        ]
+        asking.__signature__ = inspect.Signature([*own.values(), *added])  # type: ignore[attr-defined]
+        return asking
+
+    return made
+
+
+def submit_experiment(
+    kind: JobKind, given: Mapping[str, Any], *, url: str | None, as_json: bool
+) -> int:
+    """Asks a service for an experiment, and prints the job's number.
+
+    ``given`` is by the names of the kind's request; what is None or False is left out.
+    """
+    require_service(url)
+    asked = {n: str(v) if isinstance(v, Path) else v for n, v in given.items()}
+    if asked.get("metrics") is not None:
+        asked["metrics"] = names_of(asked["metrics"], field="--metrics")
+    body = sent_experiment({n: v for n, v in asked.items() if v is not None and v is not False})
+    for name, value in body.items():
+        require_json(option_of(name), value)
+    loads = body.get("workload", [])
+    with opened(url, None) as remote:
+        named = [
+            remote.upload(each) if isinstance(each, dict) else each
+            for each in (loads if isinstance(loads, list) else [loads])
+        ]
+        if named:
+            body["workload"] = named if isinstance(loads, list) else named[0]
+        document = submitted(remote, {"kind": kind.value, **body})
+    return show_submitted(understood(JobPublic, document), document, as_json=as_json)
+
+
+def show_submitted(job: JobPublic, document: Any, *, as_json: bool) -> int:
+    """Tells that a service has a job; the exit status."""
+    if as_json:
+        print_json(document)
+    else:
+        say(screen(), f"job {job.id} is {job.state}: {job.why}")
+        say(screen(), f"Watch it with: rocktune show {job.id}")
+    return Exit.DONE
+
+
+def submitted(remote: Remote, body: dict[str, Any]) -> Any:
+    """The job, made once: what is sent again has the same key."""
+    key = uuid.uuid4().hex
+    waits = iter(_AGAIN_AFTER_SECONDS)
+    lost = False
+    while True:
+        try:
+            return remote.post("jobs", body, key=key)
+        except UnavailableError as error:
+            # Before anything was sent there is nothing to make good.
+            lost = lost or isinstance(error, LostError)
+            wait = next(waits, None)
+            if not lost:
+                raise
+            if wait is None:
+                said = f"{error}; `rocktune jobs` tells whether the job was made"
+                raise UnavailableError(said) from None
+            time.sleep(wait)
