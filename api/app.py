@@ -22,7 +22,6 @@ from api.routes import (
     events,
     health,
     jobs,
-    outcomes,
     results,
     schedules,
     trade_offs,
@@ -86,9 +85,10 @@ def make_app(
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
     app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
-    of_jobs = (jobs, trials, outcomes, results, trade_offs, events)
+    of_jobs = (jobs, trials, results, trade_offs, events)
     for routes in (health, catalogue, *of_jobs, schedules, webhooks):
         app.include_router(routes.router)
+    app.include_router(results.outcomes)
     app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

@@ -1,15 +1,16 @@
-"""What a tuning job has found: ranked parameters, plots, explanation and OPTIONS file."""
+"""What a job has found: its result, ranked parameters, plots, report and files."""
 
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.responses import answers_with, rendered
+from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
@@ -23,10 +24,11 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, ServiceDep
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
-from db.schema.job_row import JobRow
+from db.schema.job_row import JobKind, JobRow
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff
-from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, Which
+from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
+from jobs.results.pages import policy
 from jobs.results.ranking_words import (
     anova_words,
     disagreement_words,
@@ -36,15 +38,81 @@ from jobs.results.ranking_words import (
 )
 from sampler.options.forms import Form, write_form
 
-router = APIRouter(
-    prefix="/v1/jobs/{job_id}",
-    tags=["results"],
-    dependencies=[READS, TUNED],
-    responses={**EVERYWHERE, **described(404), **UNCHANGED},
-)
+_RESPONSES = {**EVERYWHERE, **described(404), **UNCHANGED}
+_ABOUT: dict[str, Any] = {"prefix": "/v1/jobs/{job_id}", "tags": ["results"]}
+router = APIRouter(**_ABOUT, dependencies=[READS, TUNED], responses=_RESPONSES)
+"""What tuning jobs alone have found."""
+
+outcomes = APIRouter(**_ABOUT, dependencies=[READS], responses=_RESPONSES)
+"""What came of a job of any kind."""
+
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
 _NOT_YET = described(409)
 _ENDINGS = {"json": "json", "table": "md"}
+_SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
+_MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x-ndjson"}
+
+
+@outcomes.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
+def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """The whole result of a finished job: result.json, of an upgrade check upgrade.json."""
+    result = dict(result_of(service, job))
+    if job.kind is JobKind.TUNE:
+        result["job"] = public_specification(result["job"])
+    return rendered(result, response)
+
+
+@outcomes.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
+def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
+    """The report of a finished job, one page that needs nothing else."""
+    from jobs.report.artifacts import report_of_job
+    from jobs.results.pages import whole_page
+
+    require_done(job)
+    if job.kind is JobKind.TUNE:
+        page = report_of_job(service.engine, job)
+    else:
+        page = whole_page(_file(service, job.id, REPORT))
+    # In a place of its own it can neither ask this server for anything, nor be framed.
+    alone = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'; {_SANDBOX}"}
+    return HTMLResponse(page, headers={**response.headers, **alone})
+
+
+@outcomes.get(
+    "/files/{name}",
+    response_class=Response,
+    responses={
+        **_NOT_YET,
+        200: {
+            "description": "The file",
+            "content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA.values()},
+        },
+    },
+)
+def download_file(
+    service: ServiceDep,
+    job: CachedJobDep,
+    response: Response,
+    name: Annotated[str, Path(max_length=100, examples=["runs.csv"])],
+) -> Response:
+    """A file of a finished experiment, as its command writes it; a 404 tells the names."""
+    require_done(job)
+    if name == REPORT:
+        return show_report(service, job, response)
+    text = _file(service, job.id, name)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    kind = _MEDIA[name.rpartition(".")[2]]
+    return Response(text, headers={**response.headers, **disposition}, media_type=kind)
+
+
+def _file(service: ServiceDep, job_id: int, name: str) -> str:
+    from jobs.experiments.run_experiment import kept_files
+
+    files: dict[str, str] = kept_files(service.store, job_id)["files"]
+    if name not in files:
+        known = f"its files are {', '.join(files)}" if files else "see its result and options"
+        raise ProblemError(404, f"job {job_id} has no file {name!r:.100}; {known}")
+    return files[name]
 
 
 @router.get("/parameters", responses=_NOT_YET, response_model=Ranking)

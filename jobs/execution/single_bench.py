@@ -33,10 +33,11 @@ class SingleBench:
 
 
 def single_bench(
-    workload: str,
+    workload: str | Workload,
     settings: Settings,
     *,
-    baseline: str | None,
+    baseline: str | None = None,
+    options: str | None = None,
     column_family: str | None = None,
     drop_unknown: bool,
     scale: int | None,
@@ -48,55 +49,34 @@ def single_bench(
     Nothing is searched, so nothing is refused for what a search would need: a load that is small
     beside the write buffers is measured, and a warning says so.
 
-    The workload is a name or a TOML file; the baseline ``library``, ``db_bench`` or an OPTIONS
+    The workload may be a name or a TOML file; ``options`` is the text of an OPTIONS file as the
+    baseline, or the baseline ``library``, ``db_bench`` or an OPTIONS
     file, None for the library's; ``db_bench`` a build's name or the path of a program, None for
     the one in use. The configuration has values over the baseline, full scale.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
     """
-    load = load_workload(workload)
+    load = workload if isinstance(workload, Workload) else load_workload(workload)
     if not load.by_db_bench:
         specification = specify(
-            workload=workload, space="all", baseline=baseline, column_family=column_family,
+            workload=str(workload), space="all", baseline=baseline, column_family=column_family,
             scale=scale,
         )  # fmt: skip
         assembly = assemble(specification, settings)
         return SingleBench(assembly.benchmark, assembly.warnings)
     refuse_noted(wrong_scale_or_seed(scale, 1))
     load = load if scale is None else replace(load, scale=scale)
-    name, options = baseline_named(baseline)
-    return load_bench(
-        load,
-        settings,
-        base=name or "library",
-        options=options,
-        column_family=column_family,
-        drop_unknown=drop_unknown,
-        db_bench=db_bench,
-        configuration=configuration,
-    )
-
-
-def load_bench(
-    load: Workload,
-    settings: Settings,
-    *,
-    base: str,
-    options: str | None,
-    column_family: str | None,
-    drop_unknown: bool,
-    db_bench: str | None,
-    configuration: Mapping[str, Value],
-) -> SingleBench:
-    """The same of a load of db_bench, over a base or the text of an OPTIONS file."""
     installed = installed_build(db_bench, settings)
     require_supported(installed, load)
+    name = None
+    if options is None:
+        name, options = baseline_named(baseline)
     found = measured_baseline(
         load,
         installed,
         library=installed.library_defaults(),
-        base=base,
+        base=name or "library",
         options=options,
         column_family=column_family,
         drop_unknown=drop_unknown,

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jobs.execution.single_bench import load_bench
+from jobs.execution.single_bench import single_bench
 from jobs.experiments.experiment import Experiment
-from jobs.experiments.interleaved import KeptRuns, MeasuredRun, RunsObserver
+from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 from jobs.results.output_folder import RESULT, json_text
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
@@ -125,23 +125,17 @@ def fidelity_check(
     """
     if not load.by_db_bench:
         raise InputError("--check", "runs loads of db_bench alone")
-    single = load_bench(
-        load,
-        settings,
-        base="library",
-        options=options,
-        column_family=family.name if options else None,  # one is of an OPTIONS file
-        drop_unknown=True,
-        db_bench=db_bench,
-        configuration={},
+    family_name = family.name if options else None  # one is of an OPTIONS file
+    bench = single_bench(
+        load, settings, options=options, column_family=family_name, drop_unknown=True,
+        scale=None, db_bench=db_bench, configuration={},
+    ).benchmark  # fmt: skip
+    assert isinstance(bench, DbBench)
+    return Experiment(
+        identity={"load": load.name},
+        runs=1,
+        measure=lambda _, told: _measured(profile, family, load, bench, settings, told),
     )
-    assert isinstance(single.benchmark, DbBench)
-    bench = single.benchmark
-
-    def measure(_: KeptRuns, observer: RunsObserver) -> Fidelity:
-        return _measured(profile, family, load, bench, settings, observer)
-
-    return Experiment(identity={"load": load.name}, runs=1, measure=measure)
 
 
 def _measured(

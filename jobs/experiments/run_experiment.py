@@ -33,7 +33,7 @@ from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings
 
-_IDENTITY, _FILES = "experiment", "files"
+_FILES = "files"
 _log = structlog.get_logger("experiment")
 
 
@@ -103,28 +103,19 @@ def _kept_runs(held: HeldJob, identity: Mapping[str, Any]) -> KeptRuns:
 
     Those of another experiment, as on another host or with another RocksDB, are left out.
     """
-    log, before = held.log, held.log.recall(_IDENTITY)
+    log, known = held.log, storable(identity)
     runs: list[MeasuredRun] = []
-    if before is not None and before["identity"] == storable(identity):
-        for number in count(1):
-            round_ = log.recall(_round(number))
-            if round_ is None or round_["begun"] != before["begun"]:
-                break
-            runs += [MeasuredRun(**each) for each in round_["runs"]]
-        begun = before["begun"]
-    else:
-        begun = 1 if before is None else before["begun"] + 1
-        log.remember(_IDENTITY, {"identity": identity, "begun": begun})
+    for number in count(1):
+        kept = log.recall(f"round-{number}")
+        if kept is None or kept["experiment"] != known:
+            break
+        runs += [MeasuredRun(**each) for each in kept["runs"]]
 
     def keep(run: MeasuredRun) -> None:
         same = [asdict(each) for each in (*runs, run) if each.round == run.round]
-        log.remember(_round(run.round), {"begun": begun, "runs": same})
+        log.remember(f"round-{run.round}", {"experiment": known, "runs": same})
 
     return KeptRuns(runs, keep)
-
-
-def _round(number: int) -> str:
-    return f"round-{number}"
 
 
 class _Progress:

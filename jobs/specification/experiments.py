@@ -17,17 +17,20 @@ from db.schema.job_row import JobKind
 from jobs.specification.named_files import Find, as_written, sent_workload
 from jobs.specification.request import JobNumber, Number, StartFile, Whole, option_of
 from jobs.specification.specification import Specification, specification_from_document
-from sampler.common.documents import names_a_file, parse_toml
+from sampler.common.documents import names_a_file
 from sampler.common.errors import InputError, noting, refuse_noted
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Build = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Build = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=64),
+    Field(description="A build's name (`builds` under /v1/hosts), or default."),
+]
 Side = Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | StartFile
 _SIDE = (
     "default, parameter=value,..., job:NUMBER, a starting point, guide or guide:CPU_THREADS, a "
     "build's name, or BUILD:... with one of these; an OPTIONS file as an object of name and text."
 )
-_BUILD = "A build's name (`builds` under /v1/hosts), or default."
 
 
 class ExperimentRequest(BaseModel):
@@ -48,69 +51,55 @@ class _OnOptions(ExperimentRequest):
     drop_unknown: bool = Field(
         default=False, description="Leave out options of the file that RocksDB does not know."
     )
-    scale: Whole | None = Field(
-        default=None, ge=1, lt=2**31, description="Divisor of byte-sized options."
-    )
+    scale: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
     seed: Whole = Field(default=1, ge=0, lt=2**31, description="Decides the order of the runs.")
+
+
+def _example(**body: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 class CompareRequest(_OnOptions):
     """Two or three configurations or builds, measured in turn: ``rocktune compare``."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"kind": "compare", "a": "default", "b": "compression_type=none"}]
-        }
-    )
+    model_config = _example(kind="compare", a="default", b="compression_type=none")
 
     kind: Literal["compare"]
     a: Side = Field(default="default", description=_SIDE)
-    b: Side | None = Field(default=None, description="The same.")
+    b: Side | None = None
     around: Name | None = Field(
         default=None, description="A parameter: instead of b half, a's value, and double."
     )
-    workload: Name | list[Name] = Field(
-        default="load-quick", description="A registered name, or a list of them."
-    )
+    workload: Name | list[Name] = Field(default="load-quick", description="One name, or a list.")
     rounds: Whole = Field(default=5, ge=3, le=1000, description="Runs of each.")
-    metrics: list[Name] | None = Field(
-        default=None, max_length=100, description="What is compared; else the usual."
-    )
-    db_bench_a: Build | None = Field(default=None, description=_BUILD)
-    db_bench_b: Build | None = Field(default=None, description="The same for b.")
+    metrics: Annotated[list[Name], Field(max_length=100)] | None = None
+    db_bench_a: Build | None = None
+    db_bench_b: Build | None = None
 
 
 class UpgradeCheckRequest(_OnOptions):
     """Two builds under the same configurations: ``rocktune upgrade-check``."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"kind": "upgrade-check", "old": "default", "new": "default"}]
-        }
-    )
+    model_config = _example(kind="upgrade-check", old="default", new="default")
 
     kind: Literal["upgrade-check"]
-    old: Build = Field(description=_BUILD)
-    new: Build = Field(description=_BUILD)
-    workload: Name = Field(default="load-quick", description="A registered name.")
+    old: Build
+    new: Build
+    workload: Name = "load-quick"
     options: str | None = Field(
         default=None, max_length=500_000, description="The text of the OPTIONS file in use."
     )
-    pairs: Whole = Field(
-        default=7, ge=0, le=1000, description="Runs of each case on either build; 0: none."
-    )
+    pairs: Whole = Field(default=7, ge=0, le=1000, description="Runs on either build; 0: none.")
     configurations: Whole = Field(
         default=0, ge=0, le=100, description="Random configurations of the space as well."
     )
-    space: str | dict[str, Any] = Field(
-        default="default", description="Where those are drawn from."
-    )
+    space: str | dict[str, Any] = "default"
 
 
 class ExplainRequest(ExperimentRequest):
     """Real runs that check a job's explanation: ``rocktune explain --runs``."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "explain", "job": 1}]})
+    model_config = _example(kind="explain", job=1)
 
     kind: Literal["explain"]
     job: JobNumber = Field(description="The finished tuning job that is explained.")
@@ -124,13 +113,11 @@ class ExplainRequest(ExperimentRequest):
 class ProfileCheckRequest(ExperimentRequest):
     """An uploaded workload beside the database that it is of: ``rocktune profile --check``."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"kind": "profile-check", "workload": "my-db"}]}
-    )
+    model_config = _example(kind="profile-check", workload="my-db")
 
     kind: Literal["profile-check"]
     workload: Name = Field(description="One that was uploaded with its profile.")
-    db_bench: Build | None = Field(default=None, description=_BUILD)
+    db_bench: Build | None = None
 
 
 REQUESTS: Mapping[JobKind, type[ExperimentRequest]] = {
@@ -208,21 +195,10 @@ def _sent(name: str, value: Any, find: Find) -> Any:
     return value
 
 
-def _sent_side(name: str, path: Path) -> Any:
-    """An OPTIONS file as its text, one of parameters as an assignment of each."""
-    text = _text(name, path)
-    if path.suffix not in (".toml", ".json"):
-        return {"name": path.name, "options": text}
-    values = parse_toml(text, field=_as_typed(name)) if path.suffix == ".toml" else None
-    try:
-        values = json.loads(text) if values is None else values
-        return ",".join(f"{each}={_value(value)}" for each, value in values.items())
-    except (ValueError, AttributeError, RecursionError):
-        raise InputError(_as_typed(name), f"{str(path)!r} is no object in JSON") from None
-
-
-def _value(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, bool) else str(value)
+def _sent_side(name: str, path: Path) -> dict[str, str]:
+    if path.suffix in (".toml", ".json"):
+        raise InputError(_as_typed(name), "is sent as parameter=value,...; write it so")
+    return {"name": path.name, "options": _text(name, path)}
 
 
 def _text(name: str, path: Path) -> str:

@@ -152,11 +152,11 @@ def test_runs_of_another_experiment_are_not_gone_on_with(client: TestClient, sce
     """As where the worker has moved to another host, or RocksDB was upgraded."""
     job = asked(client, COMPARE)
     run(scene, job)
-    kept = scene.store.recall(job, "experiment")
+    kept = scene.store.recall(job, "round-1")
     assert kept is not None
-    other = {**kept, "identity": {**kept["identity"], "host": "elsewhere"}}
+    other = {**kept, "experiment": {**kept["experiment"], "host": "elsewhere"}}
     lease = acquire(scene.engine, job, this_process_name())
-    StoredTrialLog(scene.engine, lease).remember("experiment", other)
+    StoredTrialLog(scene.engine, lease).remember("round-1", other)
     release(scene.engine, lease)
     before = runs_of(client, job)
     scene.store.set_state(job, JobState.FAILED)
