@@ -47,6 +47,8 @@ def _change(change: Mapping[str, Any] | None) -> str:
 def _verdict(item: Mapping[str, Any]) -> str:
     if item["state"] != "done":
         return f"{item['state']}: {item['error']}" if item["error"] else str(item["state"])
+    if item.get("kind") not in (None, "tune"):  # an experiment: what it says
+        return item["why"] or "done"
     if item["confirmed"]:
         return "yes"
     return f"no: {item['why'] or 'no candidate could be measured'}"

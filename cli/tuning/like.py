@@ -62,7 +62,7 @@ def asked_like(
         )
         checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(console)))
         show_told(shown, JobKind.PROFILE_CHECK, checked.document)
-        if not checked.fits:
+        if not checked.document["fits"]:
             say(
                 console,
                 f"Tuning goes on with it. To correct it, copy {workload}, edit the copy, and tune "

@@ -106,7 +106,7 @@ def profile_command(
             db_bench=db_bench,
         )
         checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(progress)))
-        document["fidelity"], fits = checked.document, checked.fits
+        document["fidelity"], fits = checked.document, checked.document["fits"]
         if not as_json:
             show_told(console, JobKind.PROFILE_CHECK, checked.document)
     if as_json:

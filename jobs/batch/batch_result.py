@@ -73,8 +73,7 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
     items = []
     for name in (each["item"] for each in row.document["items"]):
         job = rows.get(name)
-        done = job is not None and job.state is JobState.DONE
-        result = store.result(job.id) if job is not None and done else None
+        result = None if job is None or job.state is not JobState.DONE else store.result(job.id)
         items.append(_item(name, job, result))
     state, why = _standing(items)
     return {
@@ -92,10 +91,10 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
 
 def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
     """A job's part: its verdict beside what nights are compared by."""
-    said = None
-    if job is not None and job.kind is not JobKind.TUNE:  # told in words; nights compare it not
-        said, result = (result or {}).get("verdict"), None
-    verdict = (result or {}).get("verdict") or {"why": " ".join(said) if said else None}
+    verdict = (result or {}).get("verdict") or {}
+    if job is not None and job.kind is not JobKind.TUNE:  # in words; no series is made of it
+        said = [verdict] if isinstance(verdict, str) else verdict
+        verdict, result = {"why": " ".join(said) or None}, None
     return {
         "item": name,
         "kind": job.kind.value if job else None,

@@ -6,22 +6,23 @@ A terminal keeps the runs in a folder, a job in the database; all else is the sa
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from jobs.experiments.interleaved import NOTHING_KEPT, KeptRuns, RunsObserver, runs_file
-from jobs.results.output_folder import require_folder, write_files
+from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
 
 
-class Findings(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Findings:
     """What came of an experiment."""
 
-    @property
-    def document(self) -> Mapping[str, Any]:
-        """The result as JSON."""
+    document: Mapping[str, Any]  # as JSON
+    name: str = RESULT  # of the file that holds it
 
     def files(self) -> Mapping[str, str]:
-        """Its files by name, the document's own among them; pages without their library."""
+        """Its files by name; pages without their library."""
+        return {self.name: json_text(self.document)}
 
 
 F = TypeVar("F", bound=Findings)

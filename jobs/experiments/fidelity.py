@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from jobs.execution.single_bench import single_bench
-from jobs.experiments.experiment import Experiment
+from jobs.experiments.experiment import Experiment, Findings
 from jobs.experiments.interleaved import MeasuredRun, RunsObserver
-from jobs.results.output_folder import RESULT, json_text
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
@@ -69,7 +68,6 @@ class Fidelity:
             return f"The load behaves like the database where it counts.{beside}"
         return f"The load does not behave like the database.{beside}"
 
-    @property
     def document(self) -> dict[str, Any]:
         """The check as JSON."""
         return {
@@ -77,10 +75,6 @@ class Fidelity:
             "verdict": self.verdict,
             "rows": [asdict(row) for row in self.rows],
         }
-
-    def files(self) -> Mapping[str, str]:
-        """Its one file."""
-        return {RESULT: json_text(self.document)}
 
 
 _WAF, _DEPTH, _CENTRE = "write amplification", "deepest level used", "mean level of a byte"
@@ -111,7 +105,7 @@ def fidelity_check(
     *,
     options: str | None,
     db_bench: str | None = None,
-) -> Experiment[Fidelity]:
+) -> Experiment[Findings]:
     """One run of a load, whose signature is laid beside that of the family.
 
     Where the database was not at rest when its LOG was read, the load is not waited for either:
@@ -134,7 +128,9 @@ def fidelity_check(
     return Experiment(
         identity={"load": load.name},
         runs=1,
-        measure=lambda _, told: _measured(profile, family, load, bench, settings, told),
+        measure=lambda _, told: Findings(
+            document=_measured(profile, family, load, bench, settings, told).document()
+        ),
     )
 
 

@@ -30,7 +30,7 @@ from jobs.experiments.comparison.sides import (
     side_of_options,
 )
 from jobs.experiments.comparison.tables import require_metrics
-from jobs.experiments.experiment import Experiment
+from jobs.experiments.experiment import Experiment, Findings
 from jobs.experiments.explain import measure_explanation
 from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.interleaved import KeptRuns, RunsObserver
@@ -41,7 +41,6 @@ from jobs.experiments.upgrade.check import (
     upgrade_check,
 )
 from jobs.queue.lifecycle import is_external
-from jobs.results.output_folder import RESULT, json_text
 from jobs.specification.experiments import (
     CompareRequest,
     ExperimentRequest,
@@ -72,24 +71,16 @@ class Known:
     tuning: Callable[[Mapping[str, Any]], Specification]  # of a tuning job with these fields
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What one kind of experiment is."""
-
-    specified: Callable[[Any, Known], ExperimentSpecification]  # of its request
-    prepared: Callable[[Mapping[str, Any], Engine, Settings], Experiment[Any]]  # of what it asked
-
-
 def specified(asked: ExperimentRequest, known: Known) -> ExperimentSpecification:
     """An experiment, checked as far as no RocksDB is needed; an InputError tells all findings."""
-    return KINDS[JobKind(asked.kind)].specified(asked, known)
+    return KINDS[JobKind(asked.kind)][0](asked, known)
 
 
 def prepared(
     specification: ExperimentSpecification, engine: Engine, settings: Settings
 ) -> Experiment[Any]:
     """The experiment on this machine; an InputError if it cannot be measured here."""
-    return KINDS[specification.kind].prepared(specification.asked, engine, settings)
+    return KINDS[specification.kind][1](specification.asked, engine, settings)
 
 
 def _compare(asked: CompareRequest, known: Known) -> ExperimentSpecification:
@@ -218,19 +209,8 @@ def _explain(asked: ExplainRequest, known: Known) -> ExperimentSpecification:
     )
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The explanation of a job with what was measured of it, which the job itself keeps, too."""
-
-    document: Mapping[str, Any]
-
-    def files(self) -> Mapping[str, str]:
-        """Its one file."""
-        return {RESULT: json_text(self.document)}
-
-
 def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment[Any]:
-    def measure(_: KeptRuns, observer: RunsObserver) -> Explained:
+    def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
         try:
             job = JobStore(engine).job(asked["job"])
         except KeyError:
@@ -239,7 +219,7 @@ def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> 
         found = measure_explanation(engine, job, settings, observer=observer, **numbers)
         if found is None:
             raise InputError("job", f"job {job.id} has nothing to explain")
-        return Explained({"job": job.id, **found})
+        return Findings(document={"job": job.id, **found})
 
     return Experiment(identity={}, runs=0, measure=measure)  # they are kept with the other job
 
@@ -289,9 +269,12 @@ def _about(field: str) -> Iterator[None]:
         raise InputError(field, error.problem) from None
 
 
-KINDS: Mapping[JobKind, Kind] = {
-    JobKind.COMPARE: Kind(_compare, _comparison),
-    JobKind.UPGRADE_CHECK: Kind(_upgrade_check, _checked_upgrade),
-    JobKind.EXPLAIN: Kind(_explain, _explained),
-    JobKind.PROFILE_CHECK: Kind(_profile_check, _checked_profile),
+Specified = Callable[[Any, Known], ExperimentSpecification]
+Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment[Any]]
+KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
+    JobKind.COMPARE: (_compare, _comparison),
+    JobKind.UPGRADE_CHECK: (_upgrade_check, _checked_upgrade),
+    JobKind.EXPLAIN: (_explain, _explained),
+    JobKind.PROFILE_CHECK: (_profile_check, _checked_profile),
 }
+"""Of each kind what checks its request, and what makes the experiment of what it asked."""

@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from typer.main import get_command
 
 from api.schemas.catalogue_schemas import WorkloadCreate
-from api.schemas.job_schemas import JobCreate
+from api.schemas.job_schemas import JobAsked
 from api.schemas.schedule_schemas import ScheduleCreate
 from api.schemas.webhook_schemas import WebhookCreate
 from cli.main import app
@@ -20,7 +21,7 @@ from tests.support import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BODIES = {
-    "/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
+    "/v1/jobs": JobAsked, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
     "/v1/webhooks": WebhookCreate,
 }  # fmt: skip
 
@@ -80,7 +81,7 @@ def test_a_file_is_read(document: str, tmp_path: Path):
 def test_a_request_is_one(path: str, body: str):
     document = json.loads(body)
     if path in BODIES:
-        assert BODIES[path].model_validate(document)
+        assert TypeAdapter(BODIES[path]).validate_python(document)
 
 
 def test_there_are_some():

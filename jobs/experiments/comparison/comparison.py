@@ -13,7 +13,7 @@ from jobs.experiments.comparison.tables import (
     comparison_sentences,
     tables,
 )
-from jobs.experiments.experiment import Experiment
+from jobs.experiments.experiment import Experiment, Findings
 from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, Sets, measure_interleaved
 from optimizer.budget.power import LEAST_PAIRS
 from sampler.common.errors import InputError
@@ -39,7 +39,7 @@ class ComparisonRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonResult:
+class ComparisonResult(Findings):
     """What came of it."""
 
     asked: ComparisonRequest
@@ -47,7 +47,6 @@ class ComparisonResult:
     tables: Sequence[Table]
     cautions: Sequence[str]
     verdict: Sequence[str]
-    document: Mapping[str, Any]
 
     @property
     def nothing(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.experiments.experiment import Experiment
+from jobs.experiments.experiment import Experiment, Findings
 from jobs.experiments.interleaved import (
     InterleavedRuns,
     KeptRuns,
@@ -16,7 +16,6 @@ from jobs.experiments.paired import CaseChange, RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, SIDES, Case, cases_of
 from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
-from jobs.results.output_folder import json_text
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
@@ -54,18 +53,15 @@ class BuildDifferences:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class Checked(Findings):
     """All that a check found."""
+
+    name: str = RESULT
 
     what: Mapping[str, str]  # each case in words
     changes: Sequence[CaseChange]
     verdict: Sequence[str]  # in words
     worse: bool  # whether anything got worse
-    document: Mapping[str, Any]
-
-    def files(self) -> Mapping[str, str]:
-        """Its one file."""
-        return {RESULT: json_text(self.document)}
 
 
 def find_builds(old: str, new: str, settings: Settings) -> Builds:

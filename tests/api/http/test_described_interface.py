@@ -29,7 +29,7 @@ from tests.support.api.real_server import real_server
 
 BODIES = (
     "submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule", "upload_workload",
-    "make_webhook",
+    "make_webhook", "begin_batch",
 )  # fmt: skip
 
 
@@ -139,10 +139,17 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
     }
     assert set(bodies) == set(BODIES)
     for body in bodies.values():
-        assert schemas[body["schema"]["$ref"].rpartition("/")[2]]["examples"]
+        for kind in body["schema"].get("oneOf") or [body["schema"]]:
+            assert schemas[kind["$ref"].rpartition("/")[2]]["examples"]
     with admin(app) as client:
         for example in schemas["JobCreate"]["examples"]:
             submit(client, example)
+        # The others are of a job that has ended, and of a workload that was uploaded.
+        for kind in ("CompareRequest", "UpgradeCheckRequest"):
+            for example in schemas[kind]["examples"]:
+                submit(client, example)
+        for example in schemas["BatchAsked"]["examples"]:
+            assert client.post("/v1/batches", json=example).status_code == 201
         for example in schemas["ScheduleCreate"]["examples"]:
             assert client.post("/v1/schedules", json=example).status_code == 201
         for example in schemas["WorkloadCreate"]["examples"]:
