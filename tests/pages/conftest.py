@@ -11,6 +11,7 @@ from tests.support.api.callers import EXTERNAL, QUEUED, admin, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import FLAGS, PROGRAM, SeenPage, seen_page
+from tests.support.api.stored_experiment import COMPARE, end_experiment
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,8 @@ def page(browser: Browser) -> Iterator[SeenPage]:
 def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A server's URL and a token of an administrator.
 
-    Job 1 is done, job 2 runs and has a failure, job 3 is queued, job 4 was cancelled.
+    Job 1 is done, job 2 runs and has a failure, job 3 is queued, job 4 was cancelled,
+    job 5 has compared two configurations.
     """
     engine = make_engine(tmp_path_factory.mktemp("stocked") / "rocktune.db")
     upgrade_tables(engine)
@@ -54,6 +56,8 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
         submit(client, QUEUED)
         submit(client, EXTERNAL)
         client.post("/v1/jobs/4/cancel")
+        submit(client, COMPARE)
+        end_experiment(engine, 5, "compare")
     token = make_token(engine, "has-admin", Role.ADMIN)
     with serving(app) as url:
         yield url, token

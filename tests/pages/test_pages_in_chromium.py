@@ -10,7 +10,10 @@ from tests.support.api.seen_page import SeenPage, seen_page
 pytestmark = pytest.mark.slow
 
 Stocked = tuple[str, str]
-PAGES = ("/", "/docs", "/jobs/new", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/1/clone", "/nowhere")
+PAGES = (
+    "/", "/docs", "/jobs/new", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/5", "/jobs/1/clone",
+    "/nowhere",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -37,7 +40,7 @@ def test_pages_fit_a_phone_and_ask_nobody_else(page: SeenPage, stocked: Stocked)
     url, token = stocked
     page.size(360, 740)
     page.log_in(url, token)
-    for path in ("/", "/docs", "/jobs/new", "/jobs/2"):
+    for path in ("/", "/docs", "/jobs/new", "/jobs/2", "/jobs/5"):
         page.open(url + path, drawn=path == "/jobs/2")
         assert not page.overflows(), path
         assert page.hindrances() == [], path

@@ -1,66 +1,19 @@
 """The dashboard shows experiments: in the table of jobs, and each on a page of its own."""
 
 import re
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine
 
-from db.connection.transactions import writing
-from db.schema.job_row import JobState
-from db.schema.tables import job as job_table
 from tests.support.api.callers import submit
-from tests.support.api.stored_job import keep, proved, remember
-
-COMPARE = {"kind": "compare", "b": "block_size=16KiB"}
-ROW = {
-    "unit": "", "medians": {"A": 2.0, "B": 3.0}, "percent": 50.0, "low": 40.0, "high": 60.0,
-    "p": 0.001, "p_holm": 0.002, "rounds": 5, "could_show_percent": 3.0, "better": "A",
-}  # fmt: skip
-RESULTS: dict[str, Any] = {
-    "compare": {
-        "tables": [
-            {"workload": "load-quick", "before": "A", "after": "B", "metrics": {"waf": ROW}},
-        ],
-        "verdict": ["load-quick, B against A: worse in waf +50.0%"],
-    },
-    "upgrade-check": {
-        "cases": [
-            {
-                "what": "the defaults as they come",
-                "metrics": {
-                    "waf": {
-                        "old": 2.0, "new": 3.0, "p_holm": 0.01, "significant": True,
-                        "worse": True, "smallest_change": 0.02,
-                        "change": {"percent": 50.0, "low": 40.0, "high": 60.0},
-                    }
-                },
-            }
-        ],
-        "verdict": ["WAF +50.0% with the defaults as they come: worse."],
-        "worse": True,
-    },
-    "profile-check": {
-        "fits": False,
-        "verdict": "The load does not behave like the database.",
-        "rows": [{"what": "write amplification", "database": 2.0, "load": None,
-                  "verdict": "differs", "advice": "change num"}],
-    },
-}  # fmt: skip
+from tests.support.api.stored_experiment import COMPARE, RESULTS, end_experiment
+from tests.support.api.stored_job import keep, proved
 
 
 @pytest.fixture
 def job(client: TestClient) -> int:
     return submit(client, COMPARE)
-
-
-def done(engine: Engine, job: int, kind: str) -> None:
-    with writing(engine) as connection:
-        values = {"kind": kind, "state": JobState.DONE, "result": RESULTS[kind]}
-        connection.execute(update(job_table).where(job_table.c.id == job).values(values))
-        files = {"cautions": ["One build was made with assertions"], "files": {"runs.csv": "a\n"}}
-        remember(connection, job, "files", files)
 
 
 def test_the_table_says_the_kind_and_shows_one_alone(logged_in: TestClient, job: int):
@@ -85,7 +38,7 @@ def test_its_page_says_how_it_stands(logged_in: TestClient, job: int):
 def test_its_page_says_what_was_found(
     logged_in: TestClient, database: Engine, job: int, kind: str
 ):
-    done(database, job, kind)
+    end_experiment(database, job, kind)
     page = logged_in.get(f"/jobs/{job}").text
     verdict = RESULTS[kind]["verdict"]
     assert (verdict if isinstance(verdict, str) else verdict[0]) in page
