@@ -18,6 +18,7 @@ from cli.options.database_option import open_database
 from cli.options.exits import complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
+from cli.render.submitting import upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
@@ -90,8 +91,7 @@ def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]
     batch = batch_request(file, complain)
     require_json("FILE", batch)
     for row in batch["job"]:
-        if isinstance(row.get("workload"), dict):  # a file of the user's own
-            row["workload"] = remote.upload(row["workload"])
+        upload_loads(remote, row)
     kept = name or str(batch["name"])
     remote.post("schedules", {"name": kept, **about, "batch": batch})
     return kept

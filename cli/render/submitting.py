@@ -74,16 +74,19 @@ def submit_experiment(
     body = sent_experiment({n: v for n, v in asked.items() if v is not None and v is not False})
     for name, value in body.items():
         require_json(option_of(name), value)
-    loads = body.get("workload", [])
     with opened(url, None) as remote:
-        named = [
-            remote.upload(each) if isinstance(each, dict) else each
-            for each in (loads if isinstance(loads, list) else [loads])
-        ]
-        if named:
-            body["workload"] = named if isinstance(loads, list) else named[0]
+        upload_loads(remote, body)
         document = submitted(remote, {"kind": kind.value, **body})
     return show_submitted(understood(JobPublic, document), document, as_json=as_json)
+
+
+def upload_loads(remote: Remote, body: dict[str, Any]) -> None:
+    """Uploads the workloads of a job that are documents, and names them in their place."""
+    loads = body.get("workload", [])
+    several = loads if isinstance(loads, list) else [loads]
+    named = [remote.upload(each) if isinstance(each, dict) else each for each in several]
+    if named:
+        body["workload"] = named if loads is several else named[0]
 
 
 def show_submitted(job: JobPublic, document: Any, *, as_json: bool) -> int:

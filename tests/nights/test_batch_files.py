@@ -197,3 +197,30 @@ def test_a_request_holds_what_the_files_hold(tmp_path: Path) -> None:
     path.write_text('name = "n"\nworkloads = ["workload.toml"]\n')
     (row,) = batch_request(path)["job"]
     assert row["workload"]["name"] == "instant", "as it is uploaded, before jobs name it"
+
+
+def test_an_experiment_goes_to_a_service_with_its_files_and_no_terminal_runs_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.ini").write_text("[DBOptions]\n")
+    (tmp_path / "small.toml").write_text('name = "small"\n')
+    path = tmp_path / "nightly.toml"
+    path.write_text(
+        'name = "n"\nworkloads = ["load"]\ntrials = 40\n[[job]]\nkind = "compare"\n'
+        'b = "mine.ini"\nworkload = ["load", "small.toml"]\n'
+        '[[job]]\nkind = "upgrade-check"\nname = "newer"\nold = "default"\nnew = "11.8.1"\n'
+    )
+    _, compare, upgrade = batch_request(path)["job"]
+    assert compare == {
+        "name": "compare", "kind": "compare", "workload": ["load", {"name": "small"}],
+        "b": {"name": "mine.ini", "options": "[DBOptions]\n"},
+    }  # fmt: skip
+    assert upgrade == {
+        "name": "newer", "kind": "upgrade-check", "old": "default", "new": "11.8.1"
+    }  # fmt: skip
+    with pytest.raises(InputError) as refused:
+        read_batch(path)
+    assert "compare: kind: a terminal runs no compare of a batch" in told(refused.value)[0]
+    path.write_text('name = "n"\n[[job]]\nkind = "bench"\n')
+    with pytest.raises(InputError, match=r"job\[1\]\.kind: 'bench' is none of tune, compare"):
+        batch_request(path)

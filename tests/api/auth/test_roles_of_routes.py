@@ -111,6 +111,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/workloads": WORKLOAD,
     "/v1/jobs": QUEUED,
     "/v1/schedules": SCHEDULE,
+    "/v1/batches": {"workloads": ["load-quick"]},
     "/v1/jobs/{job_id}/clone": {},
     "/v1/jobs/{job_id}/suggestions": {},
     "/v1/jobs/{job_id}/trials": {"trials": [{"baseline": True, "metrics": {"rate": 1}}]},
