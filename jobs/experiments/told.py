@@ -18,6 +18,11 @@ class ToldTable:
     head: Sequence[Sequence[str]]
     rows: Sequence[Sequence[str]]
 
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """The title of each column, and whether it holds figures."""
+        return [(name, place % 2 == 1) for place, of in enumerate(self.head) for name in of]
+
 
 @dataclass(frozen=True)
 class Told:
