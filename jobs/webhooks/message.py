@@ -64,7 +64,8 @@ def _lines(event: str, about: Mapping[str, Any]) -> list[str]:
     trade = job["verdict"]["trade"]
     if job["proven"]:
         return [f"{named} has proven a better configuration. {trade}"]
-    return [f"{named} is {job['state']}: {job['error'] or trade or job['why']}"]
+    why = job["error"] or trade or job["why"]
+    return [f"{named} is {job['state']}" + (f": {why}" if why not in ("", job["state"]) else "")]
 
 
 def _plain(line: str) -> str:

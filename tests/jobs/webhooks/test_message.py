@@ -90,6 +90,8 @@ def test_no_name_of_a_field_means_something_to_a_chat_but_text() -> None:
 def test_why_a_job_ended_is_its_error_or_its_trade() -> None:
     failed = {**JOB, "state": "failed", "error": "the disk is full"}
     assert event_text("job_ended", {"job": failed}).endswith("is failed: the disk is full")
+    cancelled = {**JOB, "state": "cancelled", "why": "cancelled"}
+    assert event_text("job_ended", {"job": cancelled}) == "Job 12 (load) is cancelled"
     unproven = {**JOB, "verdict": {**VERDICT, "trade": "Nothing proven; paid: nothing"}}
     assert "Nothing proven" in event_text("job_ended", {"job": unproven})
 
