@@ -1,6 +1,6 @@
 """A nightly.toml: many jobs in one file, all checked before the first begins."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,12 +22,13 @@ Tell = Callable[[str], None]
 """Shows a line to whoever has named the file."""
 
 SETTINGS = JobRequest.model_fields.keys() - {"baseline_options", "priority"}
-_BY_NAME = {
+_BY_NAME: Mapping[str, Collection[str]] = {
     "workload": WORKLOADS,
     "space": SPACES,
     "objective": OBJECTIVES,
     "baseline": BASELINES,
     "start_from": (*point_names(), NONE),
+    **dict.fromkeys(("a", "b", "options"), ()),  # of experiments
 }
 
 

@@ -130,7 +130,7 @@ def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.
         "jobs.worker.keep_lead",
         "jobs.worker.keep_schedules",
         "jobs.queue.queued_job.is_to_run",
-        "jobs.execution.run_job.acquire",
+        "jobs.execution.held_job.acquire",
     ],
 )
 def test_the_database_goes_away_just_when_a_job_begins(
