@@ -3,7 +3,7 @@
 All that were stored before tune.
 
 Revision ID: 0010
-Revises: 0008
+Revises: 0009
 """
 
 import sqlalchemy as sa
