@@ -5,7 +5,7 @@ An event is told in the transaction that makes it, so that neither is kept witho
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Engine, delete, select, true, update
@@ -122,18 +122,21 @@ def tell_job(connection: Connection, job_id: int, hosts: Mapping[str, str] | Non
     """Tells that a job has just ended; or with ``hosts`` which it goes on without, and why."""
     if connection.execute(select(webhook.c.id).limit(1)).first() is None:
         return
-    names = ("id", "run", "state", "why", "error", "submitter", "batch_id", "batch_item")
+    names = ("id", "kind", "run", "state", "why", "error", "submitter", "batch_id", "batch_item")
     asked = job.c.specification
     which = select(
         *(job.c[name] for name in names),
         asked[("workload", "name")].as_string().label("workload"),
         asked[("space", "name")].as_string().label("space"),
         asked["strategy"].as_string().label("strategy"),
+        asked["title"].as_string().label("title"),
         job.c.result["verdict"].label("verdict"),
         job.c.lease_epoch,
     ).where(job.c.id == job_id)
     about = dict(connection.execute(which).mappings().one())
     epoch, verdict = about.pop("lease_epoch"), about.pop("verdict") or {}
+    if not isinstance(verdict, Mapping):  # of an experiment: its sentences, or one
+        verdict = {"why": verdict if isinstance(verdict, str) else " ".join(verdict)}
     proven = about["state"] == "done" and bool(verdict.get("confirmed"))
     known = ("trade", "why", "fitness", "low", "high", "p", "pairs")
     about |= {"proven": proven, "verdict": {name: verdict.get(name) for name in known}}
@@ -177,3 +180,10 @@ def end_attempt(engine: Engine, sent: Delivery, *, next_at: datetime, **values: 
         mine = (delivery.c.id == sent.id, delivery.c.attempts == sent.attempts + 1)
         change = update(delivery).where(*mine, _WAITS)
         connection.execute(change.values(next_at=next_at, **values))
+
+
+def forget_deliveries(engine: Engine, kept: timedelta) -> int:
+    """Deletes what was told longer ago and waits no more; how many that were."""
+    with writing(engine) as connection:
+        old = (delivery.c.created_at < now(connection) - kept, ~_WAITS)
+        return int(connection.execute(delete(delivery).where(*old)).rowcount)

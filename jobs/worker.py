@@ -22,6 +22,7 @@ from db.jobs.job_queue import ended_for, next_job
 from db.jobs.job_store import JobStore
 from db.leases.leader import BENCH, LeaderLease, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
+from db.webhooks import forget_deliveries
 from jobs.execution.retry import is_away, unless_away
 from jobs.queue.service_settings import ServiceSettings
 from jobs.schedule.schedules import keep_schedules
@@ -234,6 +235,7 @@ class Worker:
             return
         self._retained = time.monotonic()
         kept = timedelta(days=days)
+        forget_deliveries(self._engine, kept)
         for job_id in ended_for(self._engine, kept, limit=1000):
             with suppress(KeyError):  # somebody else was faster
                 if self._store.delete_job(job_id):

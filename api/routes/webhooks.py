@@ -67,7 +67,8 @@ def test_webhook(service: ServiceDep, response: Response, webhook_id: WebhookId)
         if not tell(connection, [TEST], subject, {}, only=webhook_id):
             raise _none(webhook_id)
     response.headers["Location"] = f"/v1/webhooks/{webhook_id}/deliveries"
-    return list_deliveries(service, webhook_id)[0]
+    made = (e for e in read_deliveries(service.engine, webhook_id) if e.subject == subject)
+    return DeliveryPublic.of(next(made))
 
 
 @router.get(

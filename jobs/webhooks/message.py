@@ -58,13 +58,14 @@ def _lines(event: str, about: Mapping[str, Any]) -> list[str]:
         return [f"Schedule {missed['name']}, {missed['at'][:16]} UTC: {missed['why']}"]
     if (job := about.get("job")) is None:
         return ["This is a test message of Rocktune."]
-    named = f"Job {job['id']} ({job['workload']})"
+    named = f"Job {job['id']} ({job['title'] or job['workload']})"
     if (host := about.get("host")) is not None:
         return [f"{named} goes on without host {host['name']}: {host['why']}"]
     trade = job["verdict"]["trade"]
     if job["proven"]:
         return [f"{named} has proven a better configuration. {trade}"]
-    why = job["error"] or trade or job["why"]
+    found = "" if job["title"] is None else job["verdict"]["why"]
+    why = job["error"] or trade or found or job["why"]
     return [f"{named} is {job['state']}" + (f": {why}" if why not in ("", job["state"]) else "")]
 
 

@@ -20,6 +20,7 @@ from sampler.common.untrusted_text import printable
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0  # from the connection to the status of the answer
+_MOST_URL = 2000
 _MOST_TRIED = 3  # addresses of a name
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 _NOT_PUBLIC = (
@@ -40,6 +41,8 @@ def require_url(url: str, allowed: Collection[str]) -> None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
+    if len(url) > _MOST_URL:  # as it is sent: a letter beyond ASCII is up to 12 characters of it
+        raise InputError("url", f"is {len(url)} characters long; {_MOST_URL} are the most")
     if "@" in parts.netloc or parts.fragment:
         raise InputError("url", "holds a name, a password or a fragment (#); leave it out")
     if _bare(host) not in allowed and not is_public(host, unknown=True):
@@ -82,7 +85,9 @@ def post(
                 stream.sendall(link.send(part) or b"")
             while not isinstance(event := link.next_event(), h11.Response):
                 # With a limit of each read the other side could send byte after byte for ever.
-                stream.settimeout(max(ends - time.monotonic(), 0.001))
+                if (left := ends - time.monotonic()) <= 0:
+                    raise TimeoutError("timed out")
+                stream.settimeout(left)
                 if event is h11.NEED_DATA:
                     link.receive_data(stream.recv(4096))
     except (OSError, h11.ProtocolError, UnicodeError) as error:

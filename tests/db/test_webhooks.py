@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, update
 
 from db.connection.transactions import present, writing
 from db.jobs.job_queue import queue_again
@@ -12,8 +12,8 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, acquire, release
 from db.leases.process import this_process_name
 from db.nightly.batches import begin_batch, give_up_jobs
-from db.schema.job_row import LIVE, JobState
-from db.schema.tables import delivery
+from db.schema.job_row import LIVE, JobKind, JobState
+from db.schema.tables import delivery, job
 from db.trials.trial_log import StoredTrialLog
 from db.webhooks import (
     EVENTS,
@@ -23,6 +23,7 @@ from db.webhooks import (
     add_webhook,
     begin_attempt,
     end_attempt,
+    forget_deliveries,
     next_delivery,
     read_deliveries,
     read_webhooks,
@@ -70,9 +71,10 @@ def test_the_end_of_a_job_is_told_with_its_facts(database: Engine) -> None:
     (found,) = read_deliveries(database)
     assert (found.webhook_id, found.event, found.state) == (mine.id, "job_ended", "waiting")
     assert found.about["job"] == {
-        "id": job_id, "run": 1, "state": "failed", "why": "", "error": "the disk is full",
-        "submitter": None, "batch_id": None, "batch_item": None, "workload": "load",
-        "space": "paper", "strategy": "guided", "proven": False,
+        "id": job_id, "kind": "tune", "run": 1, "state": "failed", "why": "",
+        "error": "the disk is full", "submitter": None, "batch_id": None,
+        "batch_item": None, "workload": "load", "space": "paper",
+        "strategy": "guided", "title": None, "proven": False,
         "verdict": dict.fromkeys(("trade", "why", "fitness", "low", "high", "p", "pairs")),
     }  # fmt: skip
 
@@ -103,6 +105,39 @@ def test_what_proved_nothing_is_no_winner(database: Engine, result: Any) -> None
         JobStore(database).save_result(job_id, result)
     end(database, job_id, JobState.DONE)
     assert [each[1] for each in told(database)] == ["job_ended"]
+
+
+@pytest.mark.parametrize("verdict", [["A is better.", "B is worse."], "A is better. B is worse."])
+def test_an_experiment_ends_and_tells_what_it_found(database: Engine, verdict: Any) -> None:
+    hook(database)
+    asked = {"title": "A with B", "asked": {"kind": "compare"}}
+    job_id = JobStore(database).create_job(asked, "digest")
+    with writing(database) as connection:
+        connection.execute(update(job).values(kind=JobKind.COMPARE))
+    JobStore(database).save_result(job_id, {"verdict": verdict})
+    end(database, job_id, JobState.DONE)
+    (found,) = read_deliveries(database)
+    about = found.about["job"]
+    assert (found.event, about["kind"], about["title"]) == ("job_ended", "compare", "A with B")
+    assert about["verdict"]["why"] == "A is better. B is worse."
+    assert (about["workload"], about["proven"]) == (None, False)
+
+
+def test_what_is_on_its_way_no_more_is_forgotten_after_as_long_as_jobs_are(
+    database: Engine,
+) -> None:
+    hook(database)
+    for state in (JobState.DONE, JobState.FAILED):
+        end(database, new_job(database), state)
+    with writing(database) as connection:
+        sent = update(delivery).where(delivery.c.subject.startswith("job 1"))
+        connection.execute(sent.values(state="sent"))
+    assert forget_deliveries(database, timedelta(days=1)) == 0
+    with writing(database) as connection:
+        long_ago = present(database) - timedelta(days=2)
+        connection.execute(update(delivery).values(created_at=long_ago))
+    assert forget_deliveries(database, timedelta(days=1)) == 1
+    assert [each.state for each in read_deliveries(database)] == ["waiting"]
 
 
 def test_every_end_of_a_job_that_goes_on_is_told(database: Engine) -> None:

@@ -23,9 +23,14 @@ VERDICT: dict[str, Any] = {
     "p": 0.003, "pairs": 7,
 }  # fmt: skip
 JOB: dict[str, Any] = {
-    "id": 12, "run": 1, "state": "done", "why": "all trials are in", "error": None,
+    "id": 12, "kind": "tune", "run": 1, "state": "done", "why": "all trials are in", "error": None,
     "submitter": "ci", "batch_id": 3, "batch_item": "load/default", "workload": "load",
-    "space": "default", "strategy": "guided", "proven": False, "verdict": dict.fromkeys(VERDICT),
+    "space": "default", "strategy": "guided", "title": None, "proven": False,
+    "verdict": dict.fromkeys(VERDICT),
+}  # fmt: skip
+EXPERIMENT = {
+    **JOB, "kind": "compare", "title": "default with zstd", "workload": None, "space": None,
+    "strategy": None, "verdict": {**dict.fromkeys(VERDICT), "why": "B is better."},
 }  # fmt: skip
 FINDING: dict[str, Any] = {
     "item": "load/default", "of": "default", "metric": "waf", "since": AT.isoformat(),
@@ -140,3 +145,9 @@ def test_another_body_time_or_secret_has_another_signature(
     key = base64.b64decode(secret[6:])
     whole = hmac.new(key, b"msg_1." + str(at).encode() + b"." + body, "sha256").digest()
     assert signed == "v1," + base64.b64encode(whole).decode()
+
+
+def test_an_experiment_says_what_it_asked_and_found():
+    said = event_text("job_ended", {"job": EXPERIMENT})
+    assert said == "Job 12 (default with zstd) is done: B is better."
+    jsonschema.validate(message(HOOK, sent("job_ended", {"job": EXPERIMENT}), ""), SCHEMA)

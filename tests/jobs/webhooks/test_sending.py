@@ -69,6 +69,13 @@ def test_a_url_with_such_an_address_is_refused_unless_the_operator_names_it(addr
     require_url(url, hosts_named(f"chat.internal, {host}"))
 
 
+def test_a_url_is_as_long_as_it_may_be_where_it_is_sent() -> None:
+    longest = "https://chat.example.com/".ljust(2000, "x")
+    require_url(longest, ())
+    with pytest.raises(InputError, match="is 2001 characters long; 2000 are the most"):
+        require_url(longest + "x", ())
+
+
 def test_hosts_are_named_as_urls_name_them() -> None:
     assert hosts_named("") == frozenset()
     assert hosts_named(" Chat.Internal. ,[::1],") == {"chat.internal", "::1"}
@@ -167,7 +174,7 @@ def test_of_a_huge_answer_next_to_nothing_is_read() -> None:
     assert receiver.written < HUGE / 16
 
 
-@pytest.mark.parametrize("fault", ["slow", "drip"])
+@pytest.mark.parametrize("fault", ["slow", "drip", "flood"])
 def test_who_does_not_answer_is_waited_for_no_longer_than_it_may(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

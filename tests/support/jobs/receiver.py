@@ -20,7 +20,8 @@ class Receiver:
 
     ``well`` acknowledges, ``500`` and other statuses refuse, ``redirect`` leads to ``elsewhere``,
     ``huge`` acknowledges with a GiB, ``slow`` says nothing until it is let go, ``drip`` sends a
-    header byte after byte, ``half`` closes in the middle of the status, ``cut`` after it.
+    header byte after byte, ``flood`` one interim answer after the other, ``half`` closes in the
+    middle of the status, ``cut`` after it.
     """
 
     port: int = 0
@@ -83,6 +84,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
         while not self.receiver.let_go.wait(0.02):
             self.connection.sendall(b"x")
+
+    def _flood(self) -> None:
+        while not self.receiver.let_go.is_set():
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
 
     def _half(self) -> None:
         self.wfile.write(b"HTTP/1")
