@@ -20,13 +20,14 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.connection.transactions import writing
 from db.hosts import see_host
-from db.nightly.batches import add_to_result, read_batches
+from db.nightly.batches import read_batches
 from db.nightly.schedules import add_schedule
 from db.schema.tables import batch, job
 from jobs.regression.detection import regressions_of_batch
 from tests.support import ROOT
 from tests.support.api.real_server import real_server
 from tests.support.api.watched_nights import (
+    keep_watch,
     kept_nights,
     nights_that_turn_worse,
     nights_up_to_the_finding,
@@ -61,7 +62,7 @@ def exposed(tmp_path: Path) -> Iterator[str]:
     upgrade_tables(engine)
     kept_nights(engine, nights_that_turn_worse()[:2])
     (newest,) = read_batches(engine, limit=1)
-    add_to_result(engine, newest.id, {"watch": {"worsened": False}})
+    keep_watch(engine, newest.id, {"worsened": False})
     see_host(engine, "bench-1", {}, None)
     at = datetime(2026, 11, 1, tzinfo=UTC)
     add_schedule(engine, name="nightly", cron="30 2 * * *", time_zone="UTC", missed="late",
@@ -166,7 +167,7 @@ def test_prometheus_asks_a_service_and_tells_of_a_regression(tmp_path: Path) -> 
     watch = regressions_of_batch(engine, "nightly")
     assert watch is not None and watch.worsened
     newest = watch.nights[-1].batch_id
-    add_to_result(engine, newest, {"watch": watch.document()})
+    keep_watch(engine, newest, watch.document())
     with writing(engine) as connection:
         just_now = update(batch).where(batch.c.id == newest).values(ended_at=datetime.now(UTC))
         connection.execute(just_now)

@@ -1,7 +1,7 @@
 """A batch that was run night after night, as the database keeps it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -66,3 +66,10 @@ def kept_nights(
             for run in runs[number] if runs else ():
                 row = {**proposal(run), "job_id": job_id, "lease_epoch": 1}
                 connection.execute(insert(trial).values(row))
+
+
+def keep_watch(engine: Engine, batch_id: int, watch: Mapping[str, Any]) -> None:
+    """Keeps what the comparison of a night with those before has found, as its end does."""
+    with writing(engine) as connection:
+        mine = update(batch).where(batch.c.id == batch_id)
+        connection.execute(mine.values(result={"watch": dict(watch)}))
