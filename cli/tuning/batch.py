@@ -18,6 +18,7 @@ from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
+from db.connection.address import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
 from jobs.batch.batch_items import BATCH_RESULT
@@ -86,7 +87,8 @@ def batch_command(
     still ran), or the batch is being run already; 2 bad input, before
     anything was run; 130 interrupted (go on with --resume).
     """
-    return _run_file(file, scheduler, certificates, db, migrate, out, resume, as_json)
+    plan = read_batch(file, complain)
+    return _run_plan(plan, scheduler, certificates, db, migrate, out, resume, as_json)
 
 
 def check_command(
@@ -108,10 +110,19 @@ def check_command(
     job failed, or the batch could not be run or compared; 2 bad input, before
     anything was run; 130 interrupted (go on with --resume).
     """
-    for field, path in (("--junit", junit), ("--markdown", markdown)):
-        if path is not None:  # before hours are spent; and no report of another night stays
-            write_output(path, b"", field=field)
-            path.resolve().unlink()
+    plan = read_batch(file, complain)
+    given = {"--junit": junit, "--markdown": markdown}
+    reports = {field: path for field, path in given.items() if path is not None}
+    taken, database = {file.resolve(): "FILE"}, url_of_database(db)
+    if database.get_backend_name() == "sqlite":
+        taken[Path(str(database.database)).resolve()] = "the database"
+    for field, path in reports.items():
+        if (other := taken.setdefault(path.resolve(), field)) != field:
+            raise InputError(field, f"{str(path)!r} is {other}, too; name another file")
+    for field, path in reports.items():
+        # Before hours are spent; and no report of another night stays.
+        write_output(path, b"", field=field)
+        path.resolve().unlink()
 
     def judged(engine: Engine, document: Mapping[str, Any]) -> int:
         watch = regressions_of_batch(engine, document["name"])
@@ -124,13 +135,13 @@ def check_command(
             write_output(markdown, text.encode(), field="--markdown")
         return Exit.ANSWER_IS_NO if watch.worsened else Exit.DONE
 
-    return _run_file(
-        file, scheduler, certificates, db, migrate, out, resume, as_json=False, judged=judged
+    return _run_plan(
+        plan, scheduler, certificates, db, migrate, out, resume, as_json=False, judged=judged
     )
 
 
-def _run_file(
-    file: Path,
+def _run_plan(
+    plan: BatchPlan,
     scheduler: str | None,
     certificates: Path | None,
     db: str | None,
@@ -140,7 +151,6 @@ def _run_file(
     as_json: bool,
     judged: Judged = lambda *_: Exit.DONE,
 ) -> int:
-    plan = read_batch(file, complain)
     settings = load_settings()
     require_folder(out)
     with open_database(db, migrate=migrate, make=True) as engine:

@@ -137,3 +137,26 @@ def test_what_cannot_be_written_is_told_before_anything_is_run(
         assert here(*given) == 2
         assert f"{option}: cannot write" in capsys.readouterr().err
     assert not Path(desk.database).exists()
+
+
+def test_what_the_check_reads_is_no_place_for_its_reports(
+    desk: Desk, here: Here, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, database = write_nightly(desk.folder), Path(desk.database)
+    written, other = file.read_text(), desk.folder / "other.md"
+    other.write_text("of last night")
+    database.write_text("the nights so far")
+    link = desk.folder / "link.xml"
+    link.symlink_to(file)
+    for wrong, told in (
+        (("--junit", file), f"--junit: '{file}' is FILE, too"),
+        (("--junit", link), f"--junit: '{link}' is FILE, too"),
+        (("--markdown", database), f"--markdown: '{database}' is the database, too"),
+        (("--junit", other, "--markdown", other), f"--markdown: '{other}' is --junit, too"),
+    ):
+        assert here("check", file, "--db", database, "--markdown", other, *wrong) == 2
+        assert told in capsys.readouterr().err
+        assert file.read_text() == written
+    file.write_text("name = ")
+    assert here("check", file, "--db", database, "--markdown", other) == 2
+    assert (database.read_text(), other.read_text()) == ("the nights so far", "of last night")
