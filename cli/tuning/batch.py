@@ -106,9 +106,10 @@ def check_command(
 ) -> int:
     """Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
 
-    Exit status: 0 no regression found, 3 one was, whether or not a job failed; 1 a
-    job failed, or the batch could not be run or compared; 2 bad input, before
-    anything was run; 130 interrupted (go on with --resume).
+    Exit status: 0 no regression found, 3 one was, whatever else failed; 1 a job
+    failed, a report could not be written, or the batch could not be run or
+    compared; 2 bad input, before anything was run; 130 interrupted (go on with
+    --resume).
     """
     plan = read_batch(file, complain)
     given = {"--junit": junit, "--markdown": markdown}
@@ -128,12 +129,14 @@ def check_command(
         watch = regressions_of_batch(engine, document["name"])
         assert watch is not None  # this night is one
         suites = checks_of_night(document, watch)
-        if junit is not None:
-            write_output(junit, junit_text(document, suites).encode(), field="--junit")
-        if markdown is not None:
-            text = markdown_text(document, watch, suites)
-            write_output(markdown, text.encode(), field="--markdown")
-        return Exit.ANSWER_IS_NO if watch.worsened else Exit.DONE
+        texts = {
+            "--junit": junit_text(document, suites),
+            "--markdown": markdown_text(document, watch, suites),
+        }
+        written = [_written(path, texts[field], field) for field, path in reports.items()]
+        if watch.worsened:
+            return Exit.ANSWER_IS_NO
+        return Exit.DONE if all(written) else Exit.TOOL_FAILED
 
     return _run_plan(
         plan, scheduler, certificates, db, migrate, out, resume, as_json=False, judged=judged
@@ -259,11 +262,22 @@ def _run_one(here: _Here, console: Console, item: str, row: JobRow) -> None:
 def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     """Writes batch.json and prints the table; whether all jobs ended well."""
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write_output(out / BATCH_RESULT, text.encode())
+    written = _written(out / BATCH_RESULT, text, "--out")
     if as_json:
         print_json(document)
     console = screen(stderr=as_json)
     console.print(batch_table(document))
     say(console, *(document.get("watch") or {}).get("lines", ()))
-    say(console, f"Batch {document['batch']}: {document['why']}. Written to {out}.")
-    return is_well(document)
+    where = f" Written to {out}." if written else ""
+    say(console, f"Batch {document['batch']}: {document['why']}.{where}")
+    return written and is_well(document)
+
+
+def _written(path: Path, text: str, field: str) -> bool:
+    """Writes what tells of a batch that was run; that it cannot be written hides nothing else."""
+    try:
+        write_output(path, text.encode(), field=field)
+    except InputError as error:
+        complain(str(error))
+        return False
+    return True

@@ -86,6 +86,43 @@ def test_a_night_that_is_worse_than_those_before_ends_with_3(
 
 
 @pytest.mark.one_database
+def test_a_report_that_cannot_be_written_hides_no_regression_and_no_other_report(
+    desk: Desk, here: Here, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost, summary = desk.folder / "lost", desk.folder / "summary.md"
+    given = ("--db", database_url, "--out", desk.out, "--junit", lost / "junit.xml")
+
+    def night() -> int:
+        lost.mkdir()
+        return here("check", file, *given, "--markdown", summary)
+
+    file = write_nightly(desk.folder, script=f"rm -rf {lost}\n{STEADY}")
+    assert night() == 1
+    assert "--junit: cannot write" in capsys.readouterr().err
+    assert summary.read_text().startswith("## nightly: ")
+    the_same_night_again(database_url, 30)
+    (desk.folder / "bench.sh").write_text(f"rm -rf {lost}\n{STEADY.replace('2.05', '3.05')}")
+    statuses = [night()]
+    while statuses[-1] == 1 and len(statuses) < 6:
+        statuses.append(night())
+    assert statuses == [*[1] * (len(statuses) - 1), 3]
+    assert summary.read_text().startswith("## nightly: **regression**")
+
+
+@pytest.mark.one_database
+def test_a_batch_json_that_cannot_be_written_ends_with_1(
+    desk: Desk, here: Here, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil = f"mkdir -p {desk.out / 'batch.json'}\n"
+    file, report = write_nightly(desk.folder, script=spoil + STEADY), desk.folder / "junit.xml"
+    given = ("--db", desk.database, "--out", desk.out, "--junit", report)
+    assert here("check", file, *given) == 1
+    said = capsys.readouterr()
+    assert "batch.json' is not a file" in said.err and "Written to" not in said.out
+    assert read_junit(report.read_text())[FIRST]["job"].kind == "passed"
+
+
+@pytest.mark.one_database
 def test_a_failed_job_ends_with_1_and_is_an_error(
     desk: Desk, check: Callable[[Path], int]
 ) -> None:
