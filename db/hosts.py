@@ -97,13 +97,14 @@ def host_runs(engine: Engine, jobs: Iterable[int]) -> dict[str, list[HostRuns]]:
 
 
 def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
-    """By host the newest job that does without it, or did to its end."""
-    newest = select(job.c.id).order_by(job.c.id.desc()).limit(_JOBS)
+    """By host the newest live job that does without it, else the newest that did to its end."""
+    live = job.c.state.in_(LIVE)
+    ended = select(job.c.id).where(~live).order_by(job.c.id.desc()).limit(_JOBS)
     which = (
         select(job.c.id, job.c.created_at, job.c.state, document.c.body)
         .join(document, document.c.job_id == job.c.id)
-        .where(job.c.id.in_(newest), document.c.name == HOSTS_SET_ASIDE)
-        .order_by(job.c.id)
+        .where(live | job.c.id.in_(ended), document.c.name == HOSTS_SET_ASIDE)
+        .order_by(live, job.c.id)
     )
     found = {}
     with reading(engine) as connection:

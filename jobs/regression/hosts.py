@@ -43,7 +43,7 @@ class HostHistory:
     rows: Sequence[SeriesRow]  # each of its figures, drawn, with what was found
     row: HostRow | None = None  # None of one that only terminals have measured on
     alive: bool = False  # whether it has shown up within the last minute
-    excluded: SetAside | None = None  # the newest job, where that does without it
+    excluded: SetAside | None = None  # the job that runs without it, or else the newest that did
 
     @property
     def environment(self) -> Mapping[str, Any]:
@@ -92,9 +92,10 @@ def host_histories(engine: Engine) -> list[HostHistory]:
     for name in sorted(known.keys() | rows.keys()):
         host = known.get(name) or _history(name, ())
         row, out = rows.get(name), aside.get(name)
-        later = out is not None and any(run.job_id > out.job_id for run in host.runs)
+        if out is not None and not out.live and any(r.job_id > out.job_id for r in host.runs):
+            out = None  # it has measured since
         alive = row is not None and moment - row.seen_at < ALIVE
-        found.append(replace(host, row=row, alive=alive, excluded=None if later else out))
+        found.append(replace(host, row=row, alive=alive, excluded=out))
     return found
 
 

@@ -101,6 +101,28 @@ def test_a_later_job_that_it_measured_for_ends_it(database: Engine):
     assert found(database).excluded is None
 
 
+def test_a_running_job_that_excludes_it_is_told_whatever_was_sent_or_ended_since(database: Engine):
+    see_host(database, "bench-1", {}, None)
+    number = keep_set_aside(database, WHY, state=JobState.RUNNING)
+    keep_set_aside(database, "another reason", state=JobState.DONE)
+    keep_host_jobs(database, host_baselines(Planted(), jobs=1))
+    for _ in range(101):
+        JobStore(database).create_job(ASKED, "digest")
+    out = found(database).excluded
+    assert out is not None and (out.job_id, out.why, out.live) == (number, WHY, True)
+    JobStore(database).set_state(number, JobState.DONE)
+    assert found(database).excluded is None
+
+
+def test_jobs_that_wait_displace_no_exclusion_of_an_ended_one(database: Engine):
+    see_host(database, "bench-1", {}, None)
+    number = keep_set_aside(database, WHY, state=JobState.DONE)
+    for _ in range(101):
+        JobStore(database).create_job(ASKED, "digest")
+    out = found(database).excluded
+    assert out is not None and (out.job_id, out.live) == (number, False)
+
+
 def test_hosts_of_the_table_and_of_jobs_are_told_once(database: Engine):
     see_host(database, "seen", {"cpu": "x"}, 7)
     keep_host_jobs(database, host_baselines(Planted(), jobs=1), host="measured")
