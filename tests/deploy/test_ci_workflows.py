@@ -5,12 +5,15 @@ import importlib.resources
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
 
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade_tables
 from tests.support.cluster.command_lines import DEPLOY, not_taken
 
 Document = dict[Any, Any]
@@ -87,6 +90,28 @@ def test_a_workflow_runs_a_command_that_we_have(kind: str) -> None:
         written = words[words.index(option) + 1]
         rest = (DEPLOY / "ci" / f"{kind}.yml").read_text().split(INSTALLED)[1]
         assert len(re.findall(re.escape(written), rest)) > 1, written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_database_is_cached_with_its_log(kind: str, tmp_path: Path) -> None:
+    """A check that was killed leaves its newest nights in the write-ahead log alone."""
+    document = read(kind)
+    if kind == "gitlab":
+        cached = [document["rocktune"]["cache"]["paths"]]
+    else:
+        steps = document["jobs"]["check"]["steps"]
+        cached = [s["with"]["path"].split() for s in steps if "/cache/" in s.get("uses", "")]
+        assert len(cached) == 2
+    (command,) = (line for line in script(kind, document) if line.startswith(INSTALLED))
+    words = command.split()
+    engine = make_engine(tmp_path / words[words.index("--db") + 1])
+    upgrade_tables(engine)
+    with engine.connect():  # as long as one is open, so is the log
+        there = {each.name for each in tmp_path.iterdir() if not each.name.endswith("-shm")}
+        assert len(there) == 2
+        for patterns in cached:
+            assert there <= {f.name for each in patterns for f in tmp_path.glob(each)}
+    engine.dispose()
 
 
 @pytest.mark.parametrize("kind", KINDS)
