@@ -207,23 +207,26 @@ def _command(
     if workload not in SHIPPED:
         notes.append(f"give the file of {workload} in place of its name")
     if any(was[name] != now[name] for name in _BUILD):
-        programs = [str(was["program"]), str(now["program"])]
-        if was["program"] is None or programs[0] == programs[1]:
-            programs[0] = "OLD_DB_BENCH"
-            notes.append(f"OLD_DB_BENCH is the program as it was before: {build_words(was)}")
+        programs = []
+        for side, build, when in (("OLD", was, "was before"), ("NEW", now, "is now")):
+            program = build["program"]
+            if program is None or (build is was and program == now["program"]):
+                program = f"{side}_DB_BENCH"
+                notes.append(f"{program} is the program as it {when}: {build_words(build)}")
+            programs.append(str(program))
         command = ["rocktune", "upgrade-check", *programs, "--workload", workload]
         if asked.get("baseline_options"):
             command += ["--options", "OPTIONS.ini"]
             notes.append(f"OPTIONS.ini is the file that job {jobs[1]} was given")
-        for name in ("column_family", "scale"):
-            if asked.get(name) is not None:
-                command += [f"--{name.replace('_', '-')}", str(asked[name])]
+        if asked.get("column_family") is not None:
+            command += ["--column-family", asked["column_family"]]
         command += ["--drop-unknown"] if asked.get("drop_unknown") else []
     elif best and old.get("best") and new.get("best"):
         command = ["rocktune", "compare", *(f"job:{job}" for job in jobs), "--workload", workload]
     else:
         same = "both sides ran the same build" if now["program"] else "no build is known of it"
         return None, f"{same}: restore what changed around it, and run the batch on each side"
+    command += ["--scale", str(asked["scale"])] if asked.get("scale") is not None else []
     return shlex.join(command), "; ".join(notes) or None
 
 

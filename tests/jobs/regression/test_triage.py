@@ -18,7 +18,7 @@ from jobs.regression.detection import detect_regressions, regressions_of_batch
 from jobs.regression.triage import CAUTION, counter_rows, triage_of
 from sampler.common.errors import InputError
 from tests.support.api.watched_nights import kept_nights
-from tests.support.jobs.batch_nights import result
+from tests.support.jobs.batch_nights import ASKED, result
 from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 
 SLOWER = Planted(
@@ -27,6 +27,16 @@ SLOWER = Planted(
     options={"max_background_jobs": 1},
     environment={"build": NEW, "db_bench": "/opt/rocksdb-new/db_bench", "kernel": "6.6.1"},
 )
+
+
+SCALED = {**ASKED, "scale": 16, "column_family": "default"}
+
+
+def taken(line: str) -> None:
+    """Fails unless it is a command that rocktune takes."""
+    _, name, *words = shlex.split(line)
+    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    command.make_context(name, words)
 
 
 def triage(engine: Engine, planted: Planted, night: int | None = None, **more: Any) -> Any:
@@ -68,15 +78,22 @@ def test_night_builds_metrics_environment_and_counters_of_a_new_build(database: 
 
 def test_the_command_is_one_that_rocktune_takes(database: Engine):
     (item,) = triage(database, SLOWER)["items"]
-    _, name, *words = shlex.split(item["command"])
-    command = get_command(app).commands[name]  # type: ignore[attr-defined]
-    command.make_context(name, words)
+    taken(item["command"])
 
 
 def test_a_program_that_was_replaced_must_be_brought_back(database: Engine):
     (item,) = triage(database, Planted(metrics={"time": 1.5}, environment={"build": NEW}))["items"]
     assert "upgrade-check OLD_DB_BENCH /opt/rocksdb/db_bench" in item["command"]
     assert "as it was before: RocksDB 7.8.3 (SHA-256 abababababab)" in item["note"]
+
+
+def test_a_program_that_is_not_known_must_be_named(database: Engine):
+    environment = {"build": NEW, "db_bench": None}
+    (item,) = triage(database, Planted(metrics={"time": 1.5}, environment=environment))["items"]
+    assert "upgrade-check /opt/rocksdb/db_bench NEW_DB_BENCH --workload" in item["command"]
+    assert item["note"] == (
+        "NEW_DB_BENCH is the program as it is now: RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
+    )
 
 
 def test_of_one_build_no_command_is_claimed_to_bring_the_old_state_back(database: Engine):
@@ -112,10 +129,22 @@ def test_what_may_have_changed_that_night_by_its_interval_moved_together(databas
     assert moved(since=14, since_low=13, since_high=15) == {"time"}
 
 
-def test_two_proven_winners_of_one_build_are_compared(database: Engine):
+def test_builds_are_measured_again_at_the_scale_of_the_job(database: Engine):
+    results, runs = recorded_nights(SLOWER)
+    kept_nights(database, [each | {"job": SCALED} for each in results], runs)
+    report = regressions_of_batch(database, "nightly")
+    assert report is not None
+    (item,) = triage_of(database, report, "nightly")["items"]
+    assert item["command"].endswith("--workload load-quick --column-family default --scale 16")
+
+
+@pytest.mark.parametrize(("job", "scale"), [(ASKED, ""), (SCALED, " --scale 16")])
+def test_two_proven_winners_of_one_build_are_compared(
+    database: Engine, job: Mapping[str, Any], scale: str
+):
     results = [
         result(dict.fromkeys(("waf", "sa", "time", "rate"), 2.0), changes={"waf": -10.0},
-               fitness=300 - 200 * (night >= 16) + 10 * math.sin(7 * night))
+               fitness=300 - 200 * (night >= 16) + 10 * math.sin(7 * night), job=job)
         | {"best": {"configuration": {"block_size": 8192}}}
         for night in range(24)
     ]  # fmt: skip
@@ -123,7 +152,8 @@ def test_two_proven_winners_of_one_build_are_compared(database: Engine):
     report = regressions_of_batch(database, "nightly")
     assert report is not None
     (item,) = triage_of(database, report, "nightly")["items"]
-    assert item["command"] == "rocktune compare job:16 job:17 --workload load-quick"
+    assert item["command"] == f"rocktune compare job:16 job:17 --workload load-quick{scale}"
+    taken(item["command"])
 
 
 def test_deleted_jobs_leave_what_their_nights_have_kept(database: Engine):
