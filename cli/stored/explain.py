@@ -144,4 +144,5 @@ def _observer() -> RunsObserver:
         subjects = ", ".join(runs.sides)
         say(console, f"{left} runs: {runs.rounds} rounds of {subjects}")
 
-    return replace(RunsShown(console, run_of="{side}").observer, begins=begins)
+    shown = RunsShown(console, run_of="{side}").observer
+    return replace(shown, begins=begins, away=lambda what: say(console, what))

@@ -15,7 +15,7 @@ from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.heartbeat import Heartbeat, JobCancelled
-from jobs.execution.retry import Retry, RetryingLog, unless_away
+from jobs.execution.retry import Retry, RetryingLog, is_away, unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver
 
 _CANCELLED = "the job was cancelled; it is measured again if the job goes on"
@@ -59,7 +59,7 @@ def held_job(
 ) -> Iterator[HeldJob]:
     """Holds a job while the block runs it. What the block raises is passed on.
 
-    If that is no interruption, the job has failed for it.
+    If that is no interruption, nor a database that is away, the job has failed for it.
 
     Raises:
         LeaseHeld: Another process is running the job.
@@ -87,6 +87,8 @@ def held_job(
     except (LeaseLost, LeaseHeld, KeyboardInterrupt, ControllerStops):
         raise  # the job is another's now, or goes on later
     except Exception as error:
+        if is_away(error, engine):
+            raise  # the job goes on later
         failed = partial(store.set_state, job_id, JobState.FAILED, error=str(error), lease=lease)
         with suppress(LeaseLost):
             retry(lambda: failed(expected=[JobState.RUNNING]))

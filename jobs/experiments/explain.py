@@ -15,6 +15,7 @@ from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.heartbeat import renewed_meanwhile
+from jobs.execution.retry import Retry, RetryingLog, unless_away
 from jobs.execution.run_environment import environment_of
 from jobs.experiments.interleaved import (
     InterleavedRuns,
@@ -166,7 +167,8 @@ def measure_explanation(
     what = {"design": design.document(), **{name: environment[name] for name in _MEASURED_ON}}
     lease = acquire(engine, job.id, this_process_name())
     try:
-        log = StoredTrialLog(engine, lease)
+        retry = Retry(engine, pause=observer.pause, told=observer.away)
+        log = RetryingLog(StoredTrialLog(engine, lease), retry)
         kept = _kept_runs(log, design, what)
         turns = InterleavedRuns(
             cases=[""],
@@ -179,14 +181,16 @@ def measure_explanation(
             sets = measure_interleaved(turns, settings, kept, observer)
         measured = measured_document(assembly, design, sets, explanation)
         whole = {**explanation, "measured": measured}
-        store.save_result(job.id, {**result, "explanation": whole}, lease=lease)
-        keep_report(log, report_html(job_outcome(engine, job.id)))
+        kept_with = {**result, "explanation": whole}
+        retry(lambda: store.save_result(job.id, kept_with, lease=lease))
+        keep_report(log, report_html(retry(lambda: job_outcome(engine, job.id))))
         return whole
     finally:
-        release(engine, lease)
+        with unless_away(engine):  # then it runs out by itself
+            release(engine, lease)
 
 
-def _kept_runs(log: StoredTrialLog, design: Design, what: Mapping[str, Any]) -> KeptRuns:
+def _kept_runs(log: RetryingLog, design: Design, what: Mapping[str, Any]) -> KeptRuns:
     """The runs of a design, each kept with the job as it ends.
 
     Only whole rounds are gone on with: what an interruption left of one is measured again.

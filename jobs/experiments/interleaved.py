@@ -157,6 +157,7 @@ class RunsObserver:
     # called about every second of a run; what it raises ends the run
     meanwhile: Callable[[], None] = lambda: None
     pause: Callable[[float], None] = time.sleep  # between looks at the host's lock
+    away: Callable[[str], None] = lambda _: None  # the database is, or is back
 
     def run(self, bench: Benchmark, configuration: Configuration, settings: Settings) -> Outcome:
         """Measures once; an InputError if the machine cannot."""

@@ -74,6 +74,7 @@ def run_experiment(
                 ended=told.ended,
                 meanwhile=held.heartbeat.tick,
                 pause=held.pause,
+                away=events["away"],
             )
             found = experiment.measure(kept, observer)
         files = dict(found.files())

@@ -1,6 +1,7 @@
 """Real runs that check an explanation: interleaved, kept, gone on with after an interruption."""
 
 import json
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ from sampler.runner.settings import Settings
 from tests.support.api.callers import admin, submit
 from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload
+from tests.support.jobs.lost_commits import lose
 
 
 def finished_in(engine: Engine, folder: Path, settings: Settings) -> int:
@@ -255,6 +257,33 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
     told = told_of(JobKind.EXPLAIN, found)
     assert told.lines[0].startswith("9 of 9 runs ended well, on ")
     assert len(told.tables[0].rows) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "commit lost"])
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_job_of_the_service_outlasts_a_lost_database(
+    job: Explained, monkeypatch: pytest.MonkeyPatch, arrives: bool
+):
+    with admin(make_app(job.engine)) as client:
+        number = submit(client, {"kind": "explain", "job": job.id, "runs": 3, "steps": 2})
+    job.record.unlink()
+    chance = random.Random(1)
+    broken = lose(
+        job.engine, monkeypatch, lambda _: job.record.exists() and chance.random() < 0.4,
+        arrives=arrives,
+    )  # fmt: skip
+    run_queued(
+        Queued(job.engine, job.settings, lambda _: None, lambda: None), number, 1, made_ready
+    )
+    monkeypatch.undo()
+    assert len(broken) > 8
+    for each in (number, job.id):
+        row = job.store.job(each)
+        assert (row.state, row.error) == (JobState.DONE, None)
+    assert len(job.measured) == 9
+    result = job.store.result(job.id)
+    assert result is not None and result["explanation"]["measured"]["runs"]["done"] == 9
 
 
 @pytest.mark.slow

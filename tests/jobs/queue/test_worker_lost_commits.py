@@ -1,10 +1,7 @@
 """A database that is lost in the middle of a commit: whether it arrived, nobody knows."""
 
-import itertools
 import random
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -16,43 +13,18 @@ from db.leases.lease import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
+from jobs.execution.held_job import held_job
 from jobs.execution.retry import Retry, RetryingLog
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.lost_commits import LOST, lose
 from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-LOST = "server closed the connection unexpectedly"
-
-
-def lose(
-    engine: Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    which: Callable[[int], bool],
-    *,
-    arrives: bool,
-) -> list[int]:
-    """Breaks the connection at the commits that ``which`` picks; returns their numbers."""
-    real = engine.dialect.do_commit
-    numbers, broken = itertools.count(1), []
-
-    def do_commit(connection: Any) -> None:
-        number = next(numbers)
-        if not which(number):
-            real(connection)
-            return
-        if arrives:
-            real(connection)
-        broken.append(number)
-        connection.dbapi_connection.close()
-        raise psycopg.OperationalError(LOST)
-
-    monkeypatch.setattr(engine.dialect, "do_commit", do_commit)
-    return broken
 
 
 @pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "commit lost"])
@@ -153,6 +125,18 @@ def test_the_database_goes_away_just_when_a_job_begins(
     assert len(tries) >= 2
     scene.check_done(job)
     assert scene.row(job).error is None
+
+
+def test_what_nobody_tries_again_is_no_fault_of_the_job(scene: Scene):
+    job = scene.submit()
+    scene.store.set_state(job, JobState.RUNNING)
+    lost = OperationalError("SELECT 1", {}, psycopg.OperationalError(LOST))
+    with pytest.raises(OperationalError), held_job(scene.engine, job, progress=Watcher()):
+        raise lost
+    row = scene.row(job)
+    assert (row.state, row.error, row.lease_owner) == (JobState.RUNNING, None, None)
+    with at_work(scene):
+        scene.await_state(job, JobState.DONE)
 
 
 def log_with_trial(scene: Scene) -> tuple[RetryingLog, Trial]:
