@@ -174,10 +174,14 @@ def unfinished(engine: Engine, name: str) -> list[BatchRow]:
 
 
 def all_ended(engine: Engine) -> list[BatchRow]:
-    """The service's batches that have not ended and whose jobs all have, the oldest first."""
+    """The service's batches that have not ended and whose jobs all have, the oldest first.
+
+    One without a job is anybody's: they were deleted, which those that have ended can be.
+    """
     mine = job.c.batch_id == batch.c.id
     live = exists().where(mine, job.c.state.in_(LIVE))
-    served = batch.c.schedule_id.is_not(None) | exists().where(mine, job.c.by_service)
+    kept = exists().where(mine, job.c.by_service) | ~exists().where(mine)
+    served = batch.c.schedule_id.is_not(None) | kept
     return _read(engine, _RUNS, served, ~live)[::-1]
 
 

@@ -89,6 +89,18 @@ def test_a_batch_is_run_now_and_shown_to_its_end(client: TestClient, database: E
     assert JobStore(database).job(rows[1].id).state is JobState.CANCELLED
 
 
+def test_a_batch_without_jobs_ends(client: TestClient, database: Engine) -> None:
+    asked = {"workloads": ["load-quick", "load"], "trials": 20}
+    assert client.post("/v1/batches", json=asked).status_code == 201
+    for row in batch_jobs(database, 1).values():
+        assert keep_schedules(database) == []
+        cancel_stored(database, row.id)
+        JobStore(database).delete_job(row.id)
+    assert keep_schedules(database) == ["batch"]
+    batch = client.get("/v1/batches/1").json()
+    assert (batch["state"], batch["why"]) == ("failed", "0 of 2 jobs are done, 2 deleted")
+
+
 def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> None:
     batch = {
         "workloads": ["load-quick", "lod"],
