@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from db.schema.job_row import JobKind
-from jobs.specification.named_files import Find, as_written, sent_workload
+from jobs.specification.named_files import Find, as_written, inlined
 from jobs.specification.request import JobNumber, Number, StartFile, Whole, option_of
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.documents import names_a_file
@@ -165,8 +165,8 @@ def stored_specification(document: Mapping[str, Any]) -> AnySpecification:
 def sent_experiment(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
     """What a terminal asks for, as ``POST /v1/jobs`` takes it: what files hold goes in.
 
-    A workload's file becomes its document, which is uploaded. An InputError tells what cannot be
-    sent.
+    A file of a workload or a space becomes its document; that of a workload is uploaded. An
+    InputError tells what cannot be sent.
     """
     found: list[InputError] = []
     sent: dict[str, Any] = {}
@@ -182,8 +182,8 @@ def _sent(name: str, value: Any, find: Find) -> Any:
         return [_sent(name, each, find) for each in value]
     if not isinstance(value, str):
         return value
-    if name == "workload":
-        return sent_workload(value, find) if value.endswith(".toml") else value
+    if name in ("workload", "space"):
+        return inlined({name: value}, find=find)[name]
     path = find(name, value)
     if name in ("a", "b") and names_a_file(path):
         return _sent_side(name, Path(path))

@@ -204,11 +204,13 @@ def test_an_experiment_goes_to_a_service_with_its_files_and_no_terminal_runs_it(
 ) -> None:
     (tmp_path / "mine.ini").write_text("[DBOptions]\n")
     (tmp_path / "small.toml").write_text('name = "small"\n')
+    (tmp_path / "mine.toml").write_text('name = "mine"\n')
     path = tmp_path / "nightly.toml"
     path.write_text(
         'name = "n"\nworkloads = ["load"]\ntrials = 40\n[[job]]\nkind = "compare"\n'
         'b = "mine.ini"\nworkload = ["load", "small.toml"]\n'
         '[[job]]\nkind = "upgrade-check"\nname = "newer"\nold = "default"\nnew = "11.8.1"\n'
+        'space = "mine.toml"\n'
     )
     _, compare, upgrade = batch_request(path)["job"]
     assert compare == {
@@ -216,7 +218,8 @@ def test_an_experiment_goes_to_a_service_with_its_files_and_no_terminal_runs_it(
         "b": {"name": "mine.ini", "options": "[DBOptions]\n"},
     }  # fmt: skip
     assert upgrade == {
-        "name": "newer", "kind": "upgrade-check", "old": "default", "new": "11.8.1"
+        "name": "newer", "kind": "upgrade-check", "old": "default", "new": "11.8.1",
+        "space": {"name": "mine"},
     }  # fmt: skip
     with pytest.raises(InputError) as refused:
         read_batch(path)

@@ -16,6 +16,13 @@ OPTIONS = (
     "[Version]\n  rocksdb_version=7.8.3\n  options_file_version=1.1\n[DBOptions]\n"
     '[CFOptions "default"]\n  write_buffer_size=33554432\n'
 )
+SPACE = """\
+name = "mine"
+[[parameter]]
+name = "write_buffer_size"
+low = 33554432
+high = 134217728
+"""
 LOAD = 'name = "small"\nnum = 4000\nbenchmarks = ["fillseq"]\nsettle = "flush"\n'
 
 
@@ -58,10 +65,13 @@ def test_an_upgrade_check_goes_with_its_file(
 ):
     options = tmp_path / "OPTIONS"
     options.write_text(OPTIONS)
+    space = tmp_path / "my.toml"
+    space.write_text(SPACE)
     job = made(client, service, capsys, "upgrade-check", "default", "default", "--options",
-               options, "--pairs", 3)  # fmt: skip
+               options, "--pairs", 3, "--space", space, "--configurations", 2)  # fmt: skip
     asked = job["specification"]["asked"]
     assert asked["specification"]["baseline_options"] == OPTIONS
+    assert asked["specification"]["space"]["name"] == "mine"
     assert (asked["pairs"], asked["old"], asked["new"]) == (3, "default", "default")
 
 
