@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.auth.security import caller_of_error
 from api.http.problems import ProblemError, answer, field_problems, refused
 from api.services.dependencies import NotModifiedError
-from api.services.validation_errors import findings_of_job, refusal
+from api.services.validation_errors import findings, findings_of_job
 from db.jobs.job_queue import KeyReusedError
 from db.leases.lease import LeaseHeld
 from db.schema.job_row import NoSuchJob
@@ -112,7 +112,8 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
-        return _answered(request, refusal(error.errors(), findings_of_job(request, error)))
+        found = [*findings(error.errors(), error.body), *findings_of_job(request, error)]
+        return _answered(request, refused(found))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:

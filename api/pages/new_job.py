@@ -15,7 +15,7 @@ from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import Service, ServiceDep, TunedJobDep
 from api.services.submission import take_clone, take_job
-from api.services.validation_errors import findings_of_rest, refusal
+from api.services.validation_errors import findings_in, findings_of_rest
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
@@ -84,10 +84,9 @@ def _checked(
         return schema.model_validate(asked)
     except ValidationError as error:
         wrong = {str(each["loc"][0]) for each in error.errors()}
-        within = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
         start = specification_from_document(like.specification) if like else None
         rest = findings_of_rest(asked, wrong, service.workloads, start)
-        raise refusal(within, rest) from None
+        raise refused([*findings_in(error, asked), *rest]) from None
 
 
 def _form(

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
 from api.auth.security import FormDep, page_requires
-from api.http.problems import ProblemError
+from api.http.problems import ProblemError, refused
 from api.pages.page import Administrator, Visit
 from api.routes.webhooks import (
     WebhookId,
@@ -18,7 +18,7 @@ from api.routes.webhooks import (
 )
 from api.schemas.webhook_schemas import DeliveryPublic, WebhookCreate
 from api.services.dependencies import Service, ServiceDep
-from api.services.validation_errors import refusal
+from api.services.validation_errors import findings_in
 from db.access.tokens import Role
 from db.webhooks import EVENTS, read_deliveries
 
@@ -43,7 +43,7 @@ def add_by_form(visit: Administrator, service: ServiceDep, form: FormDep) -> Res
         made = make_webhook(service, Response(), sent, visit.caller)
     except (ValidationError, ProblemError) as error:
         if isinstance(error, ValidationError):
-            error = refusal([{**e, "loc": ("body", *e["loc"])} for e in error.errors()], ())
+            error = refused(findings_in(error, asked))
         wrong = error.problem
         return _page(visit, service, values=form, status=wrong.status, wrong=wrong.detail)
     return _page(visit, service, values=dict.fromkeys(EVENTS, "yes"), made=made)

@@ -15,7 +15,7 @@ from api.routes.catalogue import WorkloadName, delete_workload
 from api.schemas.catalogue_schemas import WorkloadCreate
 from api.services.dependencies import Service, ServiceDep
 from api.services.known_workloads import take_workload, workload_entries, workload_public
-from api.services.validation_errors import refusal
+from api.services.validation_errors import findings_in
 from db.access.tokens import Role
 from db.workloads import WorkloadRefused
 from jobs.profile.figure_rows import figure_rows
@@ -78,7 +78,7 @@ def _asked(form: Mapping[str, str]) -> WorkloadCreate:
             asked["baseline_options"] = form["baseline_options"]
         return WorkloadCreate.model_validate(asked)
     except ValidationError as error:
-        raise refusal([{**e, "loc": ("body", *e["loc"])} for e in error.errors()], ()) from None
+        raise refused(findings_in(error, asked)) from None
     except InputError as error:
         raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
     except (ValueError, RecursionError):
