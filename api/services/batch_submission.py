@@ -12,12 +12,12 @@ from api.schemas.schedule_schemas import BatchAsked
 from api.services.dependencies import Service
 from api.services.inline_documents import Registry
 from api.services.submission import known_to, on_own_baseline, specification_from
+from api.services.validation_errors import findings_in
 from db.schema.job_row import JobKind
 from jobs.batch.batch_items import batch_items
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from jobs.specification.experiments import REQUESTS
-from sampler.common.errors import InputError
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, refuse_noted
 
 if TYPE_CHECKING:
     from jobs.experiments.kinds import Known
@@ -68,8 +68,8 @@ def _item(
             return BatchItem(name, specified(experiment, known), experiment.priority)
         asked = JobChange.model_validate(settings)
     except ValidationError as error:
-        wrong = error.errors()[0]  # each was checked by itself before; so this is never reached
-        raise InputError(str(wrong["loc"][0]), value_problem(wrong)) from None
+        refuse_noted([InputError(e.field, e.problem) for e in findings_in(error, settings)])
+        raise
     asked = on_own_baseline(service, asked)
     specification = specification_from(asked, workloads, service.installed, builds=service.builds)
     require_measured_here(specification)

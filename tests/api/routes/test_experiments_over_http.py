@@ -206,6 +206,22 @@ def test_a_wrong_one_of_a_batch_is_named(client: TestClient, job: Any, field: st
     assert [*errors_of(answer)] == [field]
 
 
+def test_all_that_is_wrong_in_one_of_a_batch_is_told(client: TestClient):
+    wrong = {"kind": "compare", "rounds": 1, "seed": -1, "a": {"name": "x"}, "b": 5}
+    answer = client.post("/v1/batches", json={"job": [wrong, {**UPGRADE, "new": 3}]})
+    assert answer.status_code == 422
+    found = {field: each["problem"] for field, each in errors_of(answer).items()}
+    assert found == {
+        "compare: rounds": "1 is below 3",
+        "compare: seed": "-1 is below 0",
+        "compare: a.options": "is missing; give it",
+        "compare: b": "5 is not a text, and is not an object of names and values",
+        "upgrade-check: new": "3 is not a text",
+    }
+    body = {"name": "nightly", "cron": "30 2 * * *", "batch": {"job": [{"kind": "bench"}]}}
+    assert [*errors_of(client.post("/v1/schedules", json=body))] == ["batch.job[0].kind"]
+
+
 def test_what_a_kind_has_not_is_not_found(client: TestClient):
     job = submit(client, COMPARE)
     for path in ("parameters", "charts", "dependence", "pareto", "pick", "options", "anova"):
