@@ -58,15 +58,25 @@ class Remote:
         headers = {"Idempotency-Key": key} if key else {}
         return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
 
-    def upload(self, workload: Mapping[str, Any], *, replace: bool = False) -> str:
-        """Sends the document of a workload; its name, by which the service then knows it."""
+    def upload(
+        self,
+        workload: Mapping[str, Any],
+        *,
+        replace: bool = False,
+        field: str = "--workload",
+        **beside: Any,
+    ) -> str:
+        """Sends the document of a workload; its name, by which the service then knows it.
+
+        ``beside`` is what else is known of it, and an error of the name is told of ``field``.
+        """
         query = "?replace=true" if replace else ""
         try:
-            return str(self.post(f"workloads{query}", {"workload": workload})["name"])
+            return str(self.post(f"workloads{query}", {"workload": workload, **beside})["name"])
         except InputError as error:
             if error.field != "ID":
                 raise
-            raise InputError("--workload", f"{error.problem} (--replace)") from None
+            raise InputError(field, f"{error.problem} (--replace)") from None
         except (KeyError, TypeError):
             raise not_understood() from None
 

@@ -18,7 +18,7 @@ from cli.options.database_option import open_database
 from cli.options.exits import complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
-from cli.render.submitting import upload_loads
+from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
@@ -56,6 +56,7 @@ def _add(
         str, typer.Option(help="A time at which nothing ran: late (run it once) or skip.")
     ] = "late",
     name: Annotated[str | None, typer.Option(help="Its name; else the batch's.")] = None,
+    replace: Replace = False,
     url: Url = None,
     db: Db = None,
 ) -> None:
@@ -67,7 +68,7 @@ def _add(
     with opened(url, db, makes=True) as remote, _by_name():
         given = None if name is None else require_name(name, "--name")
         kept = _kept_here(db, file, given, about) if remote.is_local else None
-        kept = kept or _sent(remote, file, given, about)
+        kept = kept or _sent(remote, file, given, about, replace=replace)
         made = understood(SchedulePublic, remote.get(f"schedules/{kept}"))
     say(screen(), f"schedule {made.name}: {len(made.items)} jobs", _next(made))
 
@@ -86,12 +87,14 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
     return name or plan.name
 
 
-def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
+def _sent(
+    remote: Remote, file: Path, name: str | None, about: Mapping[str, str], *, replace: bool
+) -> str:
     """Asks a service to keep it; returns its name."""
     batch = batch_request(file, complain)
     require_json("FILE", batch)
     for row in batch["job"]:
-        upload_loads(remote, row)
+        upload_loads(remote, row, replace=replace)
     kept = name or str(batch["name"])
     remote.post("schedules", {"name": kept, **about, "batch": batch})
     return kept

@@ -20,34 +20,45 @@ from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
 from jobs.specification.experiments import REQUESTS, sent_experiment
 from jobs.specification.request import option_of
+from sampler.common.errors import InputError
 
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 Submit = Annotated[
     bool, typer.Option("--submit", help="Let a service (--url) measure it; prints the job.")
 ]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace the service's workload by your file.")
+]
 
 
 def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], Any]:
-    """Gives a command --submit and --url: a service measures then, and files go along.
+    """Gives a command --submit, --url and, with a workload, --replace.
+
+    A service measures then, and files go along.
 
     The command's parameters are named as in the request of the kind, or ``called`` so there.
     """
 
     def made(command: Callable[..., int]) -> Callable[..., int]:
         own = inspect.signature(command, eval_str=True).parameters
-        new = {"submit": (Submit, False), "url": (Url, None)}
+        fields = REQUESTS[kind].model_fields
+        new = {"submit": (Submit, False), "replace": (Replace, False), "url": (Url, None)}
+        if "workload" not in fields:
+            del new["replace"]
 
         @wraps(command)
         def asking(**given: Any) -> int:
-            submit, url = given.pop("submit"), given["url"]
+            submit, replace, url = given.pop("submit"), given.pop("replace", False), given["url"]
             if "url" not in own:
                 del given["url"]
+            require_submitted(replace, submit)
             if not submit:
                 return command(**given)
             named = {called.get(name, name): value for name, value in given.items()}
-            asked = {n: v for n, v in named.items() if n in REQUESTS[kind].model_fields}
-            return submit_experiment(kind, asked, url=url, as_json=given["as_json"])
+            asked = {name: named.pop(name) for name in [*named] if name in fields}
+            as_json = given["as_json"]
+            return submit_experiment(kind, asked, url=url, as_json=as_json, replace=replace)
 
         added = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=of)
@@ -60,8 +71,19 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
     return made
 
 
+def require_submitted(replace: bool, submit: bool) -> None:
+    """Refuses, with an InputError, --replace without --submit."""
+    if replace and not submit:
+        raise InputError("--replace", "replaces a workload of a service; give --submit as well")
+
+
 def submit_experiment(
-    kind: JobKind, given: Mapping[str, Any], *, url: str | None, as_json: bool
+    kind: JobKind,
+    given: Mapping[str, Any],
+    *,
+    url: str | None,
+    as_json: bool,
+    replace: bool = False,
 ) -> int:
     """Asks a service for an experiment, and prints the job's number.
 
@@ -75,16 +97,19 @@ def submit_experiment(
     for name, value in body.items():
         require_json(option_of(name), value)
     with opened(url, None) as remote:
-        upload_loads(remote, body)
+        upload_loads(remote, body, replace=replace)
         document = submitted(remote, {"kind": kind.value, **body})
     return show_submitted(understood(JobPublic, document), document, as_json=as_json)
 
 
-def upload_loads(remote: Remote, body: dict[str, Any]) -> None:
+def upload_loads(remote: Remote, body: dict[str, Any], *, replace: bool) -> None:
     """Uploads the workloads of a job that are documents, and names them in their place."""
     loads = body.get("workload", [])
     several = loads if isinstance(loads, list) else [loads]
-    named = [remote.upload(each) if isinstance(each, dict) else each for each in several]
+    named = [
+        remote.upload(each, replace=replace) if isinstance(each, dict) else each
+        for each in several
+    ]
     if named:
         body["workload"] = named if loads is several else named[0]
 

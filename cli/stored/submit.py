@@ -11,7 +11,7 @@ from cli.client.remote import Remote, require_json
 from cli.client.where import Url, opened, require_service
 from cli.options.job_options import job_options
 from cli.render.screen import json_alone, say, screen
-from cli.render.submitting import show_submitted, submitted
+from cli.render.submitting import Replace, show_submitted, submitted
 from cli.stored.show import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
@@ -31,9 +31,7 @@ Examples:
 def submit_command(
     asked: Mapping[str, Any],
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the service's workload by your file.")
-    ] = False,
+    replace: Replace = False,
     as_json: Annotated[bool, json_alone("The job's document")] = False,
     url: Url = None,
 ) -> int:

@@ -1,7 +1,7 @@
 """`rocktune profile`: what a database of the user's does, and the load that does the same."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,11 +19,11 @@ from cli.render.screen import (
     told_by_tenths,
     told_once,
 )
-from cli.render.submitting import Submit, submit_experiment
+from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
 from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
-from jobs.profile.profiled import Profiled, load_name, profiled, require_outside
+from jobs.profile.profiled import load_name, profiled, require_outside
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
@@ -60,6 +60,7 @@ def profile_command(
     scale: Scale = None,
     db_bench: DbBench = None,
     submit: Submit = False,
+    replace: Replace = False,
     url: Url = None,
     as_json: Annotated[bool, json_alone("The profile")] = False,
 ) -> int:
@@ -70,6 +71,7 @@ def profile_command(
     """
     if submit and not check:
         raise InputError("--submit", "a job runs the workload; give --check as well")
+    require_submitted(replace, submit)
     if submit:
         require_service(url)
     progress = TextConsole(stderr=True)
@@ -95,7 +97,12 @@ def profile_command(
     say(progress, f"Written: {workload}{beside}")
     fits = True
     if submit:
-        return _submit(found, workload, document, db_bench, url=url, as_json=as_json)
+        load = sent_workload(str(workload), as_written)
+        known = {"profile": document, "baseline_options": found.profile.options}
+        with opened(url, None) as remote:
+            name = remote.upload(load, replace=replace, field="PATH", **known)
+        asked = {"workload": name, "db_bench": db_bench}
+        return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)
     if check:
         experiment = fidelity_check(
             found.profile,
@@ -112,25 +119,3 @@ def profile_command(
     if as_json:
         print_json(document)
     return Exit.DONE if fits else Exit.ANSWER_IS_NO
-
-
-def _submit(
-    found: Profiled,
-    workload: Path,
-    document: dict[str, Any],
-    db_bench: str | None,
-    *,
-    url: str | None,
-    as_json: bool,
-) -> int:
-    """Uploads the workload with what is known of its database, and asks for the check of it."""
-    body: dict[str, Any] = {
-        "workload": sent_workload(str(workload), as_written),
-        "profile": document,
-    }
-    if found.profile.options is not None:
-        body["baseline_options"] = found.profile.options
-    with opened(url, None) as remote:
-        remote.post("workloads", body)
-    asked = {"workload": body["workload"]["name"], "db_bench": db_bench}
-    return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)

@@ -93,6 +93,23 @@ def test_what_cannot_be_sent_is_named(
     assert said in capsys.readouterr().err
 
 
+def test_another_file_of_the_name_takes_its_place_only_where_it_is_asked_for(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture
+):
+    load = tmp_path / "again.toml"
+    load.write_text(LOAD.replace("small", "again"))
+    compare = ("compare", "default", "--around", "block_size", "--workload", load)
+    made(client, service, capsys, *compare)
+    load.write_text(LOAD.replace("small", "again").replace("4000", "5000"))
+    assert client(*compare, "--submit", url=service.url) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rocktune: --workload: the name 'again'") and "(--replace)" in said
+    job = made(client, service, capsys, *compare, "--replace")
+    assert job["specification"]["asked"]["workloads"][0]["num"] == 5000
+    assert client(*compare, "--replace") == 2
+    assert "--replace: replaces a workload of a service" in capsys.readouterr().err
+
+
 def test_without_a_service_it_is_said(client: Client, capsys: Capture):
     assert client("compare", "default", "guide", "--submit") == 2
     assert "--url: name a service" in capsys.readouterr().err
@@ -111,6 +128,12 @@ def test_a_profile_goes_with_its_workload_and_options(
     assert asked["options"].startswith("#") and "[CFOptions" in asked["options"]
     (family,) = asked["profile"]["families"]
     assert family["table_entries"] > 0 and family["waf"] > 0
+    again = ("profile", database, "--check", "--out", load, "--scale", 2)
+    load.unlink()
+    load.with_suffix(".OPTIONS").unlink()
+    assert client(*again, "--submit", url=service.url) == 2
+    assert "rocktune: PATH: the name 'my-shop'" in capsys.readouterr().err
+    made(client, service, capsys, *again, "--replace")
 
 
 @pytest.mark.slow
