@@ -20,7 +20,7 @@ from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
 from jobs.specification.experiments import REQUESTS, sent_experiment
 from jobs.specification.request import option_of
-from sampler.common.errors import InputError
+from sampler.common.errors import InputError, refuse_noted
 
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -35,7 +35,7 @@ Replace = Annotated[
 def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], Any]:
     """Gives a command --submit, --url and, with a workload, --replace.
 
-    A service measures then, and files go along.
+    A service measures then, and files go along; other options of the command are refused.
 
     The command's parameters are named as in the request of the kind, or ``called`` so there.
     """
@@ -48,7 +48,7 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
             del new["replace"]
 
         @wraps(command)
-        def asking(**given: Any) -> int:
+        def asking(ctx: typer.Context, **given: Any) -> int:
             submit, replace, url = given.pop("submit"), given.pop("replace", False), given["url"]
             if "url" not in own:
                 del given["url"]
@@ -57,6 +57,13 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
                 return command(**given)
             named = {called.get(name, name): value for name, value in given.items()}
             asked = {name: named.pop(name) for name in [*named] if name in fields}
+            refuse_noted(
+                [
+                    InputError(option_of(name), "is of runs on this machine, not of --submit")
+                    for name in named.keys() - {"url", "as_json"}
+                    if (source := ctx.get_parameter_source(name)) and source.name == "COMMANDLINE"
+                ]
+            )
             as_json = given["as_json"]
             return submit_experiment(kind, asked, url=url, as_json=as_json, replace=replace)
 
@@ -65,6 +72,9 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
             for name, (of, usual) in new.items()
             if name not in own
         ]
+        added.append(
+            inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        )
         asking.__signature__ = inspect.Signature([*own.values(), *added])  # type: ignore[attr-defined]
         return asking
 

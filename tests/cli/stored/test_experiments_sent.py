@@ -83,6 +83,9 @@ def test_an_upgrade_check_goes_with_its_file(
         (("upgrade-check", "default", "/opt/db_bench"), "NEW: "),
         (("explain", "1"), "runs: "),
         (("explain", "4711", "--runs", "7"), "there is no job 4711"),
+        (("compare", "a", "b", "--out", "there", "--resume", "--db", "x.db"), "--out: "),
+        (("upgrade-check", "default", "default", "--resume"), "--resume: is of runs on this"),
+        (("explain", "1", "--runs", "3", "--db", "x.db"), "--db: is of runs on this machine"),
         (("profile", "/tmp"), "--submit: a job runs the workload"),
     ],
 )  # fmt: skip
