@@ -86,11 +86,14 @@ def fields_of(operation: dict[str, Any], described: dict[str, Any]) -> list[str]
     """The fields of the body that an operation takes."""
     content = operation.get("requestBody", {}).get("content", {})
     schema = content.get("application/json", {}).get("schema", {})
-    for each in (schema, *schema.get("anyOf", ())):
-        if "$ref" in each:
-            name = each["$ref"].rpartition("/")[2]
-            return list(described["components"]["schemas"][name]["properties"])
-    return []
+    schemas = described["components"]["schemas"]
+    names = (
+        name
+        for each in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ()))
+        if "$ref" in each
+        for name in schemas[each["$ref"].rpartition("/")[2]]["properties"]
+    )
+    return list(dict.fromkeys(names))
 
 
 def requests(described: dict[str, Any], address: str) -> Iterator[Request]:

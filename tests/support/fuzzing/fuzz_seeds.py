@@ -69,6 +69,8 @@ _ASKED: dict[str, tuple[bytes, object]] = {
     "/trials": (b"limit=5&after=1&sort=number&state=done&format=csv", _TOLD),
     "/suggestions": (b"", {"count": 2, "reclaim_seconds": 60}),
     "/schedules": (b"", _SCHEDULE),
+    "/batches": (b"", _SCHEDULE["batch"]),
+    "/webhooks": (b"", {"url": "https://chat.example.com/hooks/other"}),
     "/pareto": (b"x=rate&y=waf", None),
     "/pick": (b"slo=rate+%3E%3D+1&weights=waf%3D2", None),
     "/guide": (b"keys=8e9&key_size=20&value_size=800&cpu_threads=48&memory=128GB", None),

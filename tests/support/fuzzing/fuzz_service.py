@@ -121,7 +121,7 @@ _running: dict[int, TestClient] = {}
 
 
 def _service(number: int) -> TestClient:
-    """The service of so many requests, with one job that a runner of one's own measures."""
+    """The service of so many requests, with a webhook and a job that one's own runner measures."""
     if number not in _running:
         for old in _running.values():
             old.app.state.service.engine.dispose()
@@ -132,6 +132,8 @@ def _service(number: int) -> TestClient:
         shutil.copy(_empty(), path)
         app = make_app(make_engine(path), ServiceSettings(rate_limit="1000000/second"))
         client = admin(app)
-        assert client.post("/v1/jobs", json=EXTERNAL).status_code == 201
+        webhook = {"url": "https://chat.example.com/hooks/abc"}
+        for place, body in (("/v1/jobs", EXTERNAL), ("/v1/webhooks", webhook)):
+            assert client.post(place, json=body).status_code == 201
         _running[number] = client
     return _running[number]
