@@ -7,21 +7,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.webhooks import sending
 from jobs.webhooks.sending import hosts_named, is_public, post, require_url
 from sampler.common.errors import InputError
+from tests.support.api.own_certificate import own_certificate
 from tests.support.jobs.receiver import HUGE, nobody_there, receiving
 
 HERE = frozenset({"127.0.0.1"})
@@ -201,35 +197,6 @@ def test_who_is_not_there_is_told(fault: str) -> None:
     assert status is None and error is not None and said.get(fault, "closed") in error.lower()
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for localhost, by itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "certificate.pem", folder / "key.pem"
-    paths[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return paths
-
-
 @contextmanager
 def behind_tls(paths: tuple[Path, Path], answer: bytes) -> Iterator[int]:
     """Answers one request after another over TLS; the port."""
@@ -264,7 +231,7 @@ def behind_tls(paths: tuple[Path, Path], answer: bytes) -> Iterator[int]:
 def test_tls_is_for_the_name_and_by_whom_this_machine_trusts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meaning: dict[str, list[str]]
 ) -> None:
-    paths = certificate(tmp_path)
+    paths = own_certificate(tmp_path, "localhost")
     with behind_tls(paths, b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n") as port:
         url, allowed = f"https://localhost:{port}/", {"localhost", "other.example"}
         status, error = post(url, b"{}", {}, allowed=allowed)

@@ -5,17 +5,13 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.support import ROOT
 from tests.support.api.nginx import FRAME, PROGRAM
+from tests.support.api.own_certificate import own_certificate
 
 NAME = "tuning.example"
 PROXIES = ("nginx", "caddy")
@@ -48,7 +44,7 @@ class Proxy:
 @contextmanager
 def shipped_proxy(kind: str, url: str, folder: Path) -> Iterator[Proxy]:
     """One of ``PROXIES`` before the server at an address."""
-    certificate, key = _certificate(folder)
+    certificate, key = own_certificate(folder, NAME)
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -78,31 +74,3 @@ def shipped_proxy(kind: str, url: str, folder: Path) -> Iterator[Proxy]:
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "certificate.pem", folder / "key.pem"
-    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return paths
