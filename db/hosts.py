@@ -1,7 +1,7 @@
 """The bench hosts that have shown up: what each of them is, and how steady it was."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,8 +13,7 @@ from db.schema.tables import document, host, job, trial
 from db.schema.types import storable
 from optimizer.run.ports import HOSTS_SET_ASIDE
 
-ALIVE = timedelta(minutes=1)
-"""A host that was not seen for longer measures nothing."""
+_ALIVE = timedelta(minutes=1)  # a host that was not seen for longer measures nothing
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,10 @@ class HostRow:
     seen_at: datetime  # when it last said that it lives
     job_id: int | None  # the job that it then measured for
     environment: Mapping[str, Any]  # its fingerprint, and the RocksDB on it
+
+    def alive(self, moment: datetime) -> bool:
+        """Whether it has shown up within the minute before a moment."""
+        return moment - self.seen_at < _ALIVE
 
 
 def see_host(
@@ -106,12 +109,14 @@ def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
         .where(live | job.c.id.in_(ended), document.c.name == HOSTS_SET_ASIDE)
         .order_by(live, job.c.id)
     )
-    found = {}
+    runs, found = {}, {}
     with reading(engine) as connection:
-        for number, began, state, body in connection.execute(which).all():
+        for number, began, state, body in connection.execute(which):
             for name, why in body["hosts"].items():
-                run = (body.get("since") or {}).get(name)
-                last = (trial.c.job_id == number, trial.c.number == run)
-                since = connection.execute(select(trial.c.finished_at).where(*last)).scalar()
-                found[name] = SetAside(number, since or began, why, state in LIVE)
+                runs[name] = (body.get("since") or {}).get(name)
+                found[name] = SetAside(number, began, why, state in LIVE)
+        for name, each in found.items():
+            last = (trial.c.job_id == each.job_id, trial.c.number == runs[name])
+            since = connection.execute(select(trial.c.finished_at).where(*last)).scalar()
+            found[name] = replace(each, since=since or each.since)
     return found

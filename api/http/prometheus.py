@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Engine, event
 
 from db.connection.transactions import present
-from db.hosts import ALIVE, hosts_set_aside, read_hosts
+from db.hosts import hosts_set_aside, read_hosts
 from db.jobs.job_list import standings
 from db.leases.leader import BENCH, is_led
 from db.nightly.batches import last_ended
@@ -113,7 +113,7 @@ def _jobs(engine: Engine) -> Iterator[Metric]:
 
 def _operation(engine: Engine) -> Iterator[Metric]:
     """What the alerts of ``deploy/prometheus`` are about."""
-    fresh = present(engine) - ALIVE
+    moment = present(engine)
     yield GaugeMetricFamily(
         "rocktune_leading_workers",
         "Workers that lead, and so run the jobs: 1, or 0 where none does.",
@@ -122,7 +122,7 @@ def _operation(engine: Engine) -> Iterator[Metric]:
     hosts, nights = read_hosts(engine), last_ended(engine)
     excluded = {name for name, each in hosts_set_aside(engine).items() if each.live}
     seen = {(each.name,): each.seen_at.timestamp() for each in hosts}
-    busy = {(each.name,): each.job_id is not None and each.seen_at > fresh for each in hosts}
+    busy = {(each.name,): each.job_id is not None and each.alive(moment) for each in hosts}
     without = {(name,): name in excluded for name in sorted(excluded.union(*seen))}
     due = {(name,): at.timestamp() for name, at in next_times(engine).items()}
     ended = {(each.name, each.state): each.ended_at.timestamp() for each in nights}

@@ -126,9 +126,11 @@ def list_hosts(service: ServiceDep) -> list[dict[str, Any]]:
 @router.get("/hosts/{name}", responses=described(404), response_model=HostHistoryPublic)
 def show_host(service: ServiceDep, name: HostName) -> dict[str, Any]:
     """A host, with its speed, its load, and level and noise of the baseline in each job."""
-    for each in list_hosts(service):
-        if each["name"] == name:
-            return each
+    from jobs.regression.hosts import host_histories
+
+    for each in host_histories(service.engine):
+        if each.name == name:
+            return each.document()
     raise ProblemError(404, f"there is no host {name!r}")
 
 

@@ -159,14 +159,14 @@ def triage_nights(
 
     The newest worsening, unless another night is named. `docs/nightly.md` describes the document.
     """
-    if not read_batches(service.engine, limit=1, name=name):
-        raise ProblemError(404, f"there is no batch {name!r}")
     # A server that nobody asks for nights does without numpy.
     from jobs.regression.detection import detect_regressions, regressions_of_batch
     from jobs.regression.triage import triage_of
 
-    report = regressions_of_batch(service.engine, name) or detect_regressions(())
-    return triage_of(service.engine, report, name, night)
+    report = regressions_of_batch(service.engine, name)
+    if report is None and not read_batches(service.engine, limit=1, name=name):
+        raise ProblemError(404, f"there is no batch {name!r}")
+    return triage_of(service.engine, report or detect_regressions(()), name, night)
 
 
 def _found(service: Service, name: str) -> ScheduleRow:

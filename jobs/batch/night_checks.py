@@ -36,10 +36,8 @@ def checks_of_night(
     lines = map(printable, report_lines(watch))
     told = dict(zip((each.series for each in watch.findings), lines, strict=False))
     failed = {each.series for each in watch.found_tonight if each.worse}
-    # Where a setting of the job has changed, another series has begun since under the same name.
-    newest = {(each.item, each.kind, each.metric): each for each in watch.series}
     suites = {each["item"]: [_of_job(each)] for each in document["items"]}
-    for series in newest.values():
+    for series in watch.newest_series:
         if series.item in suites:
             words = told.get(series, "")
             suites[series.item].append(_of_series(watch, series, series in failed, words))

@@ -80,6 +80,11 @@ class RegressionReport:
         """Whether a change for the worse was found on the newest night."""
         return any(each.worse for each in self.found_tonight)
 
+    @property
+    def newest_series(self) -> list[Series]:
+        """All series; of one whose settings changed the last stretch, which goes by its name."""
+        return list({(each.item, each.kind, each.metric): each for each in self.series}.values())
+
     def nights_of_level(self, series: Series) -> int:
         """How many nights the newest was judged with, itself included; 0 if it has no value.
 

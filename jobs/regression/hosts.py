@@ -12,7 +12,6 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import present
 from db.hosts import (
-    ALIVE,
     HostRow,
     HostRuns,
     SetAside,
@@ -94,7 +93,7 @@ def host_histories(engine: Engine) -> list[HostHistory]:
         row, out = rows.get(name), aside.get(name)
         if out is not None and not out.live and any(r.job_id > out.job_id for r in host.runs):
             out = None  # it has measured since
-        alive = row is not None and moment - row.seen_at < ALIVE
+        alive = row is not None and row.alive(moment)
         found.append(replace(host, row=row, alive=alive, excluded=out))
     return found
 

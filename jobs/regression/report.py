@@ -16,12 +16,10 @@ from jobs.regression.detection import (
     date_of,
 )
 from jobs.regression.series import Series
-from jobs.results.figures import figure, share_percent
+from jobs.results.figures import amount_with_unit, figure, share_percent
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
 from optimizer.budget.power import p_words
-from sampler.common.byte_size import format_bytes
-from sampler.workload.metric_units import BYTES, metric_unit
 
 _RECENT = 7  # nights; older outliers are in the document
 
@@ -53,9 +51,8 @@ class SeriesRow:
 
 
 def series_rows(report: RegressionReport, nights: str = "nights") -> list[SeriesRow]:
-    """A row for each series, of one whose settings changed the last stretch, in these words."""
-    last = {(each.item, each.kind, each.metric): each for each in report.series}
-    return [_row(report, series, nights) for series in last.values()]
+    """A row for each series, in these words."""
+    return [_row(report, series, nights) for series in report.newest_series]
 
 
 def _row(report: RegressionReport, series: Series, nights: str) -> SeriesRow:
@@ -86,8 +83,7 @@ def _value(series: Series, value: float) -> str:
         return f"{value:+.3g}%" if series.logarithmic else figure(value)
     if series.kind == "noise":
         return share_percent(value)
-    unit = metric_unit(series.metric)
-    return format_bytes(value) if unit == BYTES else f"{figure(value)} {unit or ''}".strip()
+    return amount_with_unit(value, series.metric)
 
 
 def _kind(found: LevelChange) -> str:
