@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Connection, Engine, delete, select, true, update
 
 from db.connection.transactions import insert_into, now, reading, writing
+from db.schema.job_row import verdict_of
 from db.schema.tables import delivery, job, webhook
 from db.schema.types import storable
 
@@ -134,9 +135,7 @@ def tell_job(connection: Connection, job_id: int, hosts: Mapping[str, str] | Non
         job.c.lease_epoch,
     ).where(job.c.id == job_id)
     about = dict(connection.execute(which).mappings().one())
-    epoch, verdict = about.pop("lease_epoch"), about.pop("verdict") or {}
-    if not isinstance(verdict, Mapping):  # of an experiment: its sentences, or one
-        verdict = {"why": verdict if isinstance(verdict, str) else " ".join(verdict)}
+    epoch, verdict = about.pop("lease_epoch"), verdict_of(about.pop("verdict"))
     proven = about["state"] == "done" and bool(verdict.get("confirmed"))
     known = ("trade", "why", "fitness", "low", "high", "p", "pairs")
     about |= {"proven": proven, "verdict": {name: verdict.get(name) for name in known}}

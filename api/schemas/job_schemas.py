@@ -186,5 +186,9 @@ def _names(job: JobRow | ListedJob) -> dict[str, Any]:
     if isinstance(job, ListedJob):
         return {name: getattr(job, name) for name in (*_PARTS, "strategy", "title")}
     asked = job.specification
-    named = {part: asked.get(part, {}).get("name") for part in _PARTS}
-    return named | {name: asked.get(name) for name in ("strategy", "title")}
+    return part_names(asked) | {name: asked.get(name) for name in ("strategy", "title")}
+
+
+def part_names(asked: Mapping[str, Any]) -> dict[str, str | None]:
+    """What a specification calls its workload, space and objective; None for what it lacks."""
+    return {part: asked.get(part, {}).get("name") for part in _PARTS}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-from api.schemas.job_schemas import JobChange, kind_in
+from api.schemas.job_schemas import JobChange, kind_in, part_names
 from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
 from db.schema.job_row import JobKind
@@ -202,6 +202,4 @@ class SchedulePublic(BaseModel):
 def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown of a job's specification; one of an earlier version has not all of it."""
     shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
-    parts = ("workload", "space", "objective")
-    named = {part: asked.get(part, {}).get("name") for part in parts}
-    return shown | named | {"kind": asked.get("kind", JobKind.TUNE)}
+    return shown | part_names(asked) | {"kind": asked.get("kind", JobKind.TUNE)}

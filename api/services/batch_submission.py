@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -40,7 +42,8 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
     # Before each is read for its own sake, which takes its time.
     require_small(each.settings for each in listed)
     found = [finding for each in noted for finding in field_problems(each)]
-    items, workloads, known = [], service.workloads, known_to(service)
+    items, workloads = [], service.workloads
+    known = cache(lambda: known_to(service, workloads))  # tuning jobs alone do without
     for each in listed:
         try:
             items.append(_item(each.name, dict(each.settings), service, workloads, known))
@@ -57,15 +60,18 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
 
 
 def _item(
-    name: str, settings: dict[str, Any], service: Service, workloads: Registry, known: Known
+    name: str,
+    settings: dict[str, Any],
+    service: Service,
+    workloads: Registry,
+    known: Callable[[], Known],
 ) -> BatchItem:
-    kind = JobKind(settings.pop("kind", JobKind.TUNE))
     try:
-        if kind is not JobKind.TUNE:
+        if "kind" in settings:  # of an experiment
             from jobs.experiments.kinds import specified
 
-            experiment = REQUESTS[kind].model_validate({"kind": kind.value, **settings})
-            return BatchItem(name, specified(experiment, known), experiment.priority)
+            experiment = REQUESTS[JobKind(settings["kind"])].model_validate(settings)
+            return BatchItem(name, specified(experiment, known()), experiment.priority)
         asked = JobChange.model_validate(settings)
     except ValidationError as error:
         refuse_noted([InputError(e.field, e.problem) for e in findings_in(error, settings)])

@@ -116,20 +116,20 @@ def _experiment(service: Service, asked: ExperimentRequest) -> ExperimentSpecifi
     from jobs.experiments.kinds import specified
 
     try:
-        return specified(asked, known_to(service))
+        return specified(asked, known_to(service, service.workloads))
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
 
 
-def known_to(service: Service) -> Known:
-    """What an experiment may name."""
+def known_to(service: Service, workloads: Registry) -> Known:
+    """What an experiment may name, the workloads among it."""
     from jobs.experiments.kinds import Known
 
     def tuning(fields: Mapping[str, Any]) -> Specification:
         asked = on_own_baseline(service, JobRequest.model_validate(fields))
         return specification_from(asked, workloads, service.installed, builds=service.builds)
 
-    workloads, builds = service.workloads, service.builds
+    builds = service.builds
     return Known(
         engine=service.engine,
         workload=lambda name: named_workload(name, workloads),

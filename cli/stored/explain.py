@@ -96,6 +96,7 @@ def _measure(
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
+    from jobs.specification.specification import require_tunes
     from optimizer.budget.sample_size import parse_detect
     from sampler.runner.settings import load_settings
 
@@ -113,10 +114,7 @@ def _measure(
                 job = JobStore(engine).job(job_id)
             except KeyError:
                 raise InputError("ID", f"there is no job {job_id}") from None
-            if job.kind is not JobKind.TUNE:
-                raise InputError(
-                    "ID", f"job {job_id} is of the kind {job.kind}; name one that tunes"
-                )
+            require_tunes(job, "ID")
             if job.state is not JobState.DONE:
                 problem = f"job {job_id} is {job.state.value}; it has no result yet"
                 raise InputError("ID", problem)

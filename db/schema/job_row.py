@@ -106,3 +106,10 @@ def job_from_row(row: RowMapping) -> JobRow:
         **values
         | {"state": JobState(row["state"]), "kind": JobKind(row["kind"]), "specification": asked}
     )
+
+
+def verdict_of(told: Any) -> Mapping[str, Any]:
+    """A result's verdict as that of a tuning job; an experiment's is its sentences, or one."""
+    if not told or isinstance(told, Mapping):
+        return told or {}
+    return {"why": told if isinstance(told, str) else " ".join(told)}

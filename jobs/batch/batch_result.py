@@ -17,7 +17,7 @@ from db.nightly.batches import (
     find_batch,
 )
 from db.nightly.nights import night_result
-from db.schema.job_row import JobKind, JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState, verdict_of
 from db.webhooks import Event
 
 SCHEMA = 1
@@ -91,10 +91,9 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
 
 def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
     """A job's part: its verdict beside what nights are compared by."""
-    verdict = (result or {}).get("verdict") or {}
-    if job is not None and job.kind is not JobKind.TUNE:  # in words; no series is made of it
-        said = [verdict] if isinstance(verdict, str) else verdict
-        verdict, result = {"why": " ".join(said) or None}, None
+    verdict = verdict_of((result or {}).get("verdict"))
+    if job is not None and job.kind is not JobKind.TUNE:  # no series is made of it
+        result = None
     return {
         "item": name,
         "kind": job.kind.value if job else None,

@@ -6,7 +6,8 @@ that measures, then findings; ``jobs.experiments.told`` shows those.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine
@@ -50,7 +51,11 @@ from jobs.specification.experiments import (
     UpgradeCheckRequest,
 )
 from jobs.specification.request import StartFile
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import (
+    Specification,
+    require_tunes,
+    specification_from_document,
+)
 from optimizer.budget.sample_size import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -128,16 +133,13 @@ def _side(given: str | StartFile, build: str | None, known: Known, field: str) -
     if isinstance(given, StartFile):
         side = side_of_options(given.name, given.options, field=field)
     else:
-        store = JobStore(known.engine)
-        side = side_named(
-            given, known.builds, lambda *job: side_of_job(store.engine, *job), field=field,
-            files=False,
-        )  # fmt: skip
+        of_job = partial(side_of_job, known.engine)
+        side = side_named(given, known.builds, of_job, field=field, files=False)
     build = build or side.build
     if build not in (None, JAVA):
         with _about(f"db_bench_{field}"):
             known.require_build(str(build))  # of a terminal's job it may be a path
-    return Side(**{**vars(side), "build": build})
+    return replace(side, build=build)
 
 
 def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
@@ -195,8 +197,7 @@ def _explain(asked: ExplainRequest, known: Known) -> ExperimentSpecification:
         row = JobStore(known.engine).job(asked.job)
     except KeyError:
         raise InputError("job", f"there is no job {asked.job}") from None
-    if row.kind is not JobKind.TUNE:
-        raise InputError("job", f"job {row.id} is of the kind {row.kind}; name one that tunes")
+    require_tunes(row, "job")
     if row.state is not JobState.DONE:
         raise InputError("job", f"job {row.id} is {row.state.value}; it has no result yet")
     if is_external(row):

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, ValidationError
 
+from db.schema.job_row import JobKind, JobRow
 from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import FORMER_NAMES, SearchSettings
@@ -80,3 +81,9 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
     space_from_document(specification.space)
     objective_from_document(specification.objective)
     return specification
+
+
+def require_tunes(row: JobRow, field: str) -> None:
+    """Refuses, with an InputError, a job that is an experiment."""
+    if row.kind is not JobKind.TUNE:
+        raise InputError(field, f"job {row.id} is of the kind {row.kind}; name one that tunes")

@@ -13,6 +13,7 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobKind
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
+from jobs.specification.specification import require_tunes
 from optimizer.run.ports import TrialLog
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, Problem
@@ -91,12 +92,11 @@ def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start
     """Refuses, with an InputError, to start from a job that is not there."""
     if isinstance(asked, int):
         try:
-            kind = store.job(asked).kind
+            row = store.job(asked)
         except KeyError:
             problem = f"there is no job {asked} in this database; write auto, none or its number"
             raise InputError(field, problem) from None
-        if kind is not JobKind.TUNE:
-            raise InputError(field, f"job {asked} is of the kind {kind}; name one that tunes")
+        require_tunes(row, field)
 
 
 def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:

@@ -13,9 +13,8 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.schema.job_row import JobKind
 from jobs.results.figures import option_value
-from jobs.specification.specification import specification_from_document
+from jobs.specification.specification import require_tunes, specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
@@ -205,8 +204,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         row = store.job(number)
     except KeyError:
         raise InputError(field, f"there is no job {number} in the database (--db)") from None
-    if row.kind is not JobKind.TUNE:
-        raise InputError(field, f"job {number} is of the kind {row.kind}; name one that tunes")
+    require_tunes(row, field)
     result = store.result(number)
     if result is None:
         raise InputError(field, f"job {number} is {row.state.value} and has no result")

@@ -58,9 +58,6 @@ class Checked(Findings):
 
     name: str = RESULT
 
-    what: Mapping[str, str]  # each case in words
-    changes: Sequence[CaseChange]
-    verdict: Sequence[str]  # in words
     worse: bool  # whether anything got worse
 
 
@@ -160,9 +157,7 @@ def _checked(
         "verdict": verdict,
         "worse": worse,
     }
-    return Checked(
-        what=what, changes=changes, verdict=verdict, worse=worse, document=document
-    )  # fmt: skip
+    return Checked(worse=worse, document=document)
 
 
 def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
