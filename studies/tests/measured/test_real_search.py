@@ -94,6 +94,8 @@ def test_a_trial_is_read_back_as_it_was(cutoff, subject):
     trial = measured(study.bench, problem, trial, cutoff)
     assert trial.state is (TrialState.DONE if cutoff is None else TrialState.CENSORED)
     assert trial.subject == subject
+    # What its clocks are corrected by. A run that was cut off has no such reading.
+    assert ("others_cpu" in trial.metrics) == ("machine_speed" in trial.metrics) == trial.done
     assert trial.effective["buffer"] == 0.5 != trial.configuration["buffer"]
     assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
 

@@ -34,6 +34,7 @@ class ToyBench:
         # a parameter that matters never moves.
         effective = {**trial.configuration, "buffer": 0.5}
         metrics = {**noisy.metrics, "memory": 1.0, "wall_seconds": noisy.metrics["time"] + 0.5}
+        metrics |= {"others_cpu": 0.125, "machine_speed": 1.0}
         slow = cutoff is not None and metrics["wall_seconds"] > cutoff
         return Outcome(
             state=TrialState.CENSORED if slow else TrialState.DONE,
