@@ -19,7 +19,7 @@ from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
 from tests.support import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BODIES = {
     "/v1/jobs": JobAsked, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
     "/v1/webhooks": WebhookCreate,
