@@ -92,7 +92,8 @@ def bagged_forest(
 
     Its trees try one random threshold of each column and split at the best of them (Geurts, Ernst
     and Wehenkel, "Extremely randomized trees", Mach. Learn. 63, 2006): of a few dozen trials their
-    shares are steadier than those of `grow_forest`, and they predict as well; see docs/search.md.
+    shares are steadier than those of `grow_forest`, and they predict as well; see
+    docs/results/searching.md.
     A bag has at most `ROWS_PER_TREE` settings.
     """
     from sklearn import config_context

@@ -104,7 +104,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
         f"run is: {head['rounds']} rounds, seed {head['seed']}, {head['date']}, "
         f"{machine['cpu']}, {machine['cores']} cores, "
         f"{format_bytes(machine['memory_bytes'])} of memory, {machine['system']}. What the page "
-        "of 2014 did, and what is different here: [rocksjava.md](../rocksjava.md).",
+        "of 2014 did, and what is different here: [RocksJava](../how-to/rocksjava.md).",
         _compared(found),
         "Medians; differences are geometric means over runs next to each other, with 95% "
         "intervals. p is corrected over this page (Holm).",

@@ -41,9 +41,10 @@ _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")
 Row = Mapping[str, Any]
 _HEAD = """# Starting points beside the defaults
 
-What a job begins with ([search.md](../search.md), "Where it begins"), measured against RocksDB's
-own defaults: every option of a point, also those that the space `default` does not search. Made by
-`studies/starting_points.py` from [starting_points.jsonl](starting_points.jsonl)."""
+What a job begins with ([starting points](../explanation/searching.md#starting-points)), measured
+against RocksDB's own defaults: every option of a point, also those that the space `default` does
+not search. Made by `studies/starting_points.py` from
+[starting_points.jsonl](starting_points.jsonl)."""
 _READING = """Runs are interleaved, in an order drawn anew in each round. Changes are against the
 defaults in the same round: geometric means with 95% intervals; * where the interval does not
 hold 0 (of so many intervals one in twenty does so by chance). Less is better, but of `rate`."""

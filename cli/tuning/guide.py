@@ -45,7 +45,8 @@ def guide_command(
     """Works out options from the size of a database, as KIOXIA's tuning guide does.
 
     For TRocksDB, which keeps keys and values in files of their own, and translated for
-    RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
+    RocksDB with integrated BlobDB. Nothing is measured; docs/explanation/kioxia-guide.md says how
+    good it is.
     """
     planned = read_planned(
         keys=keys,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-_LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/search.md
+_LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/results/searching.md
 _PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
 _ROUGH_LENGTH = 0.3  # of the range
 _PER_ROUGH_LENGTH = np.float32(_LENGTH / (5.0**0.5 * _ROUGH_LENGTH))  # of steps in _PER_LENGTH

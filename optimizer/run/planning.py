@@ -22,7 +22,7 @@ from sampler.runner.outcome import TrialState
 from sampler.workload.tree_reads import why_unread
 from sampler.workload.workload import Workload
 
-_READ_SECONDS = 2.0  # of all reads of one tree (docs/measuring.md)
+_READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)
 _WHY = {
     Phase.BASELINE: "measure the baseline, what every trial is compared with",
     Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",

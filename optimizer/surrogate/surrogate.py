@@ -28,7 +28,8 @@ from optimizer.trials.trial import Purpose
 _MOST = 300  # rows: beyond them a proposal would take too long
 _MOST_EVENLY = 200  # trials, evenly over the job: it must not take longer than a few seconds
 # What seems to do nothing keeps so much of all shares: the models are not sure of it, and learn of
-# small effects too. Without it a search ended where only these were left; see docs/search.md.
+# small effects too. Without it a search ended where only these were left; see
+# docs/results/searching.md.
 _LEAST_SHARE = 0.01
 
 

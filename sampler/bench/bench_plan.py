@@ -13,7 +13,7 @@ from sampler.space.space import LEAST_WRITE_BUFFER, Configuration, Space, flushe
 from sampler.workload.workload import Workload
 
 # RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
-# not lost. What it costs is measured in docs/measuring.md.
+# not lost. What it costs is measured in docs/results/measuring.md.
 DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
 # Left at RocksDB's defaults while measuring, with the values that change nothing: a LOG that says
 # less, or begins again, does not tell when the tree came to rest.

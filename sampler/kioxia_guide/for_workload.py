@@ -11,7 +11,10 @@ from sampler.workload.workload import Workload
 
 NAME = "guide"
 HELP = "KIOXIA's tuning guide, worked out for the workload; guide:48 for a host of 48 CPU threads"
-SOURCE = "KIOXIA, Optimizing TRocksDB for Improved Performance; rocktune guide, docs/guide.md"
+SOURCE = (
+    "KIOXIA, Optimizing TRocksDB for Improved Performance; rocktune guide, "
+    "docs/explanation/kioxia-guide.md"
+)
 _MOST_THREADS = 4096
 # For keys alone: with the values among them such files and levels would be far too small, and
 # the values, which TRocksDB compresses in their own files, would not be compressed at all.

@@ -1,8 +1,8 @@
-"""Measures the policies of ``rocktune autotune``, and writes docs/autotune.md from what is there.
+"""Measures the policies of ``rocktune autotune``, and writes the page from what is there.
 
-Run with ``make prove-autotune``: about an hour and a half, alone on the machine, with 20 GB of
-free disk. It may be stopped at any time; called again it goes on. With ``ARGS=--page`` it only
-writes the page.
+The page is docs/results/autotune.md. Run with ``make prove-autotune``: about an hour and a half,
+alone on the machine, with 20 GB of free disk. It may be stopped at any time; called again it goes
+on. With ``ARGS=--page`` it only writes the page.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not given.page:
             run_missing(given.raw, repeats, given.share, given.capacity, load_settings())
         write_page(given.raw, make_command("prove-autotune", arguments), read_lines(given.raw))
-        print(f"{given.raw.parent.parent / 'autotune.md'} is written")
+        print(f"{given.raw.with_suffix('.md')} is written")
     except InputError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

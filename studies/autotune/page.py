@@ -1,4 +1,4 @@
-"""docs/autotune.md: sentences around the tables, with every figure of ours out of the runs."""
+"""docs/results/autotune.md: sentences around the tables; our figures are of the runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = "<!-- what was measured -->"
 
 
 def write_page(raw: Path, command: str, rows: Sequence[_Row]) -> str:
-    """Writes the page two folders above the raw results, and the plots beside these.
+    """Writes the page beside the raw results, and the plots into a folder there.
 
     Args:
         raw: ``docs/results/autotune.jsonl``.
@@ -34,7 +34,7 @@ def write_page(raw: Path, command: str, rows: Sequence[_Row]) -> str:
     runs = [row for row in rows if "policy" in row]
     text = _PROSE.read_text(encoding="utf-8")
     text = text.replace(_PLACE, "\n\n".join(_measured(raw, command, probe, runs)))
-    (raw.parent.parent / "autotune.md").write_text(text, encoding="utf-8")
+    raw.with_suffix(".md").write_text(text, encoding="utf-8")
     return text
 
 
@@ -51,7 +51,7 @@ def _measured(raw: Path, command: str, probe: _Row | None, runs: Sequence[_Row])
         f"{host['cores']} cores ({host['cpu']}{', virtual' if host['virtual'] else ''}), "
         f"{format_bytes(host['memory_bytes'])}, {host['file_system']}, {host['system']}, RocksDB "
         f"{versions} in rocksdict. {len(runs)} runs in rounds, the policies of a round in a drawn "
-        f"order; raw results: [{raw.name}](results/{raw.name}). 100% of the disk is "
+        f"order; raw results: [{raw.name}]({raw.name}). 100% of the disk is "
         f"{capacity / 1e6:.4g} MB/s ({found}), so the wave goes from "
         f"{capacity / 19 * 5 / 1e6:.3g} to {capacity / 19 * 20 / 1e6:.3g} MB/s. Times and the "
         f"tree's sizes are {share:g} of the thesis's."
@@ -83,5 +83,5 @@ def _shape(raw: Path, shape: str, share: float, rows: Sequence[_Row]) -> list[st
         folder.mkdir(exist_ok=True)
         file = folder / f"{shape}-{policy}.svg"
         file.write_text(curves_svg(plot), encoding="utf-8")
-        parts.append(f"![{plot.title}](results/{folder.name}/{file.name})")
+        parts.append(f"![{plot.title}]({folder.name}/{file.name})")
     return parts

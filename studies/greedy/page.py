@@ -20,7 +20,7 @@ _HOW = (
     "column that they found (block cache, memory maps and bytes_per_sync included) and what the "
     "job found are measured side by side, in rounds of an order drawn anew; changes are geometric "
     "means of the rounds' ratios with 95% intervals. What the method is, and how our load differs "
-    "from theirs: [greedy.md](../greedy.md)."
+    "from theirs: [greedy](../explanation/greedy.md)."
 )
 _WHERE = (
     "Their figures are of 32 logical processors, a PM1725 and 253 GB beyond memory; ours of a "

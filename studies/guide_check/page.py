@@ -36,9 +36,9 @@ SAID = {
 }
 _HEAD = """# KIOXIA's tuning guide: half, calculated, double
 
-The guide ([guide.md](../guide.md)) checks each of its settings by halving and doubling it under
-its loads T2 and T5. The same here, with its translation for RocksDB with blob files. Written by
-`studies/guide_check` from [guide.jsonl](guide.jsonl)."""
+[KIOXIA's guide](../explanation/kioxia-guide.md) checks each of its settings by halving and
+doubling it under its loads T2 and T5. The same here, with its translation for RocksDB with blob
+files. Written by `studies/guide_check` from [guide.jsonl](guide.jsonl)."""
 _READING = """Runs are interleaved, in an order drawn anew in each round. Changes are against
 `calculated` in the same round: geometric means with 95% intervals; * where the interval does not
 hold 0 (of so many intervals one in twenty does so by chance). Less is better, but of `rate`."""

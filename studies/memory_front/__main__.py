@@ -52,8 +52,9 @@ def _write(docs: Path, folder: Path, command: str) -> None:
         raise InputError(str(folder), "holds no job yet: make prove-memory measures them")
     kept = docs / "reproduction" / "default.jsonl.gz"
     reproduction = read_study(kept) if kept.exists() else None
-    write_page(docs / "memory.md", command, studies, reproduction)
-    print(f"{docs / 'memory.md'} tells of {len(studies)} jobs")
+    out = docs / "results" / "memory.md"
+    write_page(out, command, studies, reproduction)
+    print(f"{out} tells of {len(studies)} jobs")
 
 
 def _parser() -> argparse.ArgumentParser:

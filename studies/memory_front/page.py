@@ -1,4 +1,4 @@
-"""docs/memory.md: sentences around the tables, with every figure out of the trials."""
+"""docs/results/memory.md: sentences around the tables, with every figure out of the trials."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _group(out: Path, load: str, group: Mapping[str, Study]) -> list[str]:
         tables.change_table(group),
     ]
     if len(group) > 1:
-        folder = out.parent / "results" / "memory"
+        folder = out.parent / "memory"
         plots = {"fitness": tables.fitness_plot(group, found, level)}
         if any(study.result["verdict"] for study in group.values()):
             plots["changes"] = tables.change_plot(group)

@@ -1,4 +1,4 @@
-"""The tables and plots of docs/memory.md, with every figure out of the archived trials."""
+"""The tables and plots of docs/results/memory.md, with every figure out of the archived trials."""
 
 from __future__ import annotations
 

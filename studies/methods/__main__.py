@@ -2,7 +2,7 @@
 
 Run with ``make prove-methods ARGS="--seconds 1200 --seeds 5"``. It goes on where an earlier call
 stopped, seed by seed through all cases, so that a study that is cut off is balanced. It writes
-raw results and docs/methods.md's tables. ``--page`` measures nothing.
+raw results and docs/results/methods_compared.md's tables. ``--page`` measures nothing.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ _HOW = (
     "everywhere. Within a case a known configuration is the same for every seed, so its interval "
     "is of the measurement alone. In `mixed` and `overwrite` one process loads and is measured: "
     "WAF and TIME are of both, RATE and the latencies of the measured part. What the seconds do "
-    "to `greedy` and `paper`, and what the space leaves of `guide`: [methods.md](../methods.md)."
+    "to `greedy` and `paper`, and what the space leaves of `guide`: "
+    "[methods_compared.md](methods_compared.md)."
 )
 _TURNS = "a run each, in an order drawn anew"
 _BESIDE = (

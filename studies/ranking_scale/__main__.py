@@ -1,8 +1,9 @@
-"""Measures the same configurations at three scales, and writes docs/scale.md from what is there.
+"""Measures the same configurations at three scales, and writes the page from what is there.
 
-Run with ``make prove-ranking-scale``: some hours, alone on the machine, with 30 GB of free disk.
-It may be stopped at any time; called again it goes on. ``ARGS=--page`` measures nothing and writes
-the page, with what is in ``docs/results/ranking_scale_remarks.md`` where that is there.
+The page is docs/results/ranking_scale.md. Run with ``make prove-ranking-scale``: some hours, alone
+on the machine, with 30 GB of free disk. It may be stopped at any time; called again it goes on.
+``ARGS=--page`` measures nothing and writes the page, with what is in
+``docs/results/ranking_scale_remarks.md`` where that is there.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         remarks = beside.read_text(encoding="utf-8").strip() if beside.exists() else ""
         command = make_command("prove-ranking-scale", arguments)
         write_page(given.raw.parent.parent, command, rows, remarks)
-        print(f"{given.raw.parent.parent / 'scale.md'} tells of {len(rows)} runs")
+        print(f"{given.raw.with_name('ranking_scale.md')} tells of {len(rows)} runs")
     except InputError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""docs/scale.md, made from the raw rows alone."""
+"""docs/results/ranking_scale.md, made from the raw rows alone."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def write_page(docs: Path, command: str, rows: Sequence[Row], remarks: str) -> s
             *_effects(scales, metrics),
         ]  # fmt: skip
     text = "\n\n".join(part for part in parts if part) + "\n"
-    (docs / "scale.md").write_text(text, encoding="utf-8")
+    (docs / "results" / "ranking_scale.md").write_text(text, encoding="utf-8")
     return text
 
 
@@ -104,7 +104,7 @@ def _plots(docs: Path, scales: Sequence[Measured], metrics: Sequence[str]) -> li
         title = f"The same configurations at {names[0]} and at {names[1]}, whole runs"
         text = scatter(title, f"at {names[0]}", f"at {names[1]}", panels)
         (docs / "results" / name).write_text(text, encoding="utf-8")
-        shown.append(f"![{title}](results/{name})")
+        shown.append(f"![{title}]({name})")
     if shown:
         shown.append("Metrics over the baseline of their scale; grey: the same at both.")
     return shown

@@ -13,7 +13,7 @@ from sampler.space.space_file import space_text
 from sampler.workload.workload_file import load_workload, workload_document
 
 # zlib takes half as long again as zstd and lz4hc as long for less (medians of the space's random
-# draws in docs/reproduction.md); bzip2 and xpress are not in the space.
+# draws in docs/results/reproduction.md); bzip2 and xpress are not in the space.
 CODECS = ("none", "snappy", "lz4", "zstd")
 _SLACK_SECONDS = 60.0
 

@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md."""
+"""The tables of docs/results/ranking_scale.md."""
 
 from __future__ import annotations
 

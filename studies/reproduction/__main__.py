@@ -1,4 +1,4 @@
-"""Writes docs/reproduction.md from the archived trials.
+"""Writes docs/results/reproduction.md from the archived trials.
 
 Run with ``python -m studies.reproduction [docs]``; it reads ``docs/reproduction/*.jsonl.gz``
 and, if it is there, ``docs/reproduction/remarks.md``, and measures nothing.
@@ -30,10 +30,10 @@ def main(docs: Path) -> None:
     told = folder / "remarks.md"
     remarks = told.read_text(encoding="utf-8") if told.exists() else ""
     text = page(studies["paper"], studies.get("default"), remarks=remarks)
-    (docs / "reproduction.md").write_text(text, encoding="utf-8")
-    print(
-        f"{docs / 'reproduction.md'} tells of {sum(len(s.draws) for s in studies.values())} draws"
-    )
+    out = docs / "results" / "reproduction.md"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    print(f"{out} tells of {sum(len(s.draws) for s in studies.values())} draws")
 
 
 def _draw(study: Study, path: Path, *, published: bool) -> None:

@@ -1,4 +1,4 @@
-"""docs/reproduction.md: sentences around the tables, with every figure out of the trials."""
+"""docs/results/reproduction.md: sentences around the tables; every figure is of the trials."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ H. Jin, W. G. Choi, J. Choi, H. Sung, S. Park, "Improvement of RocksDB Performan
 Parameter Analysis and Optimization", Journal of Information Processing Systems 18(3), 2022: 2,000
 random configurations of 30 parameters, a random forest, an analysis of variance, then a genetic
 algorithm over four of them. {_COMMAND} repeats it with real runs and writes this page: its figures
-are computed from [reproduction/paper.jsonl.gz](reproduction/paper.jsonl.gz), a trial a line.
+are computed from [reproduction/paper.jsonl.gz](../reproduction/paper.jsonl.gz), a trial a line.
 
 {machine_words(study)}"""
 
@@ -98,7 +98,7 @@ def _paper(study: Study) -> str:
     if study.generations:
         parts.append(
             f"### The genetic algorithm\n\nThe paper reached a fitness of about {FITNESS:,} in "
-            f"generation {GENERATION}.\n\n![fitness by generation](reproduction/paper.svg)\n\n"
+            f"generation {GENERATION}.\n\n![fitness by generation](../reproduction/paper.svg)\n\n"
             + tables.generations(study)
         )
     if study.result["verdict"]:
@@ -120,14 +120,14 @@ def _default(study: Study) -> str:
         "## The same budget under Rocktune's rules\n\n"
         "`--space default`: only what an OPTIONS file can carry, no more memory than the "
         "baseline, every load settled before it counts.\nTrials: "
-        "[reproduction/default.jsonl.gz](reproduction/default.jsonl.gz).\n"
+        "[reproduction/default.jsonl.gz](../reproduction/default.jsonl.gz).\n"
         f"{_unfinished(study)}\n{machine_words(study)}\n\n{_settings(study)}",
         tables.forests(study, published=False),
         tables.ranking(study, published=False),
     ]
     if study.generations:
         parts.append(
-            "![fitness by generation](reproduction/default.svg)\n\n" + tables.generations(study)
+            "![fitness by generation](../reproduction/default.svg)\n\n" + tables.generations(study)
         )
     if study.result["verdict"]:
         parts.append(_verdict(study, published=False))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# reproduction.sh NAME: goes on with one of the two long jobs of docs/reproduction.md; all that was measured is
+# reproduction.sh NAME: goes on with one of the two long jobs of docs/results/reproduction.md; all that was measured is
 # in docs/reproduction/NAME.jsonl.gz.
 set -eu
 name=$1

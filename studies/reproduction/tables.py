@@ -1,4 +1,4 @@
-"""The tables of docs/reproduction.md: the paper's figures beside ours."""
+"""The tables of docs/results/reproduction.md: the paper's figures beside ours."""
 
 from __future__ import annotations
 

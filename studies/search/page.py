@@ -18,14 +18,14 @@ from studies.search.tables import cost_table, functions_table, share_plot, share
 _WHAT = (
     "No RocksDB is involved: strategies are run on functions learned from recorded runs, where "
     "the truth is known. `load`: 661 random draws of a load, 30 options, no limit on memory; "
-    "`paper` and `default`: the archived jobs of [reproduction.md](../reproduction.md), with the "
+    "`paper` and `default`: the archived jobs of [reproduction.md](reproduction.md), with the "
     "memory budget of the default in `default`; threads, which `paper` leaves to the users, stay "
     "at 1; `mixed` and `overwrite`: draws of the space `default` under the workloads "
     "`mixed-quick` and `overwrite-quick`, with the same budget, see "
     "[recorded](../recorded/README.md); `null`: no option matters, space and noise are those of "
     "`load`. What is after the slash learned the function: gradient boosting or a random "
     "forest. Of the strategies `smac` and `genetic` alone learn with trees (random forests); "
-    "`forest` is guided by Gaussian processes, see [search](../search.md)."
+    "`forest` is guided by Gaussian processes, see [searching](../explanation/searching.md)."
 )
 _HOW = (
     "A trial's outcome is the truth times one of the residuals of the default's recorded runs "

@@ -2,8 +2,8 @@
 
 Run with ``make prove-versions``. Builds are the one on PATH and those that ``make db_bench
 VERSION=`` has brought. It may be stopped at any time; called again it goes on. ``ARGS=--page``
-tries nothing and writes docs/versions.md from what is kept. ``make prove-readers`` runs the tests
-of the readers alone, on every build but the one on PATH, and keeps nothing.
+tries nothing and writes docs/results/versions.md from what is kept. ``make prove-readers`` runs
+the tests of the readers alone, on every build but the one on PATH, and keeps nothing.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from studies.versions.trial import (
 )
 
 RAW = Path("docs/results/versions.jsonl")
-PAGE = Path("docs/versions.md")
+PAGE = Path("docs/results/versions.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

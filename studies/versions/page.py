@@ -1,4 +1,4 @@
-"""docs/versions.md: what every tried build of RocksDB does with Rocktune."""
+"""docs/results/versions.md: what every tried build of RocksDB does with Rocktune."""
 
 import json
 from collections import Counter
@@ -14,12 +14,10 @@ from studies.arguments import days_words
 from studies.options.accepted_draws import SPACES
 from studies.versions.trial import Rows
 
-REMARKS = Path(__file__).with_name("remarks.md")
-_HEAD = """# RocksDB versions
+_HEAD = """# RocksDB versions: what was tried
 
-Rocktune was tried with every build below: a `db_bench` each, of its own version of RocksDB. Bring
-one with `make db_bench VERSION=11.8.1`, name it with `--db-bench 11.8.1`, or give the path of your
-own."""
+Rocktune was tried with every build below: a `db_bench` each, of its own version of RocksDB. What
+has changed between them, and what that means: [versions](../explanation/versions.md)."""
 _TRIED = """## What was tried
 
 *Lacks*: options of Rocktune's catalogue that the build does not have; a search leaves them out and
@@ -80,8 +78,6 @@ def write_page(out: Path, command: str, rows: Rows, settled: PageSettings) -> No
         _all_pairs(rows),
         *_side_by_side(rows, settled.long),
     ]  # fmt: skip
-    if REMARKS.exists():
-        parts.append(REMARKS.read_text(encoding="utf-8").strip())
     out.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
 
 

@@ -75,13 +75,13 @@ def test_the_page_tells_figures_machine_and_command(tmp_path: Path) -> None:
     assert "61.92" in page  # the document's, beside
     assert "![tuned: 100 MB/s came in" in page
     assert (raw.with_suffix("") / "350-tuned.svg").is_file()
-    assert page == (tmp_path / "docs" / "autotune.md").read_text()
+    assert page == (tmp_path / "docs" / "results" / "autotune.md").read_text()
 
 
 def test_without_runs_the_page_says_so(tmp_path: Path) -> None:
     raw = tmp_path / "docs" / "results" / "autotune.jsonl"
     main(["--page", "--raw", str(raw)])
-    page = (tmp_path / "docs" / "autotune.md").read_text()
+    page = (tmp_path / "docs" / "results" / "autotune.md").read_text()
     assert f'Nothing yet: `make prove-autotune ARGS="--raw {raw}"` measures' in page
 
 

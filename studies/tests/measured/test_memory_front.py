@@ -112,7 +112,7 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path, monkeypatch: pyte
         path = folder / f"load-300k-{multiple}x.jsonl.gz"
         path.write_bytes(gzip.compress(text.encode()))
     assert main(["--page", "--docs", str(tmp_path)]) == 0
-    page = (tmp_path / "memory.md").read_text()
+    page = (tmp_path / "results" / "memory.md").read_text()
     assert "**Not finished: 50 of 2200 runs.**" in page
     assert "`load-300k-2x` | 272 MiB | 50 | - |" in page
     study = read_study(folder / "load-300k-1x.jsonl.gz")
@@ -123,7 +123,7 @@ def test_the_page_is_written_from_what_is_kept(tmp_path: Path, monkeypatch: pyte
     )
     assert f"| {best:,.0f} |" in page or f"| {best:.3g} |" in page
     assert (folder / "load-fitness.svg").read_text().startswith("<svg")
-    assert "![fitness against memory](results/memory/load-fitness.svg)" in page
+    assert "![fitness against memory](memory/load-fitness.svg)" in page
 
 
 def test_recorded_draws_gain_more_the_more_memory_they_take():

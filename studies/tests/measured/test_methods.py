@@ -67,7 +67,7 @@ def test_the_search_with_models_begins_where_a_job_of_it_begins(problem: Problem
 
 @pytest.mark.parametrize(("multiple", "buffers"), [(1, {}), (4, {"write_buffer_size": 220 * MIB})])
 def test_so_much_is_left_of_the_guide_on_two_threads(multiple: int, buffers: dict):
-    """As docs/methods.md says: no blob files, no sizes of files and levels, no codec."""
+    """docs/results/methods_compared.md: no blob files, no sizes of files and levels, no codec."""
     problem = resolve(Case("studies/methods/load.toml", multiple).specification, None).problem
     (start,) = starting_points(problem, [{"name": "guide:2"}])
     baseline = problem.space.default_configuration()

@@ -159,7 +159,7 @@ def test_what_was_cut_off_ranks_last_and_has_no_waf() -> None:
 def test_the_page_tells_how_the_order_holds(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     page = write_page(tmp_path, "make it", rows(trigger), "Our remarks.")
-    assert (tmp_path / "scale.md").read_text() == page
+    assert (tmp_path / "results" / "ranking_scale.md").read_text() == page
     waf = next(line for line in page.splitlines() if line.startswith("| waf |"))
     assert waf.count("|") == 7  # two scales again, three pairs
     assert "0.9" in waf or "1.00" in waf

@@ -111,7 +111,7 @@ def test_the_page_says_what_is_missing(tmp_path: Path):
     (folder / "paper.jsonl.gz").write_bytes(FIRST.read_bytes())
     (folder / "remarks.md").write_text("## Where it differs\n\nA remark.")
     main(tmp_path)
-    text = (tmp_path / "reproduction.md").read_text()
+    text = (tmp_path / "results" / "reproduction.md").read_text()
     assert "**Not finished: 80 of 2,200 runs are made.**" in text
     assert "A remark." in text
     assert "Not measured yet." in text

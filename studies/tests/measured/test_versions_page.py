@@ -1,4 +1,4 @@
-"""docs/versions.md: what stands in the rows stands in the page."""
+"""docs/results/versions.md: what stands in the rows stands in the page."""
 
 from pathlib import Path
 from typing import Any

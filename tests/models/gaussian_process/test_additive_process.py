@@ -104,7 +104,7 @@ def test_the_first_guess_treats_all_alike():
 
 @pytest.mark.parametrize(("metric", "least"), [("waf", 0.75), ("sa", 0.55)])
 def test_recorded_trials_are_predicted_better_than_by_their_mean(metric: str, least: float):
-    """661 random loads; learned from 250 of them. Measured: 0.84 and 0.66 (docs/search.md)."""
+    """661 random loads; learned from 250 of them. Measured: 0.84 and 0.66."""
     settings, values = recorded(metric)
     order = np.random.default_rng(0).permutation(len(values))
     seen, unseen = order[:250], order[250:]
