@@ -15,11 +15,14 @@ from api.schemas.schedule_schemas import ScheduleCreate
 from api.schemas.webhook_schemas import WebhookCreate
 from cli.main import app
 from jobs.batch.batch_file import read_batch
+from optimizer.objective.objective_file import load_objective
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
 from tests.support import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Results show commands of the day that they were measured on.
+GUIDES = sorted({*(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs/results").rglob("*.md")})
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
 BODIES = {
     "/v1/jobs": JobAsked, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
     "/v1/webhooks": WebhookCreate,
@@ -71,6 +74,8 @@ def test_a_file_is_read(document: str, tmp_path: Path):
         assert read_batch(tmp_path / "nightly.toml").items
     elif "parameter" in keys:
         assert load_space(str(path)).names
+    elif "metric" in keys:
+        assert load_objective(str(path)).terms
     else:
         (tmp_path / "bench.sh").write_text("#!/bin/sh\n")
         (tmp_path / "monday.trace").write_bytes(b"")

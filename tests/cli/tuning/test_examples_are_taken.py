@@ -1,4 +1,4 @@
-"""Every `rocktune tune` of README, docs/commands.md and `--help` comes to its first trial."""
+"""Every `rocktune tune` of README, the commands' page and `--help` comes to its first trial."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from cli.tuning.tune import EXAMPLES
 from tests.support import ROOT
 from tests.support.sampler.real_databases import fill
 
-PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
+PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/reference/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
 SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + EXAMPLES, re.MULTILINE)
