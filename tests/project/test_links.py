@@ -25,8 +25,8 @@ def anchors(page: Path) -> set[str]:
     for heading in re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
-        count = sum(each == name or re.fullmatch(rf"{name}-\d+", each) is not None for each in found)
-        found.add(f"{name}-{count}" if count else name)
+        again = sum(re.fullmatch(rf"{name}(-\d+)?", each) is not None for each in found)
+        found.add(f"{name}-{again}" if again else name)
     return found
 
 
