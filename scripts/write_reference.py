@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script's own folder stands there
@@ -24,6 +24,7 @@ _KINDS = {
     "whole": "whole number", "number": "number", "check": "true or false", "list": "list",
     "text": "text",
 }  # fmt: skip
+_VALUES = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
 _OBJECTS = {"space": "text or object", "objective": "text or object"}
 
 
@@ -95,8 +96,20 @@ def _names(option: Any) -> str:
         names += ", " + ", ".join(f"`{each}`" for each in option.secondary_opts)
     if option.is_flag:
         return names
-    value = option.metavar or option.type.name.upper().replace(" RANGE", "")
-    return f"{names} {_cell(value)}"
+    return f"{names} {_cell(option.metavar or _value(option))}"
+
+
+def _value(option: Any) -> str:
+    """What is written after an option."""
+    kind = option.type_descriptor.annotation
+    choices: tuple[Any, ...] = ()
+    if get_origin(kind) in (list, tuple):
+        kind = get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        choices = tuple(each.value for each in kind)
+    return ", ".join(map(str, choices)) or _VALUES.get(kind, "TEXT")
 
 
 def _help(parameter: Any) -> str:
@@ -112,12 +125,11 @@ def _default(option: Any) -> str:
         return _cell(option.show_default)
     if isinstance(default, Enum):
         default = default.value
-    if callable(default) or default in (None, False, True, (), [], ""):
-        return ""
     if isinstance(default, list | tuple):
         default = ", ".join(map(str, default))
-    # Of types that are no plain value, such as what stands for "not given", nothing is told.
-    return f"`{_cell(str(default))}`" if isinstance(default, str | int | float | Path) else ""
+    # A switch is off; None and callables are not shown.
+    shown = isinstance(default, str | int | float | Path) and not isinstance(default, bool)
+    return f"`{_cell(str(default))}`" if shown and default != "" else ""
 
 
 def fields_text() -> str:
