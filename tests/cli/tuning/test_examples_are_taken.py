@@ -27,6 +27,7 @@ TWO_FAMILIES = """[Version]
 [CFOptions "users"]
   num_levels=5
 """
+LOAD = 'name = "mydb"\nbenchmarks = ["fillrandom"]\nnum = 100_000\n'
 HERE = [each for each in COMMANDS if not any(part in each for part in ELSEWHERE)]
 
 
@@ -45,8 +46,10 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))
     monkeypatch.chdir(tmp_path)
-    # The reader's own: a file with a family of that name, and a database.
+    # The reader's own: files with a family of that name, a workload, and a database.
     Path("OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
+    Path("mydb.OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
+    Path("mydb.toml").write_text(LOAD, encoding="utf-8")
     if DATABASE in command:
         fill(Path("mydb"), "fillrandom", num=60_000, value_size=150)
     status = main(shlex.split(command.replace(DATABASE, "mydb"))[1:])
