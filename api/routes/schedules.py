@@ -157,7 +157,8 @@ def triage_nights(
 ) -> dict[str, Any]:
     """What moved together in one night of a batch, and what else changed then; no cause is told.
 
-    The newest worsening, unless another night is named. `docs/nightly.md` describes the document.
+    The newest worsening, unless another night is named. `docs/how-to/triage.md` describes the
+    document.
     """
     # A server that nobody asks for nights does without numpy.
     from jobs.regression.detection import detect_regressions, regressions_of_batch

@@ -143,7 +143,8 @@ def _certificates(
 ) -> int:
     """Makes the certificates of a cluster, or shows those of a folder and when they end.
 
-    Whoever holds one of them can run programs on every machine of the cluster: docs/cluster.md.
+    Whoever holds one of them can run programs on every machine of the cluster:
+    docs/explanation/security.md.
 
     Exit status: 0 they hold, 3 one has ended, 2 bad input.
     """

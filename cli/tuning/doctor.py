@@ -40,7 +40,8 @@ def doctor_command(
     """Tells whether this machine is fit to measure on, and what to do about it.
 
     Looks at db_bench, processors, other load, memory and disk, then runs the baseline
-    ten times and tells how small a change can be proven. docs/doctor.md explains it.
+    ten times and tells how small a change can be proven.
+    docs/how-to/check-the-machine.md explains it.
 
     Exit status: 0 fit (notes and warnings allowed), 3 not fit (a problem was found),
     2 bad input, 1 the tool failed, 130 interrupted.

@@ -1,8 +1,8 @@
 """A cluster whose bench hosts are Slurm jobs of their own, kept up by dask-jobqueue.
 
 Where nodes come one by one, not as one allocation: each host waits in Slurm's queue by itself, and
-one that dies is asked for again. Needs the extra ``slurm`` (docs/cluster.md); runs where jobs may
-be submitted from and the nodes can reach::
+one that dies is asked for again. Needs the extra ``slurm`` (docs/how-to/cluster.md); runs where
+jobs may be submitted from and the nodes can reach::
 
     rocktune cluster certificates certificates                   in a folder that all nodes share
     .venv/bin/python deploy/slurm/hosts_by_jobqueue.py 4 certificates --cores 32 --memory 128GiB

@@ -137,7 +137,8 @@ def test_what_is_found_outlives_the_pod(nightly: Document) -> None:
 def test_there_is_one_nightly_job_and_the_pages_show_no_other() -> None:
     pages = (DEPLOY.parent / "docs").rglob("*.md")
     assert not [page for page in pages if re.search(r"^kind: CronJob", page.read_text(), re.M)]
-    assert "deploy/kubernetes/nightly.yaml" in (DEPLOY.parent / "docs/nightly.md").read_text()
+    page = DEPLOY.parent / "docs/how-to/deploy.md"
+    assert "deploy/kubernetes/nightly.yaml" in page.read_text()
 
 
 def test_the_cluster_is_what_the_operator_takes(cluster: Document) -> None:

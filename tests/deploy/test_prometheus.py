@@ -92,7 +92,7 @@ def test_an_alert_asks_for_what_there_is(exposed: str) -> None:
 
 
 def test_the_page_lists_every_metric_and_every_alert(exposed: str) -> None:
-    page = (ROOT / "docs/service.md").read_text().partition("\n## Prometheus\n")[2]
+    page = (ROOT / "docs/how-to/deploy.md").read_text().partition("\n## Prometheus\n")[2]
     tables = re.findall(r"^\| (`.*?) \|", page.partition("\n## ")[0], re.MULTILINE)
     listed = {name for row in tables for name in re.findall(r"`(\w+)`", row)}
     told = {name for name in re.findall(r"^# TYPE (\w+) ", exposed, re.MULTILINE)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.cli.launched import ROCKTUNE
 from tests.support.cluster.command_lines import DEPLOY, not_taken
 
-PAGE = (DEPLOY.parent / "docs/service.md").read_text()
+PAGE = (DEPLOY.parent / "docs/how-to/deploy.md").read_text()
 INSTALLED = "/opt/rocktune/.venv/bin/rocktune"
 UNITS = sorted(DEPLOY.glob("*.service"))
 CLUSTER = {"rocktune-scheduler", "rocktune-host", "rocktune-controller"}

@@ -13,7 +13,7 @@ NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 
 @pytest.mark.parametrize(("page", "head"), [("security", "threat"), ("faults", "fault")])
 def test_every_row_names_tests_that_exist(page: str, head: str) -> None:
-    text = (ROOT / "docs" / f"{page}.md").read_text()
+    text = (ROOT / "docs/explanation" / f"{page}.md").read_text()
     rows = text.partition(f"| {head} |")[2].partition("\n## ")[0].splitlines()[2:]
     told = [row for row in rows if row.startswith("|")]
     assert len(told) >= 15

@@ -1,4 +1,4 @@
-"""The walk of docs/your-database.md, pasted into a shell with the real db_bench."""
+"""The walk of docs/tutorials/your-database.md, pasted into a shell with the real db_bench."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ name = "block_size"
 
 
 def walk() -> str:
-    text = (ROOT / "docs/your-database.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/tutorials/your-database.md").read_text(encoding="utf-8")
     found = re.search(r"Paste this\.[^\n]*\n+```\n(.*?)```", text, re.DOTALL)
     assert found is not None
     return found[1]

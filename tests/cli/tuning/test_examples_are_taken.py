@@ -1,4 +1,4 @@
-"""Every `rocktune tune` of README, docs/commands.md and `--help` comes to its first trial."""
+"""Every `rocktune tune` of README, the commands' page and `--help` comes to its first trial."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from cli.tuning.tune import EXAMPLES
 from tests.support import ROOT
 from tests.support.sampler.real_databases import fill
 
-PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
+PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/reference/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
 SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + EXAMPLES, re.MULTILINE)
@@ -27,6 +27,7 @@ TWO_FAMILIES = """[Version]
 [CFOptions "users"]
   num_levels=5
 """
+LOAD = 'name = "mydb"\nbenchmarks = ["fillrandom"]\nnum = 100_000\n'
 HERE = [each for each in COMMANDS if not any(part in each for part in ELSEWHERE)]
 
 
@@ -45,8 +46,10 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))
     monkeypatch.chdir(tmp_path)
-    # The reader's own: a file with a family of that name, and a database.
+    # The reader's own: files with a family of that name, a workload, and a database.
     Path("OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
+    Path("mydb.OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
+    Path("mydb.toml").write_text(LOAD, encoding="utf-8")
     if DATABASE in command:
         fill(Path("mydb"), "fillrandom", num=60_000, value_size=150)
     status = main(shlex.split(command.replace(DATABASE, "mydb"))[1:])
