@@ -11,7 +11,7 @@ from pathlib import Path
 from sampler.common.errors import InputError
 from sampler.machine.kernel_files import SYS, line_of
 from sampler.machine.machine import file_system
-from sampler.machine.process_identity import is_alive, own_process
+from sampler.machine.processes import is_alive, own_process
 
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]+")
 _BLOCK = 4096

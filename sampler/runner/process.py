@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from sampler.machine.kernel_files import PROC, field_of
-from sampler.machine.thread_runs import thread_runs
+from sampler.machine.processes import thread_runs
 from sampler.runner.held_output import HeldOutput
 
 # A limit is looked at this often, more often when it may be at rest; an exit is noticed at once.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import kill_marked
+from sampler.machine.processes import kill_marked
 from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
