@@ -11,8 +11,7 @@ from sampler.profile.database_figures import GIB, MIB, LogEvidence
 from sampler.profile.log_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents
 from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
-from sampler.stats_dumps.figure_lines import count_of
-from sampler.stats_dumps.level_table import Cell
+from sampler.stats_dumps.figure_lines import Cell, count_of
 
 TRACE = "record a trace with DB::StartTrace, and profile the trace"
 STATISTICS = (

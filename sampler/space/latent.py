@@ -1,4 +1,4 @@
-"""Configurations as numbers: points of the unit cube, drawn and decoded, and columns for the models.
+"""Configurations as numbers: points of the unit cube, drawn and decoded, and columns of models.
 
 Draws and searches move in the unit cube, with a latent coordinate in [0, 1) for each parameter;
 rules between parameters become ranges (see ``Ranges``), so every point of the cube is a valid

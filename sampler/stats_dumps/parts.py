@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from io import StringIO
 
-from sampler.stats_dumps.figure_lines import figures_in, stall_seconds
-from sampler.stats_dumps.level_table import Cell, header_columns, level_row
+from sampler.stats_dumps.figure_lines import (
+    Cell,
+    figures_in,
+    header_columns,
+    level_row,
+    stall_seconds,
+)
 from sampler.stats_dumps.stall_reasons import StallLine, stall_counts, stall_line
 
 _UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
