@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.command_line import HELD_FROM, TRACE, command_line, measured_flags
-from sampler.bench.counting import Counting
 from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.following import Counting, readings
 from sampler.bench.installed import (
     InstalledDbBench,
     newest_options,
@@ -19,7 +19,6 @@ from sampler.bench.installed import (
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
 from sampler.bench.query_trace import write_slice
-from sampler.bench.reading import readings
 from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader
 from sampler.bench.run_ending import (
     clock_problem,

@@ -1,4 +1,4 @@
-"""The guide's answer: OPTIONS files, and all of it as JSON, the same on the terminal and over HTTP.
+"""The guide's answer: OPTIONS files, and all of it as JSON, at the terminal and over HTTP.
 
 The files are for TRocksDB, and for RocksDB with BlobDB in place of VLogs.
 """

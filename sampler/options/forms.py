@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Literal, get_args
 
 from sampler.options.applying import TABLE_STRUCT, Change, Steps, fact_of, steps_of
-from sampler.options.option_flags import option_flags
+from sampler.options.option_facts import option_flags
 from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import (
     CF,

@@ -13,6 +13,7 @@ from pathlib import Path
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.profile.compressibility import with_codecs
 from sampler.profile.database_figures import (
     LogEvidence,
     database_figures,
@@ -29,7 +30,6 @@ from sampler.profile.family_figures import (
 )
 from sampler.profile.log_events import LogEvents, Opened
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Unknown
-from sampler.profile.recompressed import with_codecs
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in

@@ -3,7 +3,7 @@
 Space amplification divides by the bytes of live keys and values. Where keys are written in order
 or drawn uniformly their number is known (``filled_keys``), and an ordinary trial pays nothing for
 it. Where some are deleted, merged, drawn in another way or of other sizes, db_bench reads the
-whole database once more after the trial (``counting``). RocksDB's own figures would not do:
+whole database once more after the trial (``Counting``). RocksDB's own figures would not do:
 ``rocksdb.estimate-num-keys`` and the entries of its tables count a key once in each level.
 """
 

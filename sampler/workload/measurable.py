@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sampler.common.errors import InputError, refuse_noted
-from sampler.options.option_flags import option_flags
+from sampler.options.option_facts import option_flags
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun
 from sampler.workload.filled_keys import operations_of
