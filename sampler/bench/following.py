@@ -90,7 +90,6 @@ class Reading:
 
     def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
         """The trial's outcome with the figure, or with a warning that says why it has none."""
-        whole = replace(outcome, bench_seconds=outcome.bench_seconds + ended.wall_seconds)
         text = read_text(self.outputs / "stdout")
         line = next((x for x in parse_output(text).lines if x.name == KINDS[self.kind]), None)
         why = why_failed(ended, self.outputs)
@@ -104,9 +103,7 @@ class Reading:
                 "or is read past it"
             )
         found = {} if why or line is None else {self.metric: line.per_second}
-        return replace(
-            whole, metrics={**whole.metrics, **found}, warnings=(*whole.warnings, *warnings)
-        )
+        return _with(outcome, ended, found, *warnings)
 
     def _unusable(self, printed: str, ended: EndedProcess) -> str:
         """Why a figure is not what its name says; empty where it is."""
@@ -179,15 +176,25 @@ class Counting:
 
     def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
         """The trial's outcome with ``sa``, or with a warning that says why it has none."""
-        whole = replace(outcome, bench_seconds=outcome.bench_seconds + ended.wall_seconds)
         output = parse_output(read_text(self.outputs / "stdout"))
         live = output.tickers.get(_BYTES, 0)
         words = why_failed(ended, self.outputs)
         if not words and live > 0:
-            metrics = {**whole.metrics, "sa": whole.metrics["lsm_bytes"] / live}
-            return replace(whole, metrics=metrics)
+            return _with(outcome, ended, {"sa": outcome.metrics["lsm_bytes"] / live})
         why = f"sa is not told: counting live keys: {words or 'it found none'}"
-        return replace(whole, warnings=(*whole.warnings, why))
+        return _with(outcome, ended, {}, why)
+
+
+def _with(
+    outcome: Outcome, ended: EndedProcess, metrics: Mapping[str, float], *warnings: str
+) -> Outcome:
+    """An outcome with what a process that followed has found."""
+    return replace(
+        outcome,
+        metrics={**outcome.metrics, **metrics},
+        warnings=(*outcome.warnings, *warnings),
+        bench_seconds=outcome.bench_seconds + ended.wall_seconds,
+    )
 
 
 def why_failed(ended: EndedProcess, outputs: Path) -> str:

@@ -18,6 +18,7 @@ _MOST_TEXT = 1000
 _ANY = "*"  # any name
 # The shape of ``profile_document``: a type, a list of a shape, or an object by its names.
 _SOURCES = {_ANY: {"where": str, "sure": str}}
+_PLAIN = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
 _FAMILY: Mapping[str, Any] = {
     "name": str,
     **dict.fromkeys(("key_size", "compression_ratio"), float),
@@ -35,8 +36,7 @@ _PROFILE: Mapping[str, Any] = {
     "families": [_FAMILY],
     "column_family": str,
     "rocksdb_version": str,
-    **dict.fromkeys(("seconds", "batch_size", "ingest_rate", "ingest_peak"), float),
-    **dict.fromkeys(("stall_percent", "sync_share"), float),
+    **dict.fromkeys(_PLAIN, float),
     "wal": bool,
     "operations": {_ANY: float},
     "latency": {_ANY: float},
@@ -157,9 +157,9 @@ class DatabaseProfile:
 
 def span_words(seconds: float) -> str:
     """A time in the unit that fits."""
-    for unit, size in (("days", 172_800.0), ("h", 7200.0), ("min", 120.0)):
-        if seconds >= size:
-            return f"{seconds / {'days': 86_400, 'h': 3600, 'min': 60}[unit]:.3g} {unit}"
+    for unit, size in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.3g} s"
 
 
@@ -175,11 +175,10 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
 
     Shares add up to 1 over those that are known; an operation that is not counted is null.
     """
-    rest = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
     return {
         "families": [family_document(each) for each in profile.families],
         "rocksdb_version": profile.version,
-        **{name: getattr(profile, name) for name in (*rest, "wal")},
+        **{name: getattr(profile, name) for name in (*_PLAIN, "wal")},
         "operations": dict(profile.operations),
         "latency": dict(profile.latency),
         "sources": {name: asdict(each) for name, each in profile.sources.items()},
@@ -192,10 +191,9 @@ def profile_from_document(document: Mapping[str, Any]) -> DatabaseProfile:
 
     Operations are shares there, and sources are left out.
     """
-    plain = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
     return DatabaseProfile(
         families=tuple(_family(each) for each in document["families"]),
-        **{name: document[name] for name in plain},
+        **{name: document[name] for name in _PLAIN},
     )
 
 
@@ -208,9 +206,6 @@ def _family(document: Mapping[str, Any]) -> FamilyProfile:
     return FamilyProfile(**{**document, **made})
 
 
-_OF_TABLES = ("table_bytes", "table_entries", "keys_in", "keys_dropped")
-
-
 def family_document(family: FamilyProfile) -> dict[str, Any]:
     """A family as ``profile_document`` has it."""
     total = sum(family.operations.values())
@@ -218,19 +213,8 @@ def family_document(family: FamilyProfile) -> dict[str, Any]:
         name: family.operations[name] / total if total and name in family.operations else None
         for name in OPERATIONS
     }
-    plain = (
-        "name", "key_size", "compression_ratio", "codec", "entries", "overwrite_share", "waf",
-        "hit_rate", "scan_length", *_OF_TABLES,
-    )  # fmt: skip
-    return {
-        **{name: getattr(family, name) for name in plain},
-        "value_size": asdict(family.value_size),
-        "operations": shares,
-        "levels": [asdict(each) for each in family.levels],
-        "skew": asdict(family.skew),
-        "codecs": dict(family.codecs),
-        "sources": {name: asdict(each) for name, each in family.sources.items()},
-    }
+    whole = {**asdict(family), "operations": shares}
+    return {**{name: whole[name] for name in _FAMILY}, "levels": list(whole["levels"])}
 
 
 def known_profile(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,6 @@ class BenchmarkRun:
 
 
 def _benchmark(row: Mapping[str, str]) -> DbBenchBenchmark:
-    """Of a row of the table, in which what is empty has its default."""
     return _ROW.validate_python({
         name: text.split(_LISTS[name]) if name in _LISTS else text
         for name, text in row.items()

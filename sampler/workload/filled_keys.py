@@ -72,22 +72,15 @@ def written_bytes(runs: Iterable[BenchmarkRun], sizes: Sizes) -> float:
     total, filled = 0.0, sizes.filled
     for run in runs:
         filled = filled and not run.benchmark.fresh
-        total += run.times * _bytes_of_one(run.benchmark, sizes, filled)
+        if run.benchmark.writes and not run.benchmark.beside:
+            operations = operations_of(run.benchmark, sizes.num, sizes.flags)
+            written = _written_by(run.benchmark.name, operations, sizes, filled)
+            total += run.times * (written * threads_of(run.benchmark, sizes.threads))
         filled = filled or run.benchmark.writes
     return total
 
 
-def _bytes_of_one(benchmark: DbBenchBenchmark, sizes: Sizes, filled: bool) -> float:
-    if not benchmark.writes or benchmark.beside:
-        return 0.0
-    operations = operations_of(benchmark, sizes.num, sizes.flags)
-    return _written_by(benchmark.name, operations, sizes, filled) * threads_of(
-        benchmark, sizes.threads
-    )
-
-
 def _written_by(name: str, operations: int, sizes: Sizes, filled: bool) -> float:
-    """Bytes that so many operations of one thread write."""
     key, value = sizes.key_size, sizes.mean_value
 
     def flag(name: str, usual: int) -> int:
@@ -200,9 +193,8 @@ def fills_of(
 
 def _drawn(run: BenchmarkRun, sizes: Sizes) -> float:
     """Keys that all threads draw, where their number is known."""
-    if run.benchmark.keys not in ("uniform", "counted") or run.benchmark.beside:
-        return 0.0
-    if run.benchmark.loop == "deletes":
+    uniform = run.benchmark.keys in ("uniform", "counted") and run.benchmark.loop != "deletes"
+    if not uniform or run.benchmark.beside:
         return 0.0
     count = float(operations_of(run.benchmark, sizes.num, sizes.flags))
     if run.benchmark.name == "readrandomwriterandom":
@@ -211,7 +203,6 @@ def _drawn(run: BenchmarkRun, sizes: Sizes) -> float:
 
 
 def _in_order(run: BenchmarkRun, sizes: Sizes) -> float:
-    """Keys that all threads write in order, or each once."""
     if run.benchmark.keys not in ("sequential", "unique"):
         return 0.0
     count = operations_of(run.benchmark, sizes.num, sizes.flags)
@@ -219,6 +210,5 @@ def _in_order(run: BenchmarkRun, sizes: Sizes) -> float:
 
 
 def _open_ended(run: BenchmarkRun, flags: Flags) -> bool:
-    """Whether how many keys it draws is not known before it has run."""
     timed = run.benchmark.timed and bool(flags.get("duration"))
     return run.benchmark.writes and (run.benchmark.beside or timed)

@@ -57,13 +57,9 @@ def _shares(benchmark: DbBenchBenchmark, flags: Mapping[str, Value]) -> tuple[fl
         case "readrandommergerandom":
             return share("mergereadpercent", 70) / 100, 0.0
         case "mixgraph":  # the help of db_bench: get, put and seek are 1, 0 and 0
-            ratios = (
-                share("mix_get_ratio", 1),
-                share("mix_put_ratio", 0),
-                share("mix_seek_ratio", 0),
-            )
-            whole = sum(ratios) or 1.0
-            return ratios[1] / whole, ratios[2] / whole
+            put, seek = share("mix_put_ratio", 0), share("mix_seek_ratio", 0)
+            whole = share("mix_get_ratio", 1) + put + seek or 1.0
+            return put / whole, seek / whole
     scanned = benchmark.name in _SCANS or "seek" in benchmark.latencies
     if benchmark.beside:
         return 0.5, 0.5 * scanned

@@ -104,5 +104,4 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
 
 
 def _found(unit: str, kind: dict[str, int]) -> str:
-    """The unit as this kind writes it; empty where it is not of this kind."""
     return next((name for name in kind if name.casefold() == unit.casefold()), "")
