@@ -39,8 +39,6 @@ _LEAST_FOUND = 0.5  # of the keys that are asked for as present
 _PIECE_BYTES = 2**20
 _MOST_LOADED = 2**30  # of a larger tree what the run left there is in the page cache
 _PAGE = 4096
-_BENCHMARK = "readseq"
-_BYTES = "db.iter.bytes.read"
 _ALL = 2**62  # more keys than there are: each is read once
 
 
@@ -81,12 +79,15 @@ class Reading:
     def begin(self) -> None:
         """Drops the tree from the page cache, or loads it."""
         files = [path for path in (self.folder / "db").iterdir() if path.is_file()]
-        if self.cold:
-            for file in files:
-                _drop(file)
-        elif sum(path.stat().st_size for path in files) <= _MOST_LOADED:
-            for file in files:
-                _load(file)
+        if not self.cold and sum(path.stat().st_size for path in files) > _MOST_LOADED:
+            return
+        for path in files:
+            with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
+                if self.cold:  # as far as the file system allows; dirty pages would stay
+                    os.fsync(file.fileno())
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                while not self.cold and file.read(_PIECE_BYTES):
+                    pass
 
     def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
         """The trial's outcome with the figure, or with a warning that says why it has none."""
@@ -126,19 +127,6 @@ def readings(
                 yield Reading(program, plan, configuration, folder, kind, cold)
 
 
-def _drop(path: Path) -> None:
-    """Takes a file out of the page cache, where the file system allows; dirty pages stay."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def _load(path: Path) -> None:
-    with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
-        while file.read(_PIECE_BYTES):
-            pass
-
-
 @dataclass(frozen=True)
 class Counting:
     """The counting part of one trial."""
@@ -159,16 +147,11 @@ class Counting:
         given = dict(self.workload.flags)
         transactions = {name: given[name] for name in TRANSACTIONS if given.get(name)}
         flags: Mapping[str, Value] = {
-            "benchmarks": _BENCHMARK,
-            "use_existing_db": True,
+            "benchmarks": "readseq", "use_existing_db": True,
             **(transactions or {"readonly": True}),
-            "num": 1,
-            "reads": _ALL,
-            "key_size": self.workload.key_size,
-            "total_order_seek": True,
-            "statistics": True,
-            "progress_reports": False,
-        }
+            "num": 1, "reads": _ALL, "key_size": self.workload.key_size, "total_order_seek": True,
+            "statistics": True, "progress_reports": False,
+        }  # fmt: skip
         return command_line(self.program, flags, self.folder)
 
     def begin(self) -> None:
@@ -177,7 +160,7 @@ class Counting:
     def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
         """The trial's outcome with ``sa``, or with a warning that says why it has none."""
         output = parse_output(read_text(self.outputs / "stdout"))
-        live = output.tickers.get(_BYTES, 0)
+        live = output.tickers.get("db.iter.bytes.read", 0)
         words = why_failed(ended, self.outputs)
         if not words and live > 0:
             return _with(outcome, ended, {"sa": outcome.metrics["lsm_bytes"] / live})

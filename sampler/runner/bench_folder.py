@@ -127,15 +127,10 @@ def _writes_direct(file: Path) -> bool:
     """Whether one block goes past the page cache: open(2), O_DIRECT."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
+        with os.fdopen(descriptor, "wb", buffering=0) as opened, mmap.mmap(-1, _BLOCK) as aligned:
+            return opened.write(aligned) == _BLOCK
     except OSError:
         return False
-    try:
-        with mmap.mmap(-1, _BLOCK) as aligned:
-            return os.write(descriptor, aligned) == _BLOCK
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
 
 
 def _is_rotational(folder: Path) -> bool | None:

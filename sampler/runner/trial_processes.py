@@ -60,9 +60,8 @@ class TrialProcesses:
         self._reads, self._probe = reads, probe
         self._conditions: Conditions | None = None  # of the measured process, while it runs
         self._outcome: Outcome | None = None  # of the process that was measured, once it ended
-        self._following: list[
-            Following
-        ] = []  # what is still to add to it, the one that runs first
+        # What is still to add to it, the one that runs first.
+        self._following: list[Following] = []
         self._preparation = benchmark.preparing(configuration, folder)
         key = self._preparation.key() if self._preparation and copies else None
         self._copies = copies if key else None
@@ -100,18 +99,20 @@ class TrialProcesses:
                 # One that failed has no metrics; what a benchmark says itself stands.
                 metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
                 self._outcome = replace(outcome, metrics=metrics)
-                self._following = list(
-                    self._benchmark.following(
-                        self._configuration, self._folder, self._outcome, reads=self._reads
-                    )
-                )
+                self._following = [*self._benchmark.following(
+                    self._configuration, self._folder, self._outcome, reads=self._reads
+                )]  # fmt: skip
                 # They are no part of what is measured: no cut-off is meant for them.
                 self._limits = replace(self._limits, cutoff_seconds=None)
                 self._counted = 0.0
             if self._outcome is not None:
                 if not self._following:
-                    return self._whole(self._outcome)
-                self._follow(self._following[0])
+                    seconds = self._outcome.bench_seconds + self._prepared_seconds
+                    return replace(self._outcome, bench_seconds=seconds)
+                following = self._following[0]
+                following.outputs.mkdir()
+                following.begin()
+                self._process = self._spawn(following.argv(), following.outputs)
                 continue
             assert self._preparation is not None
             failed = self._preparation.finish(ended)
@@ -123,21 +124,12 @@ class TrialProcesses:
                 self._copies.keep(self._key, self._folder)
             self._measure()
 
-    def _whole(self, outcome: Outcome) -> Outcome:
-        return replace(outcome, bench_seconds=outcome.bench_seconds + self._prepared_seconds)
-
-    def _follow(self, following: Following) -> None:
-        following.outputs.mkdir()
-        following.begin()
-        self._process = self._spawn(following.argv(), following.outputs)
-
     def cancel(self) -> None:
         """Ends the process that runs."""
         self._process.cancel()
         self._look_no_more()
 
     def _taken(self) -> bool:
-        """Whether a copy is there and was taken."""
         if self._copies is None or not self._copies.take(self._key, self._folder):
             return False
         note = read_note(self._folder)
