@@ -133,7 +133,6 @@ class BenchPlan:
         return write_values(own, values, named, scale=1)
 
     def _names(self, parameter: Parameter) -> bool:
-        """Whether the user's file says itself what it has."""
         title = title_of(parameter) if parameter.is_option else DB
         return self.baseline_file.get(title, parameter.key) is not None
 

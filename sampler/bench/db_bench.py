@@ -20,13 +20,7 @@ from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_me
 from sampler.bench.preparing import Preparing
 from sampler.bench.query_trace import write_slice
 from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader
-from sampler.bench.run_ending import (
-    clock_problem,
-    ending_problem,
-    read_text,
-    unreplayed,
-    unrest,
-)
+from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
 from sampler.options.options_file import CF, format_options
 from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState

@@ -107,7 +107,6 @@ class Reading:
         return _with(outcome, ended, found, *warnings)
 
     def _unusable(self, printed: str, ended: EndedProcess) -> str:
-        """Why a figure is not what its name says; empty where it is."""
         if self.cold and not ended.device_read_bytes:
             return "nothing was read from the device; the file system keeps its pages in memory"
         match = _FOUND.search(printed)

@@ -75,12 +75,8 @@ class InstalledDbBench:
         A default that means "automatic" stays so, though the file shows what came of it.
         """
         found = read_values(self.defaults, catalogue().values(), scale=1)
-        return {
-            name: parameter.default
-            if name in self.automatic
-            else found.get(name, parameter.default)
-            for name, parameter in catalogue().items()
-        }
+        told = {name: value for name, value in found.items() if name not in self.automatic}
+        return {name: told.get(name, known.default) for name, known in catalogue().items()}
 
 
 def find_db_bench(program: str) -> Path:

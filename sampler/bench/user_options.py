@@ -123,7 +123,6 @@ def user_options(
 
 
 def _notes(text: str, file: OptionsFile) -> Iterator[str]:
-    """What is not measured, as far as the file alone tells."""
     others = [name for name in parse_options(text).families if name != file.family]
     if others:
         yield (
@@ -199,7 +198,6 @@ def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
 
 
 def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
-    """A refused value as the file has it, and RocksDB's words."""
     value = file.get(refused.section, refused.key) or refused.value
     said = refused.said.rstrip(".")
     return f"{file.place(refused.section, refused.key)} = {value}: {said}"
@@ -246,7 +244,6 @@ def _dropped_lines(
 def _in_effect(
     file: OptionsFile, values: Mapping[str, Value], accepted: Accepted
 ) -> tuple[dict[str, Value], list[str]]:
-    """The values in effect, and a line for each that is not what the file says."""
     assert accepted.effect is not None and accepted.part is not None
     effect = accepted.effect
     known = {(title_of(p), p.key): p for p in catalogue().values() if p.is_option}
@@ -309,7 +306,6 @@ def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
 
 
 def _alike(text: str, now: str) -> bool:
-    """Whether two texts are the same value."""
     if text == now or {text, now} == {"", "nullptr"}:
         return True
     bools = {"1": "true", "0": "false"}

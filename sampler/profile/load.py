@@ -282,10 +282,7 @@ def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> 
 
 
 def _not_expressed(
-    profile: DatabaseProfile,
-    family: FamilyProfile,
-    shape: Shape,
-    document: Mapping[str, Any],
+    profile: DatabaseProfile, family: FamilyProfile, shape: Shape, document: Mapping[str, Any]
 ) -> Iterator[str]:
     """A line for each thing that the database does and the load does not."""
     others = [each.name for each in profile.families if each.name != family.name]
