@@ -90,14 +90,12 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
         if key in words
     ]
     unknown = _UNKNOWN.search(complaint) is not None
-    named.sort(
-        key=lambda each: (
-            each[1] not in words,
-            unknown and is_known(each[0], each[1]),
-            each[1].count("."),
-        )
-    )
-    return named[0] if named else None
+
+    def order(each: tuple[str, str, str]) -> tuple[bool, bool, int]:
+        section, key, _ = each
+        return key not in words, unknown and is_known(section, key), key.count(".")
+
+    return min(named, key=order, default=None)
 
 
 def is_known(section: str, key: str) -> bool:

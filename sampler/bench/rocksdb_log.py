@@ -74,7 +74,10 @@ def parse_log(text: str) -> RocksdbLog:
     work = work_events(text)
     under_way = set[int]()
     for _, begins, job in work:
-        (under_way.add if begins else under_way.discard)(job)
+        if begins:
+            under_way.add(job)
+        else:
+            under_way.discard(job)
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
     last = text.rfind(_HISTOGRAM)

@@ -64,7 +64,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     """The profile of a family, and what is not known of it."""
     whole = evidence.log.events.of_all_openings(evidence.name)
     own = evidence.log.opened.families.get(evidence.name, whole)
-    written = own if _summed(own, FLUSH) else whole
+    written = own if own.summed(FLUSH) else whole
     keys, sizes = _keys(evidence), list(_sizes(evidence, written))
     values = next((f.fields["value_size"] for f in sizes if "value_size" in f.fields), ValueSize())
     levels, where = _levels(evidence)
@@ -96,18 +96,10 @@ def compression_of(name: str) -> str:
     return _of_family("compression_ratio", name)
 
 
-def _summed(whole: FamilyEvents, *kinds: str) -> Counter[str]:
-    total = Counter[str]()
-    for (kind, *_), sums in whole.made.items():
-        if kind in kinds:
-            total.update(sums)
-    return total
-
-
 def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     """Of the tables of flushes, which hold what came in; compactions leave out what is hidden."""
-    kind = FLUSH if _summed(whole, FLUSH) else COMPACTION
-    total = _summed(whole, kind)
+    kind = FLUSH if whole.summed(FLUSH) else COMPACTION
+    total = whole.summed(kind)
     if not total:
         yield Figures(unknown={"key and value size": _OLDER})
         return
@@ -180,10 +172,12 @@ def _compression(
         )
         if ratio:
             where = f"LOG: data of {sums['tables']} tables that {kind} made with {name or codec}"
-            where += (
-                "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
-            )
-            sure: Sure = "estimated" if ratio.sure else "assumed"
+            sure: Sure = "estimated"
+            if not ratio.sure:
+                where, sure = (
+                    f"{where}; it saved nothing, which lower ratios would do as well",
+                    "assumed",
+                )
             yield Figures({"compression_ratio": ratio.value}, where, sure)
             return
     yield Figures(unknown={"compression_ratio": _RECOMPRESS})
@@ -204,7 +198,7 @@ def _keys(evidence: Evidence) -> Figures:
             fields["rewrite_share"] = found.with_merges
         return Figures(fields, where, "estimated")
     unknown = {"overwrite_share": f"it holds tables from before the LOG begins: {_OLDER}"}
-    made = _summed(events.of_all_openings(name), FLUSH, COMPACTION)
+    made = events.of_all_openings(name).summed(FLUSH, COMPACTION)
     size = sum(level.bytes for level in _levels(evidence)[0])
     if not size or not made["file_size"]:
         return Figures(unknown={"entries": _OLDER, **unknown})
@@ -274,14 +268,10 @@ def _levels(evidence: Evidence) -> tuple[tuple[Level, ...], str]:
         told = ((level, files[level], sizes[level]) for level in sorted(files))
     else:
         where = "LOG: compaction table of the last dump"
+        known = {n: row for n, row in rows.items() if n[1:].isdigit() and "size_mib" in row}
         told = (
-            (
-                int(level[1:]),
-                int(_real(row["files"]) or 0),
-                round((_real(row["size_mib"]) or 0) * MIB),
-            )
-            for level, row in rows.items()
-            if level[1:].isdigit() and "size_mib" in row
+            (int(n[1:]), int(_real(row["files"]) or 0), round((_real(row["size_mib"]) or 0) * MIB))
+            for n, row in known.items()
         )
     return tuple(Level(n, f, b, amplified.get(f"L{n}")) for n, f, b in told), where
 
@@ -293,7 +283,7 @@ def _real(cell: Cell) -> float | None:
 def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     log = evidence.log
     own, part = evidence.own, log.part(evidence.name)
-    made = _summed(own, FLUSH, COMPACTION) or _summed(whole, FLUSH, COMPACTION)
+    made = own.summed(FLUSH, COMPACTION) or whole.summed(FLUSH, COMPACTION)
     if made:
         where = f"LOG: {made['tables']} tables that flushes and compactions made"
         yield Figures({"table_bytes": made["file_size"] / made["tables"]}, where)

@@ -48,6 +48,14 @@ class FamilyEvents:
     history: list[tuple[int, int, int]] = field(default_factory=list)
     value_means: set[float] = field(default_factory=set)  # of tables; no more than two are kept
 
+    def summed(self, *kinds: str) -> Counter[str]:
+        """Sums over the tables that were made in these ways."""
+        total = Counter[str]()
+        for (kind, *_), sums in self.made.items():
+            if kind in kinds:
+                total.update(sums)
+        return total
+
 
 @dataclass
 class Opened:
@@ -132,9 +140,7 @@ class LogEvents:
 
     def entry_size(self, family: str) -> float:
         """Mean bytes of a user's key with its value; 0 where no table tells it."""
-        total = Counter[str]()
-        for sums in self.of_all_openings(family).made.values():
-            total.update(sums)
+        total = self.of_all_openings(family).summed(FLUSH, COMPACTION)
         raw, entries = total["raw_key_size"] + total["raw_value_size"], total["num_entries"]
         return max(0.0, raw / entries - KEY_TRAILER) if entries else 0.0
 

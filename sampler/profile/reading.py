@@ -69,6 +69,8 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     options = parse_options(files.options) if files.options else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, families, events)
+    # A live table may tell what the LOG does not.
+    told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
     figures, sources = database_figures(log)
     return DatabaseProfile(
         families=families,
@@ -77,18 +79,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         **figures,
         operations=_operations(families, log),
         sources=sources,
-        unknown=(
-            *_unknown(log, options),
-            *(each for each in unknown if not _told(each, families)),
-        ),
-    )
-
-
-def _told(unknown: Unknown, families: Iterable[FamilyProfile]) -> bool:
-    """Whether a live table has told by now what the LOG does not."""
-    return any(
-        unknown.what == compression_of(each.name) and each.compression_ratio is not None
-        for each in families
+        unknown=(*_unknown(log, options), *(each for each in unknown if each.what not in told_of)),
     )
 
 
@@ -158,21 +149,16 @@ def _families(
 
 def _codec(name: str, contents: Contents, options: OptionsFile | None) -> str:
     """The codec of a family in the LOG's word, by its header or the OPTIONS file."""
-    headers = [
-        keys["compression"]
-        for _, of, keys in contents.options
-        if of == name and "compression" in keys
-    ]
+    told = [keys for _, of, keys in contents.options if of == name and "compression" in keys]
     text = options.get(f'CFOptions "{name}"', "compression") if options else None
-    return headers[-1] if headers else (text or "").removeprefix("k").removesuffix("Compression")
+    plain = (text or "").removeprefix("k").removesuffix("Compression")
+    return told[-1]["compression"] if told else plain
 
 
 def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str, float]:
     total = Counter[str]()
-    for family in families:
-        total.update(
-            {n: c for n, c in family.operations.items() if n in ("put", "delete", "merge")}
-        )
+    for did in (family.operations for family in families):
+        total.update({n: c for n, c in did.items() if n in ("put", "delete", "merge")})
     return {**total, **log.reads()}
 
 
