@@ -171,14 +171,10 @@ def _compression(
             )
         )
         if ratio:
-            where = f"LOG: data of {sums['tables']} tables that {kind} made with {name or codec}"
-            sure: Sure = "estimated"
-            if not ratio.sure:
-                where, sure = (
-                    f"{where}; it saved nothing, which lower ratios would do as well",
-                    "assumed",
-                )
-            yield Figures({"compression_ratio": ratio.value}, where, sure)
+            saved = "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
+            made = f"{sums['tables']} tables that {kind} made with {name or codec}"
+            sure: Sure = "estimated" if ratio.sure else "assumed"
+            yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
             return
     yield Figures(unknown={"compression_ratio": _RECOMPRESS})
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from sampler.bench.installed import newest_options
-from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, is_trace, open_trace
+from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, open_trace
 from sampler.common.errors import InputError
 from sampler.profile.compressibility import ratio_of_values
 from sampler.profile.database_files import lines_of, logs_in
@@ -24,7 +24,6 @@ from sampler.profile.profile import (
     ValueSize,
 )
 
-__all__ = ["is_trace", "read_trace_profile"]
 FIELD = "trace"
 MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
 _STEP_BYTES = 2**22  # of the trace, after which the keys are counted
