@@ -219,26 +219,17 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
     """The name of an unknown option as the user wrote it: a dotted one names its fields."""
-    dotted = [
-        key
-        for section, key in file.lines
-        if section == refused.section and key.startswith(f"{refused.key}.")
-    ]
-    return ", ".join(dotted) or refused.key
+    mine = (key for section, key in file.lines if section == refused.section)
+    return ", ".join(key for key in mine if key.startswith(f"{refused.key}.")) or refused.key
 
 
 def _dropped_lines(
     refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
 ) -> list[str]:
-    keys = [
-        _as_written(each, file) for each in refused if each.key.partition(".")[0] not in _BY_FLAG
-    ]
-    if not keys:
-        return []
-    return [
-        f"{', '.join(keys)}: RocksDB {version} does not take "
-        f"{'them' if len(keys) > 1 else 'it'}; not measured, and kept in the file"
-    ]
+    asked = [each for each in refused if each.key.partition(".")[0] not in _BY_FLAG]
+    keys, them = [_as_written(each, file) for each in asked], "them" if len(asked) > 1 else "it"
+    line = f"RocksDB {version} does not take {them}; not measured, and kept in the file"
+    return [f"{', '.join(keys)}: {line}"] if keys else []
 
 
 def _in_effect(
@@ -266,11 +257,9 @@ def _unknown_object(
     """An object of the application with fields: nothing in effect has them."""
     fact, now = fact_of(section, key), effect.get(section, key) or ""
     text = file.get(section, key) or ""
-    if (
-        fact is None
-        or fact.type not in ("object", "vector")
-        or parse_struct(text).get("id") == now
-    ):
+    if fact is None or fact.type not in ("object", "vector"):
+        return
+    if parse_struct(text).get("id") == now:
         return
     if _objects(text) and (not _objects(now) or now in fact.defaults):
         measured = f"measured with {now}" if now else "measured without"

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,9 @@ def cpu_threads() -> int:
 def fingerprint(bench_dir: Path) -> dict[str, Any]:
     """CPU, memory, disk (of the bench folder), kernel and system, as far as they can be read."""
     device, kind = file_system(bench_dir)
-    try:
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
-    except OSError:
-        system = platform.system()
+    system = platform.system()
+    with suppress(OSError):
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", system)
     return {
         "host": host_name(),
         "cpu": field_of(PROC / "cpuinfo", "model name") or platform.machine(),
@@ -132,10 +132,9 @@ def is_virtual(proc: Path = PROC, sys: Path = SYS) -> bool | None:
     that names no hypervisor may just be unknown here.
     """
     told = _firmware(sys)
-    try:
+    filled = False
+    with suppress(OSError):
         filled = any((sys / "hypervisor").iterdir())  # Linux makes it on any machine
-    except OSError:
-        filled = False
     if told or filled or (proc / "device-tree/hypervisor").exists():
         return True
     flags = field_of(proc / "cpuinfo", "flags")  # of an x86 processor

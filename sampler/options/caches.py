@@ -85,7 +85,6 @@ def _size(text: str | None) -> int | None:
 
 
 def _in_memory(second: str | None) -> int:
-    """Bytes in memory of a secondary cache."""
     if not second or any(name.lower() in second.lower() for name in _ON_DISK):
         return 0
     uri = second.partition("://")[2]

@@ -275,13 +275,11 @@ def _unescaped(name: str) -> str:
 
 
 def _title_parts(title: str) -> tuple[str, str]:
-    """The kind of a section and the column family that it is of; empty for the database's."""
     kind, _, family = title.partition(' "')
     return kind, family[:-1]
 
 
 def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
-    """Why RocksDB does not take a section after those before it; None: it does."""
     kind, family = _title_parts(title)
     if title in before:
         return "is there twice"

@@ -114,11 +114,11 @@ def _value_flags(family: FamilyProfile) -> dict[str, Value]:
         return {}
     # db_bench's normal distribution has three deviations on each side; 99% are 2.33 above.
     half = min((size.p99 - size.mean) / 2.326 * 3, size.mean - 1)
-    least, most = round(size.mean - half), round(size.mean + half)
+    low, high = round(size.mean - half), round(size.mean + half)
     return {
         "value_size_distribution_type": "normal",
-        "value_size_min": least,
-        "value_size_max": most,
+        "value_size_min": low,
+        "value_size_max": high,
     }
 
 
@@ -134,7 +134,6 @@ def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
 
 
 def _operations(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
-    """Benchmarks, key space and flags of the measured process."""
     if shape.deletes > NONE * shape.puts or shape.merging:
         return _in_rounds(family, shape, flags)
     reads = shape.gets + shape.seeks
@@ -173,7 +172,6 @@ def _document(shape: Shape, benchmarks: list[str], flags: Mapping[str, Value]) -
 
 
 def _filling(family: FamilyProfile, shape: Shape) -> str:
-    """The benchmark that fills an empty database as the family was filled."""
     if shape.overwritten >= NONE:
         return "fillrandom"
     read, entries = family.keys_in, family.entries
@@ -284,7 +282,6 @@ def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> 
 def _not_expressed(
     profile: DatabaseProfile, family: FamilyProfile, shape: Shape, document: Mapping[str, Any]
 ) -> Iterator[str]:
-    """A line for each thing that the database does and the load does not."""
     others = [each.name for each in profile.families if each.name != family.name]
     if others:
         yield (
@@ -324,7 +321,6 @@ def _not_expressed(
 
 
 def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
-    """What each field of the document is made of."""
     fields = {
         "key_size": "key_size", "value_size": "value_size", "flags": "operations",
         "compression_ratio": "compression_ratio", "num": "overwrite_share",

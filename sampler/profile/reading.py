@@ -148,7 +148,6 @@ def _families(
 
 
 def _codec(name: str, contents: Contents, options: OptionsFile | None) -> str:
-    """The codec of a family in the LOG's word, by its header or the OPTIONS file."""
     told = [keys for _, of, keys in contents.options if of == name and "compression" in keys]
     text = options.get(f'CFOptions "{name}"', "compression") if options else None
     plain = (text or "").removeprefix("k").removesuffix("Compression")

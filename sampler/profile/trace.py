@@ -52,8 +52,6 @@ _KEYED = (("put", "merge"), ("get", "multiget"), ("delete",), ("seek",))
 
 @dataclass
 class _Tally:
-    """What was seen of one family."""
-
     operations: Counter[str] = field(default_factory=Counter)
     key_bytes: Counter[str] = field(default_factory=Counter)  # by operation
     ranges: int = 0  # deletes of ranges
@@ -91,8 +89,6 @@ class _Tally:
 
 @dataclass
 class _Whole:
-    """What was seen of all."""
-
     families: dict[int, _Tally] = field(default_factory=dict)
     records: int = 0
     writes: int = 0  # batches
@@ -229,7 +225,6 @@ def _value_size(tally: _Tally) -> ValueSize:
 
 
 def _names(folder: Path) -> dict[int, str]:
-    """The families' names by id, as far as what is beside the trace tells."""
     options = newest_options(folder)
     # RocksDB lists them by id; those that were dropped before are not among them.
     names = dict(enumerate(options.families)) if options else {0: "default"}

@@ -132,7 +132,6 @@ def _check_condition(parameter: Parameter, condition: Condition, space: Space) -
 
 
 def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | None]:
-    """The least and the most that a parameter can be: its range, or where it stays."""
     if parameter.name in space.by_name:
         return parameter.low, parameter.high
     value = space.start.get(parameter.name)
@@ -142,7 +141,6 @@ def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | Non
 
 
 def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
-    """Of one ``[[parameter]]``: the catalogue's with overrides, or one that is described whole."""
     refuse_unknown(row, _FIELDS, where)
     name = row.get("name")
     if not isinstance(name, str) or not name.isidentifier():
@@ -155,7 +153,6 @@ def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
 
 
 def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
-    """A parameter that only the user's own benchmark knows."""
     kind = row.get("type")
     if kind is None:
         raise InputError(
@@ -191,7 +188,6 @@ def _list(value: object, field: str) -> list[Any]:
 
 
 def _values(parameter: Parameter, given: object, field: str) -> tuple[Value, ...]:
-    """A list of values of a parameter."""
     return tuple(parse_value(parameter, value, field=field) for value in _list(given, field))
 
 
@@ -252,7 +248,6 @@ def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Val
 
 
 def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
-    """The values that a sweep tries; each must be one that the parameter can take."""
     if "sweep" not in row:
         return ()
     values = _values(parameter, row["sweep"], field)
@@ -265,7 +260,6 @@ def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Va
 
 
 def _possible(parameter: Parameter, value: Value) -> bool:
-    """Whether a value is one of the choices, in the range, or special."""
     if not parameter.is_numeric:
         return value in parameter.values
     if value in parameter.special or parameter.low is None or parameter.high is None:

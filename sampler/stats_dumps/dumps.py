@@ -175,7 +175,6 @@ def _ingest(dump: Dump) -> float | None:
 
 
 def _by_time(dumps: Sequence[Dump]) -> list[Dump]:
-    """In their order; a moment that is told twice becomes one dump."""
     ordered: list[Dump] = []
     for dump in sorted(dumps, key=lambda each: each.at):
         if ordered and ordered[-1].at == dump.at:

@@ -9,6 +9,7 @@ the dump before. Columns of a ``** Compaction Stats [family] **`` table came and
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from sampler.common.documents import packaged_rows
 
@@ -118,7 +119,6 @@ def _number(text: str) -> float | int:
 
 
 def _as_named(found: re.Match[str], prefix: str = "") -> dict[str, float | int | str]:
-    """The groups of a line as figures of their names."""
     return {
         prefix + name: text if name.endswith("_count") else _number(text)
         for name, text in found.groupdict().items()
@@ -236,25 +236,15 @@ def level_row(line: str, columns: Sequence[str]) -> dict[str, Cell] | None:
         row = {"level": f"L{level}", "files": int(files)}
     else:
         return None
-    cells = rest.split()
-    at = 0
-    for column in columns:
-        if at >= len(cells):
-            break
-        if column == "Size":
-            told = " ".join(cells[at : at + 2])
+    cells = iter(rest.split())
+    for column, cell in zip(columns, cells, strict=False):
+        if column == "Size":  # two cells, unless the line is cut off
+            told = " ".join((cell, *islice(cells, 1)))
             row |= {"size": told, "size_mib": _mib(told)}
-            at += 2
             continue
-        if column == "Size(MB)":
-            row["size_mib"] = _cell(cells[at])
-        else:
-            name, divisor = _COLUMNS.get(column, (column, 1))
-            value = _cell(cells[at])
-            row[name] = (
-                value / divisor if divisor > 1 and isinstance(value, int | float) else value
-            )
-        at += 1
+        name, divisor = _COLUMNS.get(column, (column, 1))
+        value = _cell(cell)
+        row[name] = value / divisor if divisor > 1 and isinstance(value, int | float) else value
     return row
 
 

@@ -26,11 +26,8 @@ class Sizes:
         """Bytes of a value, on average (db_bench_tool.cc, RandomGenerator)."""
         if self.flags.get("value_size_distribution_type", "fixed") == "fixed":
             return float(self.value_size)
-        least, most = (
-            int(self.flags.get(f"value_size_{end}", usual))
-            for end, usual in (("min", 100), ("max", 102_400))
-        )
-        return (least + most) / 2
+        least = int(self.flags.get("value_size_min", 100))
+        return (least + int(self.flags.get("value_size_max", 102_400))) / 2
 
 
 def operations_of(benchmark: DbBenchBenchmark, num: int, flags: Flags) -> int:
@@ -115,17 +112,14 @@ def _written_by(name: str, operations: int, sizes: Sizes, filled: bool) -> float
 
 def _mixgraph(sizes: Sizes, operations: int) -> float:
     """Values of a generalised Pareto distribution; ``value_size`` is not looked at."""
-    get, put, seek = (
-        float(sizes.flags.get(f"mix_{kind}_ratio", usual))
-        for kind, usual in (("get", 1.0), ("put", 0.0), ("seek", 0.0))
-    )
-    k, sigma, theta = (
-        float(sizes.flags.get(f"value_{name}", usual))
-        for name, usual in (("k", 0.2615), ("sigma", 25.45), ("theta", 0.0))
-    )
-    mean = theta + sigma / (1 - k) if k < 1 else math.inf
-    most = float(sizes.flags.get("mix_max_value_size", 1024))
-    whole = get + put + seek
+
+    def flag(name: str, usual: float) -> float:
+        return float(sizes.flags.get(name, usual))
+
+    put, k = flag("mix_put_ratio", 0), flag("value_k", 0.2615)
+    whole = flag("mix_get_ratio", 1) + put + flag("mix_seek_ratio", 0)
+    mean = flag("value_theta", 0) + flag("value_sigma", 25.45) / (1 - k) if k < 1 else math.inf
+    most = flag("mix_max_value_size", 1024)
     share = put / whole if whole > 0 else 0.0
     return operations * share * (sizes.key_size + min(max(mean, 10.0), most))
 

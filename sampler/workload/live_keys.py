@@ -50,10 +50,8 @@ def why_untold(workload: Workload) -> str:
 
 def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     prepared = workload.prepare
-    runs = list(last_database(workload.runs)) + list(
-        last_database(prepared.runs) if prepared else ()
-    )
-    for run in runs:
+    before = last_database(prepared.runs) if prepared else []
+    for run in (*last_database(workload.runs), *before):
         if run.benchmark.keys == "counted":
             yield f"no formula tells which keys {run.benchmark.name} leaves"
     flags = [dict(workload.flags), *([dict(prepared.flags)] if prepared else [])]
