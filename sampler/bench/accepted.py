@@ -183,23 +183,18 @@ def ignored_options(
     Four databases of one key are made: some tenths of a second. None where the build does not take
     the flags.
     """
-    without, beside = (_changed(program, flags, with_file=each) for each in (False, True))
-    return None if without is None or beside is None else tuple(sorted(without - beside))
-
-
-def _changed(
-    program: Path, flags: Mapping[str, Value], *, with_file: bool
-) -> set[tuple[str, str]] | None:
-    """Sections and keys of the OPTIONS file that RocksDB writes otherwise because of flags."""
-    usual, given = (_written(program, each, with_file=with_file) for each in ({}, flags))
-    if usual is None or given is None:
-        return None
-    return {
-        (title, key)
-        for title, keys in given.sections.items()
-        for key, text in keys.items()
-        if usual.sections.get(title, {}).get(key) != text
-    }
+    changed: list[set[tuple[str, str]]] = []  # what RocksDB writes otherwise because of the flags
+    for with_file in (False, True):
+        usual, given = (_written(program, each, with_file=with_file) for each in ({}, flags))
+        if usual is None or given is None:
+            return None
+        changed.append({
+            (title, key)
+            for title, keys in given.sections.items()
+            for key, text in keys.items()
+            if usual.sections.get(title, {}).get(key) != text
+        })  # fmt: skip
+    return tuple(sorted(changed[0] - changed[1]))
 
 
 def _written(program: Path, flags: Mapping[str, Value], *, with_file: bool) -> OptionsFile | None:

@@ -191,9 +191,8 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _varint(number: int) -> bytes:
-    return (
-        bytes((number,)) if number < 128 else bytes((number & 127 | 128,)) + _varint(number >> 7)
-    )
+    more = number >> 7
+    return bytes((number & 127 | 128,)) + _varint(more) if more else bytes((number,))
 
 
 def _codec(name: str) -> Codec | None:

@@ -47,9 +47,8 @@ class LogEvidence:
 
     def histogram(self, name: str) -> Mapping[str, float]:
         """A histogram of the last statistics; empty where it counts nothing."""
-        found = (
-            self.dump.histograms.get(f"rocksdb.{name}", {}) if self.dump and self.tickers else {}
-        )
+        told = self.dump.histograms if self.dump and self.tickers else {}
+        found = told.get(f"rocksdb.{name}", {})
         return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
 
     def count(self, name: str) -> float | None:

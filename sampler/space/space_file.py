@@ -60,11 +60,8 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)
     memory_budget = switch_in(document, "memory_budget", "space", default=True)
-    unsearched = (
-        p.name
-        for p, row in zip(parameters, rows, strict=True)
-        if not row.get("searched", p.section != "workload")
-    )
+    listed = zip(parameters, rows, strict=True)
+    unsearched = (p.name for p, row in listed if not row.get("searched", p.section != "workload"))
     space = Space(
         name=name,
         parameters=parameters,
@@ -107,16 +104,11 @@ def _check_rules(space: Space) -> None:
             if bound is None or low is None or high is None:
                 continue
             least, most = _span(space.known[bound.parameter], space)
+            at, whose = f"parameter ({parameter.name})", bound.parameter
             if is_floor and least is not None and least + bound.offset > high:
-                raise InputError(
-                    f"parameter ({parameter.name}).high",
-                    f"{high:g} is below the low of {bound.parameter}, {least:g}",
-                )
-            if not is_floor and most is not None and most + bound.offset < low:
-                raise InputError(
-                    f"parameter ({parameter.name}).low",
-                    f"{low:g} is above what {bound.parameter} allows, {most + bound.offset:g}",
-                )
+                raise InputError(f"{at}.high", f"{high:g} is below the low of {whose}, {least:g}")
+            if not is_floor and most is not None and (limit := most + bound.offset) < low:
+                raise InputError(f"{at}.low", f"{low:g} is above what {whose} allows, {limit:g}")
 
 
 def _check_condition(parameter: Parameter, condition: Condition, space: Space) -> None:
@@ -276,9 +268,8 @@ def _check_range(parameter: Parameter, where: str) -> None:
     if low > high:
         raise InputError(f"{where}.low", f"{low:g} is above high, {high:g}; swap them")
     if parameter.multiple_of and high > _MOST_MULTIPLES:
-        raise InputError(
-            f"{where}.high", f"{high:g} is counted in multiples of {parameter.multiple_of}"
-        )
+        problem = f"{high:g} is counted in multiples of {parameter.multiple_of}"
+        raise InputError(f"{where}.high", problem)
     if parameter.kind == "int":
         quantum = parameter.quantum
         if math.ceil(low / quantum) > math.floor(high / quantum):

@@ -171,10 +171,8 @@ def _added(found: re.Match[str]) -> dict[str, float | int | str]:
 
 
 def _old_compaction(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, unit = _span(found), found["unit"]
-    end, factor = (
-        ("mib_s", 1.0) if unit == "MB/sec" else ("gib", 1.0 if unit == "GB" else 1 / 1024)
-    )
+    ends = {"MB/sec": ("mib_s", 1.0), "GB": ("gib", 1.0), "MB": ("gib", 1 / 1024)}
+    span, (end, factor) = _span(found), ends[found["unit"]]
     return {f"{span}_compaction_{n}_{end}": float(found[n]) * factor for n in ("write", "read")}
 
 

@@ -108,9 +108,8 @@ def known_run(text: str, field: str) -> BenchmarkRun:
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
         near = difflib.get_close_matches(name, _MEASURED, n=3)
-        fix = (
-            f"did you mean {' or '.join(near)}?" if near else f"use one of {', '.join(_MEASURED)}"
-        )
+        fix = f"did you mean {' or '.join(near)}?" if near else ""
+        fix = fix or f"use one of {', '.join(_MEASURED)}"
         raise InputError(field, f"{name!r:.80} is no benchmark of db_bench that is known; {fix}")
     if benchmark.refused:
         raise InputError(field, f"{name!r} {benchmark.refused}")

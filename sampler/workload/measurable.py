@@ -94,10 +94,8 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     if flags.get("use_existing_keys") and prepare is None:
         yield InputError("flags.use_existing_keys", "needs [prepare]: without it there are none")
     if flags.get("expire_style") == "compaction_filter":
-        yield InputError(
-            "flags.expire_style",
-            "'compaction_filter' does nothing beside an OPTIONS file; write delete or none",
-        )
+        problem = "'compaction_filter' does nothing beside an OPTIONS file; write delete or none"
+        yield InputError("flags.expire_style", problem)
     yield from _families(flags, prepare)
     if prepare is None and workload.writes_nothing:
         names = ", ".join(workload.benchmarks)
@@ -140,8 +138,5 @@ def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[I
         return
     given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
     if given != asked:
-        yield InputError(
-            "prepare.flags.num_column_families",
-            f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all of "
-            "its column families",
-        )
+        problem = f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all"
+        yield InputError("prepare.flags.num_column_families", f"{problem} of its column families")
