@@ -78,17 +78,12 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
     an unknown structure it names no field. Where a key stands in two sections, the one that
     RocksDB does not know is where no version has it.
     """
-    words = _WORD.findall(complaint)
-    named = [
-        (section, key, text)
-        for (section, key), text in leaves(options)
-        if key in words or key.rpartition(".")[2] in words
-    ] or [
-        (section, key, text)
-        for section, keys in options.sections.items()
-        for key, text in keys.items()
-        if key in words
-    ]
+    words = set(_WORD.findall(complaint))
+    named = [(s, k, t) for (s, k), t in leaves(options) if {k, k.rpartition(".")[2]} & words]
+    if not named:
+        named = [
+            (s, k, keys[k]) for s, keys in options.sections.items() for k in keys if k in words
+        ]
     unknown = _UNKNOWN.search(complaint) is not None
 
     def order(each: tuple[str, str, str]) -> tuple[bool, bool, int]:

@@ -124,13 +124,9 @@ def _automatic(program: Path, defaults: OptionsFile) -> frozenset[str]:
     ``compaction_readahead_size`` is 0 in 7.8, and 2 MiB since 8.7, where 0 still means none.
     """
     shown = read_values(defaults, catalogue().values(), scale=1)
-    asked = {
-        name: parameter
-        for name, parameter in catalogue().items()
-        if parameter.default in parameter.special
-        and shown.get(name, parameter.default) != parameter.default
-    }
-    special = {name: parameter.default for name, parameter in asked.items()}
+    special = {n: p.default for n, p in catalogue().items() if p.default in p.special}
+    special = {n: usual for n, usual in special.items() if shown.get(n, usual) != usual}
+    asked = {name: catalogue()[name] for name in special}
     tried = try_options(program, write_values(OptionsFile({}), special, asked.values(), scale=1))
     if tried.options is None:
         return frozenset()

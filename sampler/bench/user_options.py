@@ -74,13 +74,10 @@ class UserOptions:
 
         The file has another table, no cache, or an option that this RocksDB does not take.
         """
-        table = self.file.table() != TABLE
-        found = {
-            p.name
-            for p in catalogue().values()
-            if (table and p.section == "Table")
-            or (p.is_option and (title_of(p), p.key) in self.dropped)
-        }
+        options = [p for p in catalogue().values() if p.is_option]
+        found = {p.name for p in options if (title_of(p), p.key) in self.dropped}
+        if self.file.table() != TABLE:
+            found |= {p.name for p in options if p.section == "Table"}
         if self.values.get("cache_size") == 0:
             found.add("cache_size")
         if self.values.get("use_direct_io_for_compaction_reads"):

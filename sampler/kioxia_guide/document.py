@@ -88,9 +88,7 @@ def guide_document(guide: Guide) -> dict[str, Any]:
         ],
         "total": {"files": files, "bytes": size},
         "translated": rocksdb_values(guide),
-        "warnings": [
-            {"setting": each.setting, "text": each.text} for each in guide_cautions(guide)
-        ],
+        "warnings": [asdict(each) for each in guide_cautions(guide)],
         "options": {TROCKSDB: trocksdb_text(guide), ROCKSDB: rocksdb_text(guide)},
     }
 

@@ -229,9 +229,8 @@ class OptionFlag:
 @cache
 def option_flags() -> Mapping[str, OptionFlag]:
     """All of them, by name."""
-    return {
-        row["flag"]: OptionFlag(
-            row["flag"], _TITLES[row["section"]], row["key"], row["tried"], row["written"]
-        )
+    flags = (
+        OptionFlag(row["flag"], _TITLES[row["section"]], row["key"], row["tried"], row["written"])
         for row in packaged_rows("sampler", "option_flags.csv")
-    }
+    )
+    return {flag.name: flag for flag in flags}

@@ -54,9 +54,7 @@ class OptionsFile:
     @property
     def families(self) -> tuple[str, ...]:
         """The names of its column families, ``default`` first."""
-        return tuple(
-            argument for kind, argument in map(_title_parts, self.sections) if kind == _CF_KIND
-        )
+        return tuple(name for kind, name in map(_title_parts, self.sections) if kind == _CF_KIND)
 
     def table(self) -> str:
         """The title of the default family's table section; the block-based one if it has none."""
@@ -97,12 +95,8 @@ class OptionsFile:
 
     def of_family(self, family: str) -> OptionsFile:
         """The part that one column family runs with: the database's options and its own."""
-        kept = {
-            title: keys
-            for title, keys in self.sections.items()
-            if _title_parts(title)[1] in (family, "")
-        }
-        return replace(self, sections=kept)
+        mine = [title for title in self.sections if _title_parts(title)[1] in (family, "")]
+        return replace(self, sections={title: self.sections[title] for title in mine})
 
     def as_default(self, asked: str | None) -> OptionsFile:
         """The file as if one family of it were ``default``, for db_bench opens that one alone.

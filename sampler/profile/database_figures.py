@@ -76,11 +76,8 @@ class LogEvidence:
 
     def reads(self) -> dict[str, float]:
         """Gets, seeks and multigets of all families, where statistics are on."""
-        return {
-            name: float(self.tickers[ticker])
-            for name, ticker in READS.items()
-            if ticker in self.tickers
-        }
+        told = self.tickers
+        return {name: float(told[ticker]) for name, ticker in READS.items() if ticker in told}
 
     def ingested(self) -> float | None:
         """Bytes of write batches, until the last dump."""

@@ -61,10 +61,8 @@ def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
         if not path.exists():
             raise InputError(field, "is not there; name the folder of a database, or its LOG")
         if not path.is_dir():
-            beside = path.parent if path.name == "LOG" else None
-            return DatabaseFiles(
-                (path.resolve(),), _newest_options(beside, told) if beside else None
-            )
+            options = _newest_options(path.parent, told) if path.name == "LOG" else None
+            return DatabaseFiles((path.resolve(),), options)
         logs = logs_in(path)
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None

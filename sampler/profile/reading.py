@@ -116,9 +116,8 @@ def _tells(opened: Opened, dump: Opening | None) -> bool:
     if dump is None:
         return False
     read = ("keys.read", "db.seek", "multiget.get")
-    return any(dump.tickers.get(f"rocksdb.number.{name}") for name in read) or bool(
-        count_of(dump.database.get("total_writes_count"))
-    )
+    written = count_of(dump.database.get("total_writes_count"))
+    return bool(written) or any(dump.tickers.get(f"rocksdb.number.{name}") for name in read)
 
 
 def _families(

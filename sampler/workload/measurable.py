@@ -60,20 +60,15 @@ def require_no_place(document: Mapping[str, Any]) -> None:
         InputErrors: Fields are such, or unknown; each is named.
     """
     instead = "the operator of the service puts such a workload into ROCKTUNE_WORKLOADS_DIR"
-    found = [
-        InputError(
-            f"workload.{name:.80}",
-            f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}",
-        )
-        for name in document
-        if name not in _SENT
-    ]
+    problem = f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}"
+    unknown = (name for name in document if name not in _SENT)
+    found = [InputError(f"workload.{name:.80}", problem) for name in unknown]
+    problem = f"may name a file, and is not taken over HTTP; {instead}"
     for at, table in (("flags", document), ("prepare.flags", document.get("prepare"))):
         flags = table.get("flags") if isinstance(table, Mapping) else None
         for name, value in flags.items() if isinstance(flags, Mapping) else ():
             word = name in _SENT_WORDS and _WORD.fullmatch(str(value))
             if _PLACE.search(name) or (isinstance(value, str) and not word):
-                problem = f"may name a file, and is not taken over HTTP; {instead}"
                 found.append(InputError(f"{at}.{name:.80}", problem))
     refuse_noted(found)
 
