@@ -121,11 +121,9 @@ class DbBench:
         log = self._readers.pop(folder, LogReader(path)).read()
         written = newest_options(folder / "db")
         workload, space = self.plan.workload, self.plan.space
-        effective, changed = (
-            effective_values(written, configuration, space, scale=workload.scale)
-            if written
-            else (None, ())
-        )
+        scale = workload.scale
+        told = effective_values(written, configuration, space, scale=scale) if written else None
+        effective, changed = told or (None, ())
         values = space.complete(effective or configuration)
         prepared = read_note(folder) if workload.prepare else None
         beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""

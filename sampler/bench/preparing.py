@@ -44,11 +44,6 @@ class Preparing:
         """The folder of the process's ``stdout`` and ``stderr``."""
         return self.folder / "prepare"
 
-    @property
-    def database(self) -> Path:
-        """The folder of the database."""
-        return self.folder / "db"
-
     def argv(self) -> list[str]:
         """The command line; the OPTIONS file is in the folder already."""
         flags = preparing_flags(self.plan, self.prepare, self.configuration)
@@ -96,7 +91,7 @@ class Preparing:
 
     @cached_property
     def _reader(self) -> LogReader:
-        return LogReader(self.database / "LOG")
+        return LogReader(self.folder / "db" / "LOG")
 
     def finish(self, ended: EndedProcess) -> Outcome | None:
         """Keeps what preparing came to beside the database.
@@ -108,7 +103,7 @@ class Preparing:
         """
         said = read_text(self.outputs / "stderr")
         output = parse_output(read_text(self.outputs / "stdout"))
-        log = read_log(self.database / "LOG")
+        log = read_log(self.folder / "db" / "LOG")
         found = ending_problem(ended, said, log)
         if ended.ending is Ending.CUTOFF:
             found = TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
@@ -137,5 +132,5 @@ class Preparing:
         note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=written)
         write_note(self.folder, note)
         with contextlib.suppress(FileNotFoundError):
-            (self.database / "LOG").rename(self.outputs / "LOG")
+            (self.folder / "db" / "LOG").rename(self.outputs / "LOG")
         return None

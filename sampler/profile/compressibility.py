@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,7 +46,12 @@ _MOST_TABLE_BYTES = 16 * 2**20  # of a table that is tried: 64 MiB would take 6 
 _SECONDS = 60
 _MOST_FAMILIES = 8  # half a second each
 _SIZE = re.compile(r"Compression: k(\w+?)(?:Compression)?\s+.*?Size:\s*(\d{1,15}) Blocks:\s*(\d+)")
-_PROPERTY = re.compile(r"(# entries|# deletions|raw key size|raw value size): (\d{1,18})")
+# What sst_dump calls the properties of a table, and RocksDB in its LOG.
+_PROPERTY_NAMES = {
+    "# entries": "num_entries", "# deletions": "num_deletions", "raw key size": "raw_key_size",
+    "raw value size": "raw_value_size",
+}  # fmt: skip
+_PROPERTY = re.compile(rf"({'|'.join(_PROPERTY_NAMES)}): (\d{{1,18}})")
 _PLAIN, _LIKE = "No", "Snappy"  # without a codec; the one that the ratio is worked out by
 
 
@@ -59,10 +64,22 @@ class Packed:
     value_size: float
     valued: float  # share of the entries that have a value: no deletes
     per_block: float  # entries of a block
-    variation: float  # standard deviation of the logarithm of value sizes; 0: they are the same
     packed: float  # bytes of compressed blocks for each entry
-    spread: float  # distance of the numbers of neighbouring keys
-    sequences: int  # of so many sequence numbers the entries have one each; 0: they were zeroed
+    # Standard deviation of the logarithm of value sizes; 0: they are the same.
+    variation: float = 0.0
+    spread: float = 1.0  # distance of the numbers of neighbouring keys
+    # Of so many sequence numbers the entries have one each; 0: they were zeroed.
+    sequences: int = 0
+
+
+def packed_of(codec: str, sums: Mapping[str, int]) -> Packed:
+    """What tables hold, by the sums of their properties, of which some entries have values."""
+    entries, valued = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
+    return Packed(
+        codec=codec, key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
+        value_size=sums["raw_value_size"] / valued, valued=valued / entries,
+        per_block=entries / max(1, sums["num_data_blocks"]), packed=sums["data_size"] / entries,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -248,33 +265,23 @@ def _with_codecs(
         return family
     where = f"sst_dump --command=recompress on {table.name}"
     codecs = {codec: size / plain for codec, (size, _) in found.items()}
-    more = replace(
-        family, codecs=codecs, sources={**family.sources, "codecs": Source(where, "counted")}
-    )
-    if family.compression_ratio is not None or _LIKE not in found:
-        return more
-    ratio = _ratio(program, table, *found[_LIKE])
-    if ratio is None:
-        return more
-    sources = {**more.sources, "compression_ratio": Source(f"{where}, by Snappy", "estimated")}
-    return replace(more, compression_ratio=ratio, sources=sources)
+    sources = {**family.sources, "codecs": Source(where, "counted")}
+    ratio = family.compression_ratio
+    if ratio is None and _LIKE in found:
+        ratio = _ratio(program, table, *found[_LIKE])
+        if ratio is not None:
+            sources["compression_ratio"] = Source(f"{where}, by Snappy", "estimated")
+    return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
 
 
 def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:
     """db_bench's ratio, from the table without a codec and with Snappy."""
     told = dict(_PROPERTY.findall(_printed(program, table, "--show_properties", "--command=none")))
-    counts = {name: int(told.get(name, 0)) for name in ("# entries", "# deletions")}
-    entries = counts["# entries"]
-    valued = entries - counts["# deletions"]
-    if valued <= 0:
+    sums = {name: int(told.get(words, 0)) for words, name in _PROPERTY_NAMES.items()}
+    sums |= {"data_size": size, "num_data_blocks": blocks}
+    if sums["num_entries"] <= sums["num_deletions"]:
         return None
-    key, value = int(told["raw key size"]) / entries, int(told["raw value size"]) / valued
-    packed = Packed(
-        codec=_LIKE, key_size=key - KEY_TRAILER, value_size=value, valued=valued / entries,
-        per_block=entries / max(1, blocks), packed=size / entries, variation=0.0, spread=1.0,
-        sequences=0,
-    )  # fmt: skip
-    ratio = value_ratio(packed)
+    ratio = value_ratio(packed_of(_LIKE, sums))
     return ratio.value if ratio else None
 
 

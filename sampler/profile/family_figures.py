@@ -3,10 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sampler.profile.compressibility import Packed, value_ratio
+from sampler.profile.compressibility import packed_of, value_ratio
 from sampler.profile.database_figures import GIB, MIB, LogEvidence
 from sampler.profile.log_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents
 from sampler.profile.overwrites import overwrites
@@ -155,21 +155,11 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or whole.counts["blobs"] or (name or evidence.codec) in _NO_CODEC:
             continue
-        entries, with_value = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
-        each = entries / sums["tables"]
-        ratio = value_ratio(
-            Packed(
-                codec=name or evidence.codec,
-                key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
-                value_size=sums["raw_value_size"] / with_value,
-                valued=with_value / entries,
-                per_block=entries / max(1, sums["num_data_blocks"]),
-                packed=sums["data_size"] / entries,
-                variation=_variation(values),
-                spread=live / each if kind == FLUSH else 1.0,
-                sequences=round(each) if kind == FLUSH else 0,
-            )
-        )
+        packed = replace(packed_of(name or evidence.codec, sums), variation=_variation(values))
+        if kind == FLUSH:
+            each = sums["num_entries"] / sums["tables"]
+            packed = replace(packed, spread=live / each, sequences=round(each))
+        ratio = value_ratio(packed)
         if ratio:
             saved = "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
             made = f"{sums['tables']} tables that {kind} made with {name or codec}"

@@ -54,9 +54,8 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     for run in (*last_database(workload.runs), *before):
         if run.benchmark.keys == "counted":
             yield f"no formula tells which keys {run.benchmark.name} leaves"
-    flags = [dict(workload.flags), *([dict(prepared.flags)] if prepared else [])]
-    for given in flags:
-        yield from _of_flags(given, workload.key_size, workload.num)
+    for given in (workload.flags, prepared.flags if prepared else ()):
+        yield from _of_flags(dict(given), workload.key_size, workload.num)
     if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
         yield "FIFO compaction drops the oldest tables"
 
