@@ -55,18 +55,18 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     """
     if is_trace(path):
         return read_trace_profile(path, told=told)
-    files = find_files(path, told)
+    logs, options_text = find_files(path, told)
     events = LogEvents()
-    lines = chain.from_iterable(map(lines_of, files.logs))
+    lines = chain.from_iterable(map(lines_of, logs))
     contents = read_lines(events.passing(lines), totals=True)
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
-        raise InputError(f"LOG {files.logs[-1]}", _not_rocksdb(files.logs[-1]))
+        raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
     log = LogEvidence(events, *_chosen(events, dumps))
     if len(events.openings) > 1:
         number = 1 + events.openings.index(log.opened)
         told(f"Operations are of opening {number} of the {len(events.openings)} in the LOG.")
-    options = parse_options(files.options) if files.options else None
+    options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, families, events)
     # A live table may tell what the LOG does not.
@@ -75,7 +75,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     return DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
-        options=files.options,
+        options=options_text,
         **figures,
         operations=_operations(families, log),
         sources=sources,
