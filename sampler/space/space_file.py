@@ -190,8 +190,7 @@ def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Par
             if not parameter.is_numeric:
                 raise InputError(f"{where}.{end}", f"a {parameter.kind} parameter has no range")
             changes[end] = parse_value(parameter, row[end], field=f"{where}.{end}")
-    if "log" in row:
-        changes["log"] = switch_in(row, "log", where, default=parameter.log)
+    changes["log"] = switch_in(row, "log", where, default=parameter.log)
     if "quantum" in row:
         quantum = row["quantum"]
         if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
@@ -199,8 +198,7 @@ def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Par
         changes["quantum"] = quantum
     if "choices" in row:
         changes["choices"] = _choices(parameter, row["choices"], where)
-    if "help" in row:
-        changes["help"] = str(row["help"])
+    changes["help"] = str(row.get("help", parameter.help))
     switch_in(row, "searched", where, default=True)
     if row.get("type", parameter.kind) != parameter.kind:
         raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
