@@ -102,8 +102,8 @@ def _memory_left_in(folder: Path) -> int | None:
     used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes") or 0
     # In the page cache, of the group and, as its use is, of those below it; of version 1 the names
     # without `total_` are of the group alone.
-    kept, names = numbers_of(folder / "memory.stat"), ("active_file", "inactive_file")
-    droppable = sum(kept.get(f"total_{name}", kept.get(name, 0)) for name in names)
+    kept, pages = numbers_of(folder / "memory.stat"), ("active_file", "inactive_file")
+    droppable = sum(kept.get(f"total_{page}", kept.get(page, 0)) for page in pages)
     return max(0, limit - max(0, used - droppable))
 
 
