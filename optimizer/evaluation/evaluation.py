@@ -16,7 +16,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.latent import encode_columns
+from sampler.space.encoding import encode_columns
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 _WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)

@@ -34,7 +34,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.machine.machine import fingerprint
-from sampler.space.latent import encode_columns
+from sampler.space.encoding import encode_columns
 from sampler.space.space import digest
 from studies.arguments import names
 from studies.json_lines import append_line, read_lines

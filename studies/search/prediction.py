@@ -20,7 +20,8 @@ from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.variance_components import learn_components
 from optimizer.surrogate.coordinates import cube_layout
 from sampler.machine.machine import fingerprint
-from sampler.space.latent import encode, encode_columns
+from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode
 from sampler.space.space import digest
 from studies.search.recorded import Recorded, read_recorded
 
