@@ -95,11 +95,6 @@ class OptionFact:
         """Its texts in files of all versions from 7.8 on in which nothing is set."""
         return frozenset((self.default, *(text for _, text in self.later)))
 
-    def default_in(self, version: str) -> str:
-        """Its text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
-        since = [text for first, text in self.later if _numbers(first) <= _numbers(version)]
-        return since[-1] if since else self.default
-
     def is_mutable_in(self, version: str) -> bool:
         """Whether a database of a version, ``9.10.0``, changes it while it runs."""
         return bool(self.mutable) and _numbers(self.mutable) <= _numbers(version)

@@ -1,7 +1,7 @@
 """What a load does most: write, read, scan, or some of each."""
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import DbBenchBenchmark, run_of
@@ -9,7 +9,6 @@ from sampler.workload.filled_keys import operations_of, threads_of
 from sampler.workload.workload import Workload
 
 LoadClass = Literal["writing", "mixed", "reading", "scans"]
-LOAD_CLASSES: tuple[LoadClass, ...] = get_args(LoadClass)
 _SCANS = ("readseq", "readreverse", "multiscan", "multiscanrandom", "readwhilescanning")
 # Of all operations that are measured: with more writes a load is a writing one, with fewer a
 # reading one.
