@@ -8,6 +8,7 @@ from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, DbBenchBenchmark, last_database
 
 Flags = Mapping[str, Value]
+_DRAWN, _ONCE = ("uniform", "counted"), ("sequential", "unique")  # kinds of keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +170,11 @@ def fills_of(
     alive = last_database(runs)
     if not any(run.benchmark.writes for run in alive):
         return []
-    drawn = sum(_drawn(run, sizes) for run in alive)
+    drawn = sum(_written_keys(run, sizes, _DRAWN) for run in alive)
     if written is not None and any(_open_ended(run, sizes.flags) for run in alive):
         # What is written once, and what was there before the database was emptied, is known.
-        known = sum(_drawn(run, sizes) for run in runs[: len(runs) - len(alive)])
-        known += sum(_in_order(run, sizes) for run in runs)
+        known = sum(_written_keys(run, sizes, _DRAWN) for run in runs[: len(runs) - len(alive)])
+        known += sum(_written_keys(run, sizes, _ONCE) for run in runs)
         drawn = max(0.0, written - known)
     fills = [Fill(sizes.num, drawn)]
     for run in alive:
@@ -185,22 +186,15 @@ def fills_of(
     return fills
 
 
-def _drawn(run: BenchmarkRun, sizes: Sizes) -> float:
-    """Keys that all threads draw, where their number is known."""
-    uniform = run.benchmark.keys in ("uniform", "counted") and run.benchmark.loop != "deletes"
-    if not uniform or run.benchmark.beside:
+def _written_keys(run: BenchmarkRun, sizes: Sizes, kinds: Sequence[str]) -> float:
+    """Keys of some kinds that all threads write, where their number is known."""
+    benchmark = run.benchmark
+    if benchmark.keys not in kinds or benchmark.beside or benchmark.loop == "deletes":
         return 0.0
-    count = float(operations_of(run.benchmark, sizes.num, sizes.flags))
-    if run.benchmark.name == "readrandomwriterandom":
+    count = float(operations_of(benchmark, sizes.num, sizes.flags))
+    if benchmark.name == "readrandomwriterandom":
         count = count * (100 - int(sizes.flags.get("readwritepercent", 90))) / 100
-    return run.times * count * threads_of(run.benchmark, sizes.threads)
-
-
-def _in_order(run: BenchmarkRun, sizes: Sizes) -> float:
-    if run.benchmark.keys not in ("sequential", "unique"):
-        return 0.0
-    count = operations_of(run.benchmark, sizes.num, sizes.flags)
-    return run.times * count * threads_of(run.benchmark, sizes.threads)
+    return run.times * count * threads_of(benchmark, sizes.threads)
 
 
 def _open_ended(run: BenchmarkRun, flags: Flags) -> bool:
