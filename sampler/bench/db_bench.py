@@ -31,7 +31,7 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
 from sampler.bench.query_trace import write_slice
-from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader, read_log
+from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader
 from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
@@ -130,7 +130,7 @@ class Preparing:
         """
         said = read_text(self.outputs / "stderr")
         output = parse_output(read_text(self.outputs / "stdout"))
-        log = read_log(self.folder / "db" / "LOG")
+        log = self._reader.read()
         found = ending_problem(ended, said, log)
         if ended.ending is Ending.CUTOFF:
             found = TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"

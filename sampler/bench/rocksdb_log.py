@@ -179,11 +179,6 @@ class LogReader:
         return joined(self._log, _parsed(kept))
 
 
-def read_log(path: Path) -> RocksdbLog:
-    """What a LOG tells; all unknown where there is none."""
-    return LogReader(path).read()
-
-
 def _whole(piece: bytes) -> int:
     """Where a piece of whole lines ends; a dump's counters stay in one."""
     start = piece.rfind(_DUMP.encode())
