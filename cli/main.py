@@ -10,8 +10,7 @@ from typer.exceptions import Abort, TyperException
 from cli.client.client_errors import ServiceError
 from cli.lazy_commands import LazyCommand, lazy_group
 from cli.options.exits import Exit, complain
-from sampler.common.errors import InputError
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, value_problem
 
 # Name, module below `cli`, and the first paragraph of its help; a test compares the last.
 _TABLE = """

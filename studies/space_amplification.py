@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sampler.bench.accepted import build_version
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.build_flags import build_version
 from sampler.bench.builds import installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench

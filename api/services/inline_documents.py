@@ -16,7 +16,7 @@ from optimizer.objective.objective_file import (
 )
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.profile.known_profile import known_profile
+from sampler.profile.profile import known_profile
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.workload.measurable import require_no_place

@@ -14,8 +14,7 @@ from api.services.submission import specification_from
 from db.schema.job_row import JobKind
 from jobs.specification.request import WRITE
 from jobs.specification.specification import Specification
-from sampler.common.errors import InputError
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, value_problem
 
 
 def finding_of(found: Any, body: object) -> FieldProblem:

@@ -12,9 +12,14 @@ from cli.render.screen import bare_table, json_alone, print_json, screen
 from jobs.results.output_folder import require_folder
 from sampler.common.atomic_write import write_output
 from sampler.common.byte_size import format_decimal
-from sampler.kioxia_guide.document import guide_document, settings
+from sampler.kioxia_guide.document import (
+    COUNTERPARTS,
+    PRESET,
+    guide_document,
+    rocksdb_values,
+    settings,
+)
 from sampler.kioxia_guide.guide import Guide, compute_guide, read_planned, whole
-from sampler.kioxia_guide.options_files import COUNTERPARTS, PRESET, rocksdb_values
 
 EXAMPLES = """
 Examples:

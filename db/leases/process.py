@@ -9,14 +9,14 @@ from pathlib import Path
 
 import psutil
 
-from sampler.machine import process_identity
+from sampler.machine.processes import own_process, start_time
 
 _UNKNOWN = "-"
 
 
 def this_process_name() -> str:
     """This process's name: ``host:boot:namespace:pid:start``."""
-    pid, started = process_identity.own_process()
+    pid, started = own_process()
     return ":".join((_host(), _boot(), _namespace(), str(pid), str(started)))
 
 
@@ -35,7 +35,7 @@ def is_dead(name: str) -> bool:
         return False
     if boot == _UNKNOWN:
         return host == _host() and not psutil.pid_exists(pid)
-    return str(process_identity.start_time(pid)) != started
+    return str(start_time(pid)) != started
 
 
 def spoken(name: str) -> str:

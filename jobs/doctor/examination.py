@@ -27,10 +27,8 @@ from jobs.doctor.noise import (
 from jobs.execution.assembly import Assembly
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
-from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.host_load import read_pressure, watch_cpu
-from sampler.machine.machine import fingerprint
-from sampler.machine.memory_state import read_memory_state
+from sampler.machine.machine import fingerprint, read_cpu_state, read_memory_state
 from sampler.runner.bench_folder import read_disk_state
 from sampler.runner.settings import Settings
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from jobs.doctor.finding import Finding, Severity, graded, not_shown, percentage
 from sampler.common.byte_size import format_bytes
-from sampler.machine.cpu_state import CpuState
 from sampler.machine.disk_speed import DiskSpeed
 from sampler.machine.host_load import CpuUse, Pressure
-from sampler.machine.memory_state import MemoryState
+from sampler.machine.machine import CpuState, MemoryState
 from sampler.runner.bench_folder import DiskState
 
 # The client, a flush and a compaction run at once as soon as a load does anything.

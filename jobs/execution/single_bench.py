@@ -12,7 +12,7 @@ from jobs.specification.measured_baseline import (
 )
 from jobs.specification.named_files import baseline_named, specify
 from jobs.specification.validation import wrong_scale_or_seed
-from sampler.bench.build_flags import require_supported
+from sampler.bench.accepted import require_supported
 from sampler.bench.builds import installed_build
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench

@@ -13,10 +13,9 @@ from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
 from sampler.options.options_file import OptionsFile, parse_options
-from sampler.profile.load import ChosenLoad, choose_load, load_toml
+from sampler.profile.load import ChosenLoad, choose_load, load_toml, replayed_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
 from sampler.profile.reading import read_profile
-from sampler.profile.replayed_load import replayed_load
 from sampler.workload.workload import least_user_bytes
 
 OPTIONS = "OPTIONS.database"

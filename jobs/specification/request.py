@@ -24,8 +24,7 @@ from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit
 from optimizer.trials.problem import SearchSettings, strategy_name
 from sampler.common.byte_size import parse_bytes
-from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 
 
 def _whole(given: object) -> object:

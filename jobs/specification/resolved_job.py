@@ -10,8 +10,8 @@ from jobs.specification.specification import Specification, specification_from_d
 from jobs.specification.start_from import starting_points
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem, SearchSettings
+from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.build_flags import require_supported
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions
 from sampler.common.byte_size import format_bytes

@@ -11,8 +11,7 @@ from db.schema.job_row import JobKind, JobRow
 from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import FORMER_NAMES, SearchSettings
-from sampler.common.errors import InputError
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, value_problem
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_from_document
 

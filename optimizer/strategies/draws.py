@@ -17,7 +17,7 @@ from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
-from sampler.space.draws import Design, draw
+from sampler.space.encoding import Design, draw
 from sampler.space.latent import Point
 
 _WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol": "a Sobol draw"}

@@ -1,17 +1,28 @@
-"""What a build of RocksDB takes of an OPTIONS file, found by letting it open a database."""
+"""What a build of RocksDB takes of an OPTIONS file, and of the benchmarks and flags of a load.
 
+Options are found by letting it open a database. ``option_flags.csv`` tells of the flags of those
+versions whose sources were read; what a newer build does with its own is found out by trying.
+"""
+
+import difflib
 import re
-from collections.abc import Collection
+import tempfile
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.option_facts import kind_of, option_facts
+from sampler.bench.installed import InstalledDbBench, newest_options, try_options
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.options.option_facts import kind_of, option_facts, option_flags
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
+from sampler.parameters.parameter import Value
+from sampler.workload.workload import Workload
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")
 # The last form is that of 10.4 and later (configurable.cc).
 _UNKNOWN = re.compile(r"(?:Could not find|Unrecognized) option|option not recognized")
 _PREFACE = re.compile(r"^Unable to load options file \S+ --- |^open error: ")
+_READ = ((6, 20), (11, 8))  # the versions whose sources option_flags.csv was made of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,26 +78,19 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
     an unknown structure it names no field. Where a key stands in two sections, the one that
     RocksDB does not know is where no version has it.
     """
-    words = _WORD.findall(complaint)
-    named = [
-        (section, key, text)
-        for (section, key), text in leaves(options)
-        if key in words or key.rpartition(".")[2] in words
-    ] or [
-        (section, key, text)
-        for section, keys in options.sections.items()
-        for key, text in keys.items()
-        if key in words
-    ]
+    words = set(_WORD.findall(complaint))
+    named = [(s, k, t) for (s, k), t in leaves(options) if {k, k.rpartition(".")[2]} & words]
+    if not named:
+        named = [
+            (s, k, keys[k]) for s, keys in options.sections.items() for k in keys if k in words
+        ]
     unknown = _UNKNOWN.search(complaint) is not None
-    named.sort(
-        key=lambda each: (
-            each[1] not in words,
-            unknown and is_known(each[0], each[1]),
-            each[1].count("."),
-        )
-    )
-    return named[0] if named else None
+
+    def order(each: tuple[str, str, str]) -> tuple[bool, bool, int]:
+        section, key, _ = each
+        return key not in words, unknown and is_known(section, key), key.count(".")
+
+    return min(named, key=order, default=None)
 
 
 def is_known(section: str, key: str) -> bool:
@@ -118,3 +122,81 @@ def _found_by_halving(
     section, key = found = keys[high - 1]
     alone = complains([each for each in keys if each != found])
     return None if alone else (section, key, options.sections[section][key])
+
+
+def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
+    """Refuses benchmarks and flags that the build does not know, or takes in silence and ignores.
+
+    Raises:
+        InputError: It has such a benchmark or flag; the message names it.
+        InputErrors: It has several.
+    """
+    found: list[InputError] = []
+    given = [("flags", workload.flags)]
+    for run in (*workload.runs, *(workload.prepare.runs if workload.prepare else ())):
+        if build_version(installed.version) < run.benchmark.since:
+            problem = f"has no {run.benchmark.name}; it came later"
+            problem = f"db_bench of RocksDB {installed.version} {problem}"
+            found.append(InputError("workload.benchmarks", problem))
+    if workload.prepare:
+        given.append(("prepare.flags", workload.prepare.flags))
+    for where, flags in given:
+        for name, value in flags:
+            with noting(found):
+                _require_flag(installed, f"{where}.{name}", name, value)
+    refuse_noted(found)
+
+
+def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Value) -> None:
+    if installed.flags and name not in installed.flags:
+        near = difflib.get_close_matches(name, installed.flags, n=3)
+        fix = f"did you mean {' or '.join(near)}?" if near else "leave it out"
+        raise InputError(field, f"db_bench of RocksDB {installed.version} has no such flag; {fix}")
+    if name in option_flags() or _READ[0] <= build_version(installed.version) <= _READ[1]:
+        return
+    sections = ignored_options(installed.program, {name: value})
+    if sections:
+        keys = ", ".join(f"{key} in [{title}]" for title, key in sections)
+        raise InputError(
+            field,
+            "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; write "
+            f"{keys} of an OPTIONS file for --baseline",
+        )
+
+
+def build_version(text: str) -> tuple[int, int]:
+    """The first two numbers of a version."""
+    major, minor, *_ = (*map(int, text.split(".")), 0)
+    return major, minor
+
+
+def ignored_options(
+    program: Path, flags: Mapping[str, Value]
+) -> tuple[tuple[str, str], ...] | None:
+    """Sections and keys of options that flags set without an OPTIONS file, and not beside one.
+
+    Four databases of one key are made: some tenths of a second. None where the build does not take
+    the flags.
+    """
+    changed: list[set[tuple[str, str]]] = []  # what RocksDB writes otherwise because of the flags
+    for with_file in (False, True):
+        usual, given = (_written(program, each, with_file=with_file) for each in ({}, flags))
+        if usual is None or given is None:
+            return None
+        changed.append({
+            (title, key)
+            for title, keys in given.sections.items()
+            for key, text in keys.items()
+            if usual.sections.get(title, {}).get(key) != text
+        })  # fmt: skip
+    return tuple(sorted(changed[0] - changed[1]))
+
+
+def _written(program: Path, flags: Mapping[str, Value], *, with_file: bool) -> OptionsFile | None:
+    with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
+        if with_file:
+            return try_options(program, OptionsFile({}), Path(folder), flags).options
+        # The last flag of a name counts: without a file its name is empty.
+        alone = {**flags, "options_file": ""}
+        ran = try_options(program, OptionsFile({}), Path(folder), alone)
+        return newest_options(Path(folder) / "db") if ran.options else None

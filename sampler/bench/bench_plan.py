@@ -54,20 +54,14 @@ class BenchPlan:
         own = measured_part(self.taken(self._freed(values)), self.workload.scale)
         own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
-        return (
-            self._limited(options, values)
-            .with_values(CF, self._facts)
-            .with_values(DB, DUMP_STATISTICS)
-        )
+        limited = self._limited(options, values)
+        return limited.with_values(CF, self._facts).with_values(DB, DUMP_STATISTICS)
 
     @property
     def _facts(self) -> dict[str, str]:
         """Options that are facts of the load, but for those that the user's own file says."""
-        return {
-            key: text
-            for key, text in self.workload.options.items()
-            if self.baseline_file.get(CF, key) in (None, "nullptr")
-        }
+        facts, file = self.workload.options, self.baseline_file
+        return {k: text for k, text in facts.items() if file.get(CF, k) in (None, "nullptr")}
 
     def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
         """Memtables that a limit of all of them keeps small, as memtables of that size.
@@ -79,10 +73,8 @@ class BenchPlan:
         size, scale = flushed_at(values), self.workload.scale
         if scale == 1 or size >= int(values["write_buffer_size"]):
             return options
-        text = str(max(LEAST_WRITE_BUFFER, size // scale))
-        return options.without(DB, ["db_write_buffer_size"]).with_values(
-            CF, {"write_buffer_size": text}
-        )
+        small = {"write_buffer_size": str(max(LEAST_WRITE_BUFFER, size // scale))}
+        return options.without(DB, ["db_write_buffer_size"]).with_values(CF, small)
 
     def taken(self, file: OptionsFile) -> OptionsFile:
         """A file without what the RocksDB that measures does not know."""
@@ -108,11 +100,8 @@ class BenchPlan:
     @property
     def unlogged(self) -> tuple[str, ...]:
         """What the user's own file says of logging and trials do not take over."""
-        return tuple(
-            name
-            for name, usual in _LOGGING.items()
-            if self.baseline_file.get(DB, name) not in (None, *usual)
-        )
+        file = self.baseline_file
+        return tuple(n for n, usual in _LOGGING.items() if file.get(DB, n) not in (None, *usual))
 
     def export(self, configuration: Configuration) -> OptionsFile:
         """The file for production: what differs from the library's defaults, and little else.
@@ -133,7 +122,6 @@ class BenchPlan:
         return write_values(own, values, named, scale=1)
 
     def _names(self, parameter: Parameter) -> bool:
-        """Whether the user's file says itself what it has."""
         title = title_of(parameter) if parameter.is_option else DB
         return self.baseline_file.get(title, parameter.key) is not None
 
@@ -151,11 +139,8 @@ class BenchPlan:
     def flags(self, configuration: Configuration) -> dict[str, Value]:
         """The flags that carry what no OPTIONS file can: deployment and workload factors."""
         values, scale = self.space.complete(configuration), self.workload.scale
-        deployed = {
-            parameter.flag: scaled(parameter, values[name], scale)
-            for name, parameter in catalogue().items()
-            if parameter.section == "deployment"
-        }
+        parameters = [p for p in catalogue().values() if p.section == "deployment"]
+        deployed = {p.flag: scaled(p, values[p.name], scale) for p in parameters}
         caches = caches_of(self.baseline_file)
         row = {"row_cache_size": max(1, caches.row // scale)} if caches.row else {}
         return {**deployed, **caches.flags, **row}

@@ -140,12 +140,10 @@ def named_programs(settings: Settings) -> dict[str, str]:
             fix = "ROCKTUNE_DB_BENCH is called so" if name == DEFAULT_BUILD else "it is there"
             raise InputError(_FIELD, f"{name!r} is taken, {fix}; choose another name")
         programs[name] = program
-    return programs | {n: p for n, p in _fetched_programs(settings).items() if n not in programs}
-
-
-def _fetched_programs(settings: Settings) -> dict[str, str]:
-    found = sorted(settings.build_dir.expanduser().glob("*/db_bench"))
-    return {path.parent.name: str(path) for path in found if is_build_name(path.parent.name)}
+    for path in sorted(settings.build_dir.expanduser().glob("*/db_bench")):
+        if is_build_name(path.parent.name):
+            programs.setdefault(path.parent.name, str(path))
+    return programs
 
 
 def program_of(named: str | None, settings: Settings, *, field: str = "--db-bench") -> Path:

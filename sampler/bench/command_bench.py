@@ -1,10 +1,8 @@
 """One trial with a benchmark of the user's own."""
 
 import json
-import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
 from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
-from sampler.runner.benchmark import Following
+from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
@@ -26,7 +24,7 @@ _ROCKSDB_VERSION = "7.8.3"  # the catalogue's; an OPTIONS file names the version
 
 
 @dataclass(frozen=True)
-class CommandBench:
+class CommandBench(Benchmark):
     """Measures configurations with a command whose last line is a JSON object of metrics."""
 
     command: Command
@@ -64,30 +62,6 @@ class CommandBench:
             argv = [argument.replace("{" + name + "}", str(path)) for argument in argv]
         require_program(argv[0])
         return argv
-
-    def preparing(self, configuration: Configuration, folder: Path) -> None:
-        """Nothing: it fills what it needs itself."""
-        del configuration, folder
-
-    def environment(self) -> Mapping[str, str]:
-        """The user's own."""
-        return os.environ
-
-    @property
-    def held_from(self) -> None:
-        """Nothing of it is held back: it ends by itself."""
-
-    def settled(self, folder: Path) -> bool:
-        """Nothing is known of a benchmark before it ends."""
-        del folder
-        return False
-
-    def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
-    ) -> Sequence[Following]:
-        """Nothing: its metrics are what it prints."""
-        del configuration, folder, outcome, reads
-        return ()
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.parameters.parameter import Value
-from sampler.runner.held_output import HELD_BYTES
+from sampler.runner.process import HELD_BYTES
 from sampler.space.space import Configuration
 from sampler.workload.workload import (
     COLUMN_FAMILIES,

@@ -75,12 +75,8 @@ class InstalledDbBench:
         A default that means "automatic" stays so, though the file shows what came of it.
         """
         found = read_values(self.defaults, catalogue().values(), scale=1)
-        return {
-            name: parameter.default
-            if name in self.automatic
-            else found.get(name, parameter.default)
-            for name, parameter in catalogue().items()
-        }
+        told = {name: value for name, value in found.items() if name not in self.automatic}
+        return {name: told.get(name, known.default) for name, known in catalogue().items()}
 
 
 def find_db_bench(program: str) -> Path:
@@ -128,13 +124,9 @@ def _automatic(program: Path, defaults: OptionsFile) -> frozenset[str]:
     ``compaction_readahead_size`` is 0 in 7.8, and 2 MiB since 8.7, where 0 still means none.
     """
     shown = read_values(defaults, catalogue().values(), scale=1)
-    asked = {
-        name: parameter
-        for name, parameter in catalogue().items()
-        if parameter.default in parameter.special
-        and shown.get(name, parameter.default) != parameter.default
-    }
-    special = {name: parameter.default for name, parameter in asked.items()}
+    special = {n: p.default for n, p in catalogue().items() if p.default in p.special}
+    special = {n: usual for n, usual in special.items() if shown.get(n, usual) != usual}
+    asked = {name: catalogue()[name] for name in special}
     tried = try_options(program, write_values(OptionsFile({}), special, asked.values(), scale=1))
     if tried.options is None:
         return frozenset()

@@ -157,7 +157,6 @@ def _stalls(output: DbBenchOutput, load_time: float) -> dict[str, float]:
 
 
 def _process_metrics(ended: EndedProcess) -> dict[str, float]:
-    """What the kernel says of the process."""
     seen = {"peak_rss": float(ended.peak_rss)} if ended.peak_rss else {}
     return seen | {
         "cpu_seconds": ended.cpu_seconds,
@@ -167,7 +166,6 @@ def _process_metrics(ended: EndedProcess) -> dict[str, float]:
 
 
 def _of_both(prepared: PreparedNote | None, user: int, stored: int) -> dict[str, float]:
-    """Figures of the preparing and the measured process together."""
     if prepared is None or prepared.user_bytes <= 0:
         return {}
     whole = (prepared.stored_bytes + stored) / (prepared.user_bytes + user)
@@ -194,7 +192,6 @@ def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
 
 
 def _measured_lines(output: DbBenchOutput, workload: Workload) -> list[BenchmarkLine]:
-    """The lines of the measured benchmarks, those of warm-ups left out."""
     found: list[BenchmarkLine] = []
     lines = iter(output.lines)
     for text, run in zip(workload.benchmarks, workload.runs, strict=True):

@@ -72,7 +72,12 @@ class RocksdbLog:
 def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
     work = work_events(text)
-    under_way, ended = _jobs(work)
+    under_way = set[int]()
+    for _, begins, job in work:
+        if begins:
+            under_way.add(job)
+        else:
+            under_way.discard(job)
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
     last = text.rfind(_HISTOGRAM)
@@ -87,8 +92,8 @@ def parse_log(text: str) -> RocksdbLog:
         load_ended=_last_stamp(text, "Manual flush start"),
         flushed=_last_stamp(text, "Manual flush finished"),
         work_ended=max((moment for moment, begins, _ in work if not begins), default=None),
-        under_way=under_way,
-        ended=ended,
+        under_way=frozenset(under_way),
+        ended=frozenset(job for _, begins, job in work if not begins),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
         compacted=+compacted,  # without levels that nothing was written to
@@ -113,29 +118,6 @@ def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
     )
 
 
-def _begins_a_dump(text: bytes) -> int:
-    """Where the line begins of a dump whose counters are not whole at the text's end; or -1."""
-    start = text.rfind(_DUMP.encode())
-    if start < 0:
-        return -1
-    histogram = text.find(_HISTOGRAM.encode(), start)
-    if histogram >= 0 and text.find(b"\n", histogram) >= 0:
-        return -1  # whole, with the line that says so
-    return text.rfind(b"\n", 0, start) + 1
-
-
-def _jobs(work: list[tuple[float, bool, int]]) -> tuple[frozenset[int], frozenset[int]]:
-    """Which of them are under way at the end, and which have ended."""
-    under_way, ended = set[int](), set[int]()
-    for _, begins, job in work:
-        if begins:
-            under_way.add(job)
-        else:
-            under_way.discard(job)
-            ended.add(job)
-    return frozenset(under_way), frozenset(ended)
-
-
 def work_events(text: str) -> list[tuple[float, bool, int]]:
     """When flushes and compactions began (True) and ended (False), and their numbers."""
     events: list[tuple[float, bool, int]] = []
@@ -153,16 +135,9 @@ def work_events(text: str) -> list[tuple[float, bool, int]]:
 
 def _last_stamp(text: str, words: str) -> float | None:
     """When the last line with these words was written."""
-    return _stamp_before(text, text.rfind(words))
-
-
-def _stamp_before(text: str, position: int) -> float | None:
-    """The stamp of the line around a position."""
-    if position < 0:
-        return None
-    start = text.rfind("\n", 0, position) + 1
-    stamp = _STAMP.match(text, start)
-    if stamp is None:
+    position = text.rfind(words)
+    stamp = _STAMP.match(text, text.rfind("\n", 0, max(position, 0)) + 1)
+    if position < 0 or stamp is None:
         return None
     try:
         moment = datetime.strptime(stamp.group(1), "%Y/%m/%d-%H:%M:%S.%f")
@@ -204,15 +179,13 @@ class LogReader:
         return joined(self._log, _parsed(kept))
 
 
-def read_log(path: Path) -> RocksdbLog:
-    """What a LOG tells; all unknown where there is none."""
-    return LogReader(path).read()
-
-
 def _whole(piece: bytes) -> int:
     """Where a piece of whole lines ends; a dump's counters stay in one."""
-    dump = _begins_a_dump(piece)
-    end = dump if dump >= 0 else piece.rfind(b"\n") + 1
+    start = piece.rfind(_DUMP.encode())
+    histogram = piece.find(_HISTOGRAM.encode(), max(start, 0))
+    # A dump is whole with the line that says so.
+    is_cut = start >= 0 and (histogram < 0 or piece.find(b"\n", histogram) < 0)
+    end = piece.rfind(b"\n", 0, start if is_cut else len(piece)) + 1
     return end if len(piece) - end <= _MOST_CUT_BYTES else len(piece)
 
 

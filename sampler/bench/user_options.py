@@ -74,13 +74,10 @@ class UserOptions:
 
         The file has another table, no cache, or an option that this RocksDB does not take.
         """
-        table = self.file.table() != TABLE
-        found = {
-            p.name
-            for p in catalogue().values()
-            if (table and p.section == "Table")
-            or (p.is_option and (title_of(p), p.key) in self.dropped)
-        }
+        options = [p for p in catalogue().values() if p.is_option]
+        found = {p.name for p in options if (title_of(p), p.key) in self.dropped}
+        if self.file.table() != TABLE:
+            found |= {p.name for p in options if p.section == "Table"}
         if self.values.get("cache_size") == 0:
             found.add("cache_size")
         if self.values.get("use_direct_io_for_compaction_reads"):
@@ -123,7 +120,6 @@ def user_options(
 
 
 def _notes(text: str, file: OptionsFile) -> Iterator[str]:
-    """What is not measured, as far as the file alone tells."""
     others = [name for name in parse_options(text).families if name != file.family]
     if others:
         yield (
@@ -199,7 +195,6 @@ def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
 
 
 def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
-    """A refused value as the file has it, and RocksDB's words."""
     value = file.get(refused.section, refused.key) or refused.value
     said = refused.said.rstrip(".")
     return f"{file.place(refused.section, refused.key)} = {value}: {said}"
@@ -221,32 +216,22 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
     """The name of an unknown option as the user wrote it: a dotted one names its fields."""
-    dotted = [
-        key
-        for section, key in file.lines
-        if section == refused.section and key.startswith(f"{refused.key}.")
-    ]
-    return ", ".join(dotted) or refused.key
+    mine = (key for section, key in file.lines if section == refused.section)
+    return ", ".join(key for key in mine if key.startswith(f"{refused.key}.")) or refused.key
 
 
 def _dropped_lines(
     refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
 ) -> list[str]:
-    keys = [
-        _as_written(each, file) for each in refused if each.key.partition(".")[0] not in _BY_FLAG
-    ]
-    if not keys:
-        return []
-    return [
-        f"{', '.join(keys)}: RocksDB {version} does not take "
-        f"{'them' if len(keys) > 1 else 'it'}; not measured, and kept in the file"
-    ]
+    asked = [each for each in refused if each.key.partition(".")[0] not in _BY_FLAG]
+    keys, them = [_as_written(each, file) for each in asked], "them" if len(asked) > 1 else "it"
+    line = f"RocksDB {version} does not take {them}; not measured, and kept in the file"
+    return [f"{', '.join(keys)}: {line}"] if keys else []
 
 
 def _in_effect(
     file: OptionsFile, values: Mapping[str, Value], accepted: Accepted
 ) -> tuple[dict[str, Value], list[str]]:
-    """The values in effect, and a line for each that is not what the file says."""
     assert accepted.effect is not None and accepted.part is not None
     effect = accepted.effect
     known = {(title_of(p), p.key): p for p in catalogue().values() if p.is_option}
@@ -269,11 +254,9 @@ def _unknown_object(
     """An object of the application with fields: nothing in effect has them."""
     fact, now = fact_of(section, key), effect.get(section, key) or ""
     text = file.get(section, key) or ""
-    if (
-        fact is None
-        or fact.type not in ("object", "vector")
-        or parse_struct(text).get("id") == now
-    ):
+    if fact is None or fact.type not in ("object", "vector"):
+        return
+    if parse_struct(text).get("id") == now:
         return
     if _objects(text) and (not _objects(now) or now in fact.defaults):
         measured = f"measured with {now}" if now else "measured without"
@@ -309,7 +292,6 @@ def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
 
 
 def _alike(text: str, now: str) -> bool:
-    """Whether two texts are the same value."""
     if text == now or {text, now} == {"", "nullptr"}:
         return True
     bools = {"1": "true", "0": "false"}

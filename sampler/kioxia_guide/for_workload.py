@@ -3,9 +3,15 @@
 from dataclasses import replace
 
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.cautions import EXAMPLE_FILE, files_of
-from sampler.kioxia_guide.guide import LEAST_BUFFERS, OPEN_FILES, Planned, compute_guide
-from sampler.kioxia_guide.options_files import rocksdb_values
+from sampler.kioxia_guide.document import rocksdb_values
+from sampler.kioxia_guide.guide import (
+    EXAMPLE_FILE,
+    LEAST_BUFFERS,
+    OPEN_FILES,
+    Planned,
+    compute_guide,
+    files_of,
+)
 from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD of include/linux/sched.h, in the field `flags`
+_Place = tuple[int, int]  # a process: its number, and its start
 
 
 class ProcessorTime(NamedTuple):
@@ -36,12 +37,10 @@ class ProcessorTime(NamedTuple):
 
 
 def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
-    """The counters now; zeros where they cannot be read.
+    """Of this process's processors, and of all that are shown; zeros where they cannot be read.
 
-    Returns:
-        Of the processors that this process may run on, if every one of them is there: lxcfs
-        numbers a container's from 0, while the affinity keeps the host's numbers. And of all
-        processors that are shown, the line ``cpu``.
+    Of its own if every one is there: lxcfs numbers a container's from 0, while the affinity keeps
+    the host's numbers.
     """
     tick = os.sysconf("SC_CLK_TCK")
     rows: dict[str, ProcessorTime] = {}
@@ -67,11 +66,11 @@ class CpuMoment:
     shown: ProcessorTime = field(default_factory=ProcessorTime)  # of all processors that are shown
     own: float  # of this process and those of its children that have ended
     # Of every other process that can be seen, by number and start: name, seconds.
-    processes: Mapping[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+    processes: Mapping[_Place, tuple[str, float]] = field(default_factory=dict)
     # Those of them that are the kernel's own threads, on a processor that this process may use.
-    kernel: frozenset[tuple[int, int]] = frozenset()
+    kernel: frozenset[_Place] = frozenset()
     # Of each of the others there: seconds for which a thread was ready and waited, by its number.
-    waited: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
+    waited: Mapping[_Place, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +160,7 @@ def _spent(first: CpuMoment, last: CpuMoment) -> ProcessorTime | None:
     return next((grown for grown in growth if grown.total > 0), None)
 
 
-def _grown(first: CpuMoment, last: CpuMoment, place: tuple[int, int]) -> float:
+def _grown(first: CpuMoment, last: CpuMoment, place: _Place) -> float:
     return last.processes[place][1] - first.processes.get(place, ("", 0.0))[1]
 
 
@@ -172,13 +171,13 @@ def read_moment(proc: Path = PROC) -> CpuMoment:
     """
     mine, shown = _read_processor_time(proc)
     spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    processes, kernel, users = _processes(proc, os.sysconf("SC_CLK_TCK"))
+    processes, kernel, users = _processes(proc)
     return CpuMoment(
         mine=mine,
         shown=shown,
         own=sum(used.ru_utime + used.ru_stime for used in spent),
         processes=processes,
-        kernel=kernel,
+        kernel=frozenset(kernel),
         # Who has used nothing yet has hardly waited.
         waited={p: _waited(p[0], proc) if processes[p][1] else {} for p in users},
     )
@@ -191,27 +190,15 @@ def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
     """
     if not (proc / str(os.getpid())).exists():
         return None
-    found, *_ = _processes(proc, 1)
+    found, *_ = _processes(proc)
     return tuple(sorted(pid for (pid, _), (own, _) in found.items() if own == name))
 
 
-def _processes(
-    proc: Path, tick: int
-) -> tuple[
-    dict[tuple[int, int], tuple[str, float]],
-    frozenset[tuple[int, int]],
-    frozenset[tuple[int, int]],
-]:
-    """Of all processes that are shown, but this one; see ``CpuMoment``.
-
-    Returns:
-        All of them; and of those on a processor that this process may use the kernel's own
-        threads, and the others.
-    """
-    found: dict[tuple[int, int], tuple[str, float]] = {}
-    kernel: set[tuple[int, int]] = set()
-    others: set[tuple[int, int]] = set()
-    mine = os.sched_getaffinity(0)
+def _processes(proc: Path) -> tuple[dict[_Place, tuple[str, float]], set[_Place], set[_Place]]:
+    """All that are shown but this one; of those on its processors the kernel's, and the others."""
+    found: dict[_Place, tuple[str, float]] = {}
+    kernel, others = set[_Place](), set[_Place]()
+    mine, tick = os.sched_getaffinity(0), os.sysconf("SC_CLK_TCK")
     with suppress(OSError):
         numbers = [int(folder.name) for folder in proc.iterdir() if folder.name.isdecimal()]
         for number in numbers:
@@ -221,14 +208,11 @@ def _processes(
                 found[place] = (name, (int(fields[11]) + int(fields[12])) / tick)
                 if set(map(int, fields[36:37])) <= mine:  # where it ran last, if that is told
                     (kernel if int(fields[6]) & _KERNEL_THREAD else others).add(place)
-    return found, frozenset(kernel), frozenset(others)
+    return found, kernel, others
 
 
 def _waited(pid: int, proc: Path) -> dict[str, float]:
-    """Seconds by thread: the second field of ``schedstat`` (scheduler/sched-stats.rst).
-
-    Nothing where the kernel does not count them.
-    """
+    """Seconds by thread, where the kernel counts them: ``schedstat`` (sched-stats.rst)."""
     found: dict[str, float] = {}
     with suppress(OSError, IndexError):  # it may end meanwhile
         for task in (proc / str(pid) / "task").iterdir():

@@ -99,18 +99,12 @@ def _memory_left_in(folder: Path) -> int | None:
     limit = min(limits, default=_NO_LIMIT)
     if limit >= _NO_LIMIT:
         return None
-    used = _number(folder / "memory.current")
-    if used is None:
-        used = _number(folder / "memory.usage_in_bytes") or 0
-    return max(0, limit - max(0, used - _droppable(folder)))
-
-
-def _droppable(folder: Path) -> int:
-    """Bytes of files in the page cache: of the group and, as its use is, of those below it."""
-    kept = numbers_of(folder / "memory.stat")
-    # Of version 1 the names without `total_` are of the group alone.
-    names = ("active_file", "inactive_file")
-    return sum(kept.get(f"total_{name}", kept.get(name, 0)) for name in names)
+    used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes") or 0
+    # In the page cache, of the group and, as its use is, of those below it; of version 1 the names
+    # without `total_` are of the group alone.
+    kept, pages = numbers_of(folder / "memory.stat"), ("active_file", "inactive_file")
+    droppable = sum(kept.get(f"total_{page}", kept.get(page, 0)) for page in pages)
+    return max(0, limit - max(0, used - droppable))
 
 
 def _number(file: Path) -> int | None:

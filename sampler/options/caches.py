@@ -44,18 +44,13 @@ def caches_of(options: OptionsFile) -> Caches:
     fields = _fields(text)
     sizes = {key: _size(options.get(section, key)) for section, key in _OTHERS}
     second = fields.get(_SECONDARY)
-    notes = list(_notes(options, sizes, second))
+    told = {n: read_number(fields.get(n, ""), whole=n == "num_shard_bits") for n in _FLAGS}
     return Caches(
         block=_size(text),
         others=sum(size or 0 for size in sizes.values()) + _in_memory(second),
         row=_row(options),
-        flags={
-            flag: number
-            for name, flag in _FLAGS.items()
-            if (number := read_number(fields.get(name, ""), whole=name == "num_shard_bits"))
-            is not None
-        },
-        notes=tuple(notes),
+        flags={_FLAGS[name]: number for name, number in told.items() if number is not None},
+        notes=tuple(_notes(options, sizes, second)),
     )
 
 
@@ -85,7 +80,6 @@ def _size(text: str | None) -> int | None:
 
 
 def _in_memory(second: str | None) -> int:
-    """Bytes in memory of a secondary cache."""
     if not second or any(name.lower() in second.lower() for name in _ON_DISK):
         return 0
     uri = second.partition("://")[2]

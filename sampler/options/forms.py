@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Literal, get_args
 
 from sampler.options.applying import TABLE_STRUCT, Change, Steps, fact_of, steps_of
-from sampler.options.option_flags import option_flags
+from sampler.options.option_facts import option_flags
 from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import (
     CF,
@@ -101,7 +101,6 @@ def _without_code(file: OptionsFile, title: str) -> dict[str, str]:
 
 
 def _measured(file: OptionsFile) -> list[tuple[str, str, str]]:
-    """Section, key and text of each option of the database and of its first family."""
     kept = {title: _without_code(file, title) for title in (DB, CF, TABLE)}
     return [(title, key, text) for (title, key), text in leaves(OptionsFile(kept))]
 
@@ -173,7 +172,6 @@ def _flags(file: OptionsFile) -> Iterator[str]:
 
 
 def _document(file: OptionsFile, steps: Steps) -> dict[str, object]:
-    """As JSON: each section by its title, structures as objects."""
     sections = {
         title: {key: _tree(text) for key, text in keys.items()}
         for title, keys in file.sections.items()

@@ -128,16 +128,11 @@ def without_derived(options: OptionsFile) -> OptionsFile:
     another write buffer they would be wrong.
     """
     keys = options.sections.get(CF, {})
-    numbers = {
-        key: int(n) for key in keys if (n := read_number(keys[key], whole=True)) is not None
-    }
-    derived = [
-        key
-        for key, number in numbers.items()
-        if (fact := fact_of(CF, key)) is not None
-        and fact.measure == "derive"
-        and number in derived_values(fact.derived_as, numbers)
-    ]
+    read = {key: read_number(text, whole=True) for key, text in keys.items()}
+    numbers = {key: int(number) for key, number in read.items() if number is not None}
+    facts = {key: fact for key in numbers if (fact := fact_of(CF, key))}
+    formulas = {key: fact.derived_as for key, fact in facts.items() if fact.measure == "derive"}
+    derived = (k for k, of in formulas.items() if numbers[k] in derived_values(of, numbers))
     return options.without(CF, derived)
 
 

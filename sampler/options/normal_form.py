@@ -79,7 +79,6 @@ def normalized(options: OptionsFile) -> OptionsFile:
 
 
 def _gather_dotted(keys: dict[str, str]) -> None:
-    """Puts ``struct.field`` into the structure."""
     for key in [key for key in keys if "." in key]:
         struct, _, member = key.partition(".")
         fields = parse_struct(keys.get(struct, "{}"))

@@ -1,11 +1,20 @@
-"""Every key of RocksDB's OPTIONS files, 4.3 to 11.12: since when, and how it is measured.
+"""Every key of RocksDB's OPTIONS files, 4.3 to 11.12, and the flags of db_bench that are options.
 
 The keys, their types and their versions were read from the sources of 47 releases (4.13.0 to
 11.12.0: ``options/db_options.cc``, ``options/cf_options.cc``, the factories of the tables, of the
 memtables and of the caches) and from HISTORY.md. No release has stopped reading a key that an
 older one wrote: what is no longer used is read and ignored.
+
+With ``--options_file`` db_bench takes its options from the file and leaves out
+``InitializeOptionsFromFlags``; only ``InitializeOptionsGeneral``, opening and the benchmarks
+themselves look at flags (db_bench_tool.cc, ``Open``). ``option_flags.csv`` lists the flags that
+are looked at nowhere else, from the sources of RocksDB 6.20 to 11.8, and the key that stands for
+each in an OPTIONS file; empty where none does. ``tried`` is a value that 7.8.3 was given without
+a file, ``written`` what it then wrote into its OPTIONS file. A test tries all of them on the
+installed build, with and without a file.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +24,9 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from sampler.common.documents import packaged_rows
+from sampler.options.options_file import CF, DB, TABLE
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
 
 FactSection = Literal["DBOptions", "CFOptions", "BlockBasedTable", "PlainTable", "CuckooTable"]
 FactType = Literal[
@@ -37,6 +49,7 @@ _KIB, _MIB = 2**10, 2**20
 _NEVER = 2**31 - 1
 _THIRTY_DAYS = 30 * 24 * 60 * 60
 _UNSET = 2**64 - 2  # kDefaultTtl, kDefaultPeriodicCompSecs
+_TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE, "": ""}
 
 
 @dataclass(frozen=True)
@@ -81,11 +94,6 @@ class OptionFact:
     def defaults(self) -> frozenset[str]:
         """Its texts in files of all versions from 7.8 on in which nothing is set."""
         return frozenset((self.default, *(text for _, text in self.later)))
-
-    def default_in(self, version: str) -> str:
-        """Its text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
-        since = [text for first, text in self.later if _numbers(first) <= _numbers(version)]
-        return since[-1] if since else self.default
 
     def is_mutable_in(self, version: str) -> bool:
         """Whether a database of a version, ``9.10.0``, changes it while it runs."""
@@ -170,3 +178,54 @@ _FORMULAS: Mapping[str, Callable[[Mapping[str, Number]], set[int]]] = {
     "ttl": lambda _: {0, _THIRTY_DAYS, _UNSET},
     "periodic_compaction_seconds": lambda _: {0, _THIRTY_DAYS, _UNSET},
 }
+
+
+@dataclass(frozen=True)
+class OptionFlag:
+    """A flag that is an option."""
+
+    name: str
+    title: str  # the section of an OPTIONS file that holds its key; empty: no key stands for it
+    key: str  # the key
+    tried: str  # a value of the flag
+    written: str  # what RocksDB wrote for it
+
+    def instead(self, value: Value) -> str:
+        """What to do about a flag that was given this value, for a message."""
+        if not self.key:
+            return "no key of an OPTIONS file stands for it; leave it out"
+        line = self._line(self._text(value))
+        return f"write {line} in [{self.title}] of an OPTIONS file for --baseline"
+
+    def _text(self, value: Value) -> str:
+        """What stands for a value in an OPTIONS file; empty where that is not known."""
+        given = str(value).lower() if isinstance(value, bool) else str(value)
+        for parameter in catalogue().values():
+            if parameter.flag == self.name and parameter.kind == "cat":
+                return str(dict(parameter.choices).get(given, ""))
+        if self.name.endswith("_mb") and self.key.startswith("compaction_options_fifo"):
+            return str(value * 2**20) if isinstance(value, int) else ""
+        if given == self.tried:
+            return self.written
+        if isinstance(value, bool | str):
+            return given if self.tried == self.written and self.tried in ("true", "false") else ""
+        # 3 became FixedPrefix.3, or stayed 3: then any other number becomes the like.
+        parts = re.split(rf"(?<!\d){re.escape(self.tried)}(?!\d)", self.written)
+        return given.join(parts) if self.tried and len(parts) == 2 else ""
+
+    def _line(self, text: str) -> str:
+        """The key with a value, as an OPTIONS file has it; the key alone where none is known."""
+        struct, _, member = self.key.partition(".")
+        if not text:
+            return f"{member} of {struct}" if member else struct
+        return f"{struct}={{{member}={text};}}" if member else f"{struct}={text}"
+
+
+@cache
+def option_flags() -> Mapping[str, OptionFlag]:
+    """All of them, by name."""
+    flags = (
+        OptionFlag(row["flag"], _TITLES[row["section"]], row["key"], row["tried"], row["written"])
+        for row in packaged_rows("sampler", "option_flags.csv")
+    )
+    return {flag.name: flag for flag in flags}

@@ -117,7 +117,6 @@ def _with_codecs(
 
 
 def _codecs(options: OptionsFile) -> list[str]:
-    """The codecs by level; empty where the file has no list."""
     text = options.get(CF, _PER_LEVEL)
     return [each.strip() for each in text.split(":")] if text else []
 
@@ -213,6 +212,5 @@ def _policy(text: str) -> list[str]:
 
 
 def _first_compressed(codecs: Sequence[str]) -> int:
-    """The first level that is compressed; -1 where there is no list."""
     compressed = (level for level, codec in enumerate(codecs) if codec != _NO_COMPRESSION)
     return next(compressed, len(codecs)) if codecs else -1

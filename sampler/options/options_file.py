@@ -54,9 +54,7 @@ class OptionsFile:
     @property
     def families(self) -> tuple[str, ...]:
         """The names of its column families, ``default`` first."""
-        return tuple(
-            argument for kind, argument in map(_title_parts, self.sections) if kind == _CF_KIND
-        )
+        return tuple(name for kind, name in map(_title_parts, self.sections) if kind == _CF_KIND)
 
     def table(self) -> str:
         """The title of the default family's table section; the block-based one if it has none."""
@@ -97,12 +95,8 @@ class OptionsFile:
 
     def of_family(self, family: str) -> OptionsFile:
         """The part that one column family runs with: the database's options and its own."""
-        kept = {
-            title: keys
-            for title, keys in self.sections.items()
-            if _title_parts(title)[1] in (family, "")
-        }
-        return replace(self, sections=kept)
+        mine = [title for title in self.sections if _title_parts(title)[1] in (family, "")]
+        return replace(self, sections={title: self.sections[title] for title in mine})
 
     def as_default(self, asked: str | None) -> OptionsFile:
         """The file as if one family of it were ``default``, for db_bench opens that one alone.
@@ -275,13 +269,11 @@ def _unescaped(name: str) -> str:
 
 
 def _title_parts(title: str) -> tuple[str, str]:
-    """The kind of a section and the column family that it is of; empty for the database's."""
     kind, _, family = title.partition(' "')
     return kind, family[:-1]
 
 
 def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
-    """Why RocksDB does not take a section after those before it; None: it does."""
     kind, family = _title_parts(title)
     if title in before:
         return "is there twice"

@@ -78,8 +78,6 @@ def _why(section: str, key: str, was: str | None, now: str | None) -> str:
 
 @dataclass
 class _Row:
-    """A line of the file, and what becomes of it."""
-
     body: str
     end: str
     section: str  # the title of the section that it is in, or begins
@@ -177,7 +175,6 @@ def _apply(rows: Sequence[_Row], change: Change) -> None:
 
 
 def _last(rows: Sequence[_Row]) -> _Row:
-    """The last line of a section that sets anything, or else the first of all."""
     return next((row for row in reversed(rows) if row.key), rows[0])
 
 

@@ -7,10 +7,10 @@ that RocksDB 7.8.3 writes; ranges are proposals at production scale.
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 from sampler.common.documents import packaged_rows
-from sampler.parameters.parameter import Bound, Condition, Kind, Parameter, Section, Value
+from sampler.parameters.parameter import Bound, Condition, Kind, Parameter, Value
 
 # Known to leave nothing on disk. Not among them, though they are for reading above all, is what a
 # compaction reads, too (mmap_read, compaction_readahead_size, cache_index_and_filter_blocks) and
@@ -27,29 +27,21 @@ def catalogue() -> Mapping[str, Parameter]:
 
 def _parameter(row: dict[str, str]) -> Parameter:
     kind = cast(Kind, row["type"])
-    choices = tuple(_choice(kind, text) for text in row["choices"].split("|") if text)
+    found: dict[str, Any] = {
+        **{name: row[name] for name in ("name", "section", "key", "flag", "multiple_of", "help")},
+        **{name: row[name] == "1" for name in ("log", "scaled", "varies")},
+        **{name: _literal(kind, row[name]) for name in ("default", "default_db_bench")},
+        **{name: _literal(kind, row[name]) for name in ("low", "high") if row[name]},
+        **{name: _bound(row[name]) for name in ("floor", "ceiling")},
+    }
     return Parameter(
-        name=row["name"],
-        section=cast(Section, row["section"]),
         kind=kind,
-        key=row["key"],
-        flag=row["flag"],
-        default=_literal(kind, row["default"]),
-        default_db_bench=_literal(kind, row["default_db_bench"]),
-        low=cast(float, _literal(kind, row["low"])) if row["low"] else None,
-        high=cast(float, _literal(kind, row["high"])) if row["high"] else None,
-        log=row["log"] == "1",
         quantum=int(row["quantum"] or 1),
-        choices=choices,
+        choices=tuple(_choice(kind, text) for text in row["choices"].split("|") if text),
         special=tuple(_literal(kind, text) for text in row["special"].split("|") if text),
-        floor=_bound(row["floor"]),
-        ceiling=_bound(row["ceiling"]),
-        multiple_of=row["multiple_of"],
         active_if=tuple(_condition(text) for text in row["active_if"].split(";") if text),
-        scaled=row["scaled"] == "1",
-        varies=row["varies"] == "1",
         run_time=row["name"] in _RUN_TIME,
-        help=row["help"],
+        **found,
     )
 
 

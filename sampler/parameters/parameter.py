@@ -1,5 +1,7 @@
 """One tunable: what it is called, where it lives, which values it takes and what bounds it."""
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -155,12 +157,9 @@ def _parse_int(given: object, field: str) -> int:
 
 
 def _parse_float(given: object, field: str) -> float:
-    try:
-        if isinstance(given, bool) or not isinstance(given, int | float | str):
-            raise ValueError
-        number = float(given)
-        if number - number != 0:  # infinite or not a number
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise InputError(field, f"{given!r:.80} is not a finite number") from None
+    number = math.nan
+    with suppress(ValueError, OverflowError):
+        number = float(given) if isinstance(given, int | float | str) else math.nan
+    if isinstance(given, bool) or not math.isfinite(number):
+        raise InputError(field, f"{given!r:.80} is not a finite number")
     return number

@@ -1,18 +1,29 @@
-"""How compressible values are, from the bytes of the tables that hold them.
+"""How compressible values are, and what each codec makes of a live table.
 
 A table's data is compressed in blocks of keys, values and framing. Blocks are made here as RocksDB
 lays them out (table/block_based/block_builder.cc) with db_bench's keys and values, and compressed
 by the same codec; the ``compression_ratio`` of db_bench whose blocks come out as large as the
 table's is the answer. So what keys, framing and the codec itself contribute is taken out.
+
+RocksDB's ``sst_dump --command=recompress`` writes a table anew in memory with each codec that it
+was built with, and prints the sizes (tools/sst_dump_tool.cc, table/sst_file_dumper.cc).
 """
 
+import re
+import shutil
 import struct
+import subprocess
+import tempfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+
+from sampler.profile.log_events import KEY_TRAILER, LogEvents
+from sampler.profile.profile import FamilyProfile, Source
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
 _SOURCE_BYTES = 1_048_600
@@ -31,6 +42,17 @@ _CODECS = {
 }  # fmt: skip
 
 Codec = Callable[[bytes], int]  # bytes that a block becomes
+_MOST_TABLE_BYTES = 16 * 2**20  # of a table that is tried: 64 MiB would take 6 s
+_SECONDS = 60
+_MOST_FAMILIES = 8  # half a second each
+_SIZE = re.compile(r"Compression: k(\w+?)(?:Compression)?\s+.*?Size:\s*(\d{1,15}) Blocks:\s*(\d+)")
+# What sst_dump calls the properties of a table, and RocksDB in its LOG.
+_PROPERTY_NAMES = {
+    "# entries": "num_entries", "# deletions": "num_deletions", "raw key size": "raw_key_size",
+    "raw value size": "raw_value_size",
+}  # fmt: skip
+_PROPERTY = re.compile(rf"({'|'.join(_PROPERTY_NAMES)}): (\d{{1,18}})")
+_PLAIN, _LIKE = "No", "Snappy"  # without a codec; the one that the ratio is worked out by
 
 
 @dataclass(frozen=True)
@@ -42,10 +64,22 @@ class Packed:
     value_size: float
     valued: float  # share of the entries that have a value: no deletes
     per_block: float  # entries of a block
-    variation: float  # standard deviation of the logarithm of value sizes; 0: they are the same
     packed: float  # bytes of compressed blocks for each entry
-    spread: float  # distance of the numbers of neighbouring keys
-    sequences: int  # of so many sequence numbers the entries have one each; 0: they were zeroed
+    # Standard deviation of the logarithm of value sizes; 0: they are the same.
+    variation: float = 0.0
+    spread: float = 1.0  # distance of the numbers of neighbouring keys
+    # Of so many sequence numbers the entries have one each; 0: they were zeroed.
+    sequences: int = 0
+
+
+def packed_of(codec: str, sums: Mapping[str, int]) -> Packed:
+    """What tables hold, by the sums of their properties, of which some entries have values."""
+    entries, valued = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
+    return Packed(
+        codec=codec, key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
+        value_size=sums["raw_value_size"] / valued, valued=valued / entries,
+        per_block=entries / max(1, sums["num_data_blocks"]), packed=sums["data_size"] / entries,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,9 +208,8 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _varint(number: int) -> bytes:
-    return (
-        bytes((number,)) if number < 128 else bytes((number & 127 | 128,)) + _varint(number >> 7)
-    )
+    more = number >> 7
+    return bytes((number & 127 | 128,)) + _varint(more) if more else bytes((number,))
 
 
 def _codec(name: str) -> Codec | None:
@@ -194,3 +227,72 @@ def _codec(name: str) -> Codec | None:
         len(codec.compress(block, asbytes=True))
         + (0 if name == "Snappy" else len(_varint(len(block))))
     )
+
+
+def with_codecs(
+    folder: Path, families: tuple[FamilyProfile, ...], events: LogEvents
+) -> tuple[FamilyProfile, ...]:
+    """The families with what each codec makes of one of their live tables.
+
+    A ``compression_ratio`` that the LOG does not tell is worked out, too. They stay as they are
+    where there are no tables, or no sst_dump that can read them.
+    """
+    program = shutil.which("sst_dump")
+    if program is None or not folder.is_dir():
+        return families
+    largest = sorted(families, key=lambda each: each.flushed_bytes or 0)[-_MOST_FAMILIES:]
+    return tuple(
+        _with_codecs(program, folder, each, events) if each in largest else each
+        for each in families
+    )
+
+
+def _with_codecs(
+    program: str, folder: Path, family: FamilyProfile, events: LogEvents
+) -> FamilyProfile:
+    sizes = {
+        number: table.size for number, table in events.live.items() if table.family == family.name
+    }
+    small = {number: size for number, size in sizes.items() if size <= _MOST_TABLE_BYTES}
+    number = max(small, key=lambda each: small[each], default=0)
+    table = folder / f"{number:06d}.sst"
+    if not number or not table.is_file():
+        return family
+    printed = _printed(program, table, "--command=recompress").replace("\n", " ")
+    found = {codec: (int(size), int(blocks)) for codec, size, blocks in _SIZE.findall(printed)}
+    plain = found.pop(_PLAIN, (0, 0))[0]
+    if not plain or not found:
+        return family
+    where = f"sst_dump --command=recompress on {table.name}"
+    codecs = {codec: size / plain for codec, (size, _) in found.items()}
+    sources = {**family.sources, "codecs": Source(where, "counted")}
+    ratio = family.compression_ratio
+    if ratio is None and _LIKE in found:
+        ratio = _ratio(program, table, *found[_LIKE])
+        if ratio is not None:
+            sources["compression_ratio"] = Source(f"{where}, by Snappy", "estimated")
+    return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
+
+
+def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:
+    """db_bench's ratio, from the table without a codec and with Snappy."""
+    told = dict(_PROPERTY.findall(_printed(program, table, "--show_properties", "--command=none")))
+    sums = {name: int(told.get(words, 0)) for words, name in _PROPERTY_NAMES.items()}
+    sums |= {"data_size": size, "num_data_blocks": blocks}
+    if sums["num_entries"] <= sums["num_deletions"]:
+        return None
+    ratio = value_ratio(packed_of(_LIKE, sums))
+    return ratio.value if ratio else None
+
+
+def _printed(program: str, table: Path, *arguments: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="rocktune-sst-") as elsewhere:
+        try:
+            ended = subprocess.run(
+                [program, f"--file={table.absolute()}", *arguments],
+                cwd=elsewhere, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                errors="replace", timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return ended.stdout

@@ -47,9 +47,8 @@ class LogEvidence:
 
     def histogram(self, name: str) -> Mapping[str, float]:
         """A histogram of the last statistics; empty where it counts nothing."""
-        found = (
-            self.dump.histograms.get(f"rocksdb.{name}", {}) if self.dump and self.tickers else {}
-        )
+        told = self.dump.histograms if self.dump and self.tickers else {}
+        found = told.get(f"rocksdb.{name}", {})
         return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
 
     def count(self, name: str) -> float | None:
@@ -77,11 +76,8 @@ class LogEvidence:
 
     def reads(self) -> dict[str, float]:
         """Gets, seeks and multigets of all families, where statistics are on."""
-        return {
-            name: float(self.tickers[ticker])
-            for name, ticker in READS.items()
-            if ticker in self.tickers
-        }
+        told = self.tickers
+        return {name: float(told[ticker]) for name, ticker in READS.items() if ticker in told}
 
     def ingested(self) -> float | None:
         """Bytes of write batches, until the last dump."""

@@ -8,7 +8,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -30,14 +29,6 @@ _PACKED = {
 }
 
 
-@dataclass(frozen=True)
-class DatabaseFiles:
-    """What there is to read; paths of files that were there when the folder was listed."""
-
-    logs: tuple[Path, ...]  # the oldest first; at least one
-    options: str | None  # the text of the newest OPTIONS file that can be read
-
-
 def packed_with(first: bytes) -> str | None:
     """The program that packed a file that begins with these bytes; None if none is known."""
     return next((name for mark, name in _PACKED.items() if first.startswith(mark)), None)
@@ -48,10 +39,14 @@ def encoding_of(first: bytes) -> str:
     return "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
-def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
+def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str | None]:
     """The files of a database's folder, or a LOG alone.
 
     ``told`` is given a line on each OPTIONS file that is passed over.
+
+    Returns:
+        The LOGs that were there, the oldest first, at least one; and the text of the newest
+        OPTIONS file that can be read.
 
     Raises:
         InputError: There is nothing there, it cannot be listed, or it holds no LOG.
@@ -61,10 +56,8 @@ def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
         if not path.exists():
             raise InputError(field, "is not there; name the folder of a database, or its LOG")
         if not path.is_dir():
-            beside = path.parent if path.name == "LOG" else None
-            return DatabaseFiles(
-                (path.resolve(),), _newest_options(beside, told) if beside else None
-            )
+            options = _newest_options(path.parent, told) if path.name == "LOG" else None
+            return [path.resolve()], options
         logs = logs_in(path)
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
@@ -74,7 +67,7 @@ def find_files(path: Path, told: Callable[[str], None]) -> DatabaseFiles:
             "holds no LOG, so it is no folder of a RocksDB database; if its OPTIONS file names a "
             "db_log_dir, give the LOG from there",
         )
-    return DatabaseFiles(tuple(logs), _newest_options(path, told))
+    return logs, _newest_options(path, told)
 
 
 def logs_in(folder: Path) -> list[Path]:

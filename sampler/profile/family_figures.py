@@ -3,16 +3,15 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sampler.profile.compressibility import Packed, value_ratio
+from sampler.profile.compressibility import packed_of, value_ratio
 from sampler.profile.database_figures import GIB, MIB, LogEvidence
 from sampler.profile.log_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents
 from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
-from sampler.stats_dumps.figure_lines import count_of
-from sampler.stats_dumps.level_table import Cell
+from sampler.stats_dumps.figure_lines import Cell, count_of
 
 TRACE = "record a trace with DB::StartTrace, and profile the trace"
 STATISTICS = (
@@ -65,7 +64,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     """The profile of a family, and what is not known of it."""
     whole = evidence.log.events.of_all_openings(evidence.name)
     own = evidence.log.opened.families.get(evidence.name, whole)
-    written = own if _summed(own, FLUSH) else whole
+    written = own if own.summed(FLUSH) else whole
     keys, sizes = _keys(evidence), list(_sizes(evidence, written))
     values = next((f.fields["value_size"] for f in sizes if "value_size" in f.fields), ValueSize())
     levels, where = _levels(evidence)
@@ -97,18 +96,10 @@ def compression_of(name: str) -> str:
     return _of_family("compression_ratio", name)
 
 
-def _summed(whole: FamilyEvents, *kinds: str) -> Counter[str]:
-    total = Counter[str]()
-    for (kind, *_), sums in whole.made.items():
-        if kind in kinds:
-            total.update(sums)
-    return total
-
-
 def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     """Of the tables of flushes, which hold what came in; compactions leave out what is hidden."""
-    kind = FLUSH if _summed(whole, FLUSH) else COMPACTION
-    total = _summed(whole, kind)
+    kind = FLUSH if whole.summed(FLUSH) else COMPACTION
+    total = whole.summed(kind)
     if not total:
         yield Figures(unknown={"key and value size": _OLDER})
         return
@@ -164,28 +155,16 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or whole.counts["blobs"] or (name or evidence.codec) in _NO_CODEC:
             continue
-        entries, with_value = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
-        each = entries / sums["tables"]
-        ratio = value_ratio(
-            Packed(
-                codec=name or evidence.codec,
-                key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
-                value_size=sums["raw_value_size"] / with_value,
-                valued=with_value / entries,
-                per_block=entries / max(1, sums["num_data_blocks"]),
-                packed=sums["data_size"] / entries,
-                variation=_variation(values),
-                spread=live / each if kind == FLUSH else 1.0,
-                sequences=round(each) if kind == FLUSH else 0,
-            )
-        )
+        packed = replace(packed_of(name or evidence.codec, sums), variation=_variation(values))
+        if kind == FLUSH:
+            each = sums["num_entries"] / sums["tables"]
+            packed = replace(packed, spread=live / each, sequences=round(each))
+        ratio = value_ratio(packed)
         if ratio:
-            where = f"LOG: data of {sums['tables']} tables that {kind} made with {name or codec}"
-            where += (
-                "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
-            )
+            saved = "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
+            made = f"{sums['tables']} tables that {kind} made with {name or codec}"
             sure: Sure = "estimated" if ratio.sure else "assumed"
-            yield Figures({"compression_ratio": ratio.value}, where, sure)
+            yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
             return
     yield Figures(unknown={"compression_ratio": _RECOMPRESS})
 
@@ -205,7 +184,7 @@ def _keys(evidence: Evidence) -> Figures:
             fields["rewrite_share"] = found.with_merges
         return Figures(fields, where, "estimated")
     unknown = {"overwrite_share": f"it holds tables from before the LOG begins: {_OLDER}"}
-    made = _summed(events.of_all_openings(name), FLUSH, COMPACTION)
+    made = events.of_all_openings(name).summed(FLUSH, COMPACTION)
     size = sum(level.bytes for level in _levels(evidence)[0])
     if not size or not made["file_size"]:
         return Figures(unknown={"entries": _OLDER, **unknown})
@@ -275,14 +254,10 @@ def _levels(evidence: Evidence) -> tuple[tuple[Level, ...], str]:
         told = ((level, files[level], sizes[level]) for level in sorted(files))
     else:
         where = "LOG: compaction table of the last dump"
+        known = {n: row for n, row in rows.items() if n[1:].isdigit() and "size_mib" in row}
         told = (
-            (
-                int(level[1:]),
-                int(_real(row["files"]) or 0),
-                round((_real(row["size_mib"]) or 0) * MIB),
-            )
-            for level, row in rows.items()
-            if level[1:].isdigit() and "size_mib" in row
+            (int(n[1:]), int(_real(row["files"]) or 0), round((_real(row["size_mib"]) or 0) * MIB))
+            for n, row in known.items()
         )
     return tuple(Level(n, f, b, amplified.get(f"L{n}")) for n, f, b in told), where
 
@@ -294,7 +269,7 @@ def _real(cell: Cell) -> float | None:
 def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     log = evidence.log
     own, part = evidence.own, log.part(evidence.name)
-    made = _summed(own, FLUSH, COMPACTION) or _summed(whole, FLUSH, COMPACTION)
+    made = own.summed(FLUSH, COMPACTION) or whole.summed(FLUSH, COMPACTION)
     if made:
         where = f"LOG: {made['tables']} tables that flushes and compactions made"
         yield Figures({"table_bytes": made["file_size"] / made["tables"]}, where)

@@ -74,11 +74,8 @@ class KeyCounts:
             hot = nlargest(_HOT_KEYS, self._rest.items(), key=lambda each: _uses(each[1]))
             self._hot = dict(hot)
         self._mask = 2 * self._mask + 1
-        self._rest = {
-            mark: state
-            for mark, state in self._rest.items()
-            if mark not in self._hot and not self._mask & int.from_bytes(mark, "little")
-        }
+        kept = (mark for mark in self._rest if not self._mask & int.from_bytes(mark, "little"))
+        self._rest = {mark: self._rest[mark] for mark in kept if mark not in self._hot}
 
     def skew(self) -> Skew:
         """The share of the keys used that takes half of the reads, and of the writes."""

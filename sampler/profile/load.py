@@ -2,14 +2,17 @@
 
 What the load does is chosen from the counts of operations: a plain fill or overwrite where only
 puts are known, ``readrandomwriterandom`` with gets, ``mixgraph`` with scans or skewed keys, and
-rounds of several benchmarks with deletes or merges. What none of them can do is said.
+rounds of several benchmarks with deletes or merges. What none of them can do is said. A trace can
+be replayed itself, onto a database that was filled beforehand.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,7 @@ from sampler.profile.scaled_counts import (
     MOST_OPERATIONS,
     MOST_TURNOVERS,
     NONE,
+    USUAL_ENTRIES,
     Counts,
     Shape,
 )
@@ -38,6 +42,9 @@ MOST_REPEATS = 1000  # of one benchmark (db_bench_benchmarks.py)
 _EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
 _USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
 _MOST_PAIR = 3 * 2**30  # bytes of a key with its value
+_SECONDS = 5  # that a replay takes, where the database keeps up
+_LEAST_FAMILIES = 2  # with one, db_bench's replay dies of an assertion (7.8 to 11.8)
+_NUMBERED = re.compile(r"id \d{1,9}", re.ASCII).fullmatch
 
 
 @dataclass(frozen=True)
@@ -107,11 +114,11 @@ def _value_flags(family: FamilyProfile) -> dict[str, Value]:
         return {}
     # db_bench's normal distribution has three deviations on each side; 99% are 2.33 above.
     half = min((size.p99 - size.mean) / 2.326 * 3, size.mean - 1)
-    least, most = round(size.mean - half), round(size.mean + half)
+    low, high = round(size.mean - half), round(size.mean + half)
     return {
         "value_size_distribution_type": "normal",
-        "value_size_min": least,
-        "value_size_max": most,
+        "value_size_min": low,
+        "value_size_max": high,
     }
 
 
@@ -127,7 +134,6 @@ def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
 
 
 def _operations(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
-    """Benchmarks, key space and flags of the measured process."""
     if shape.deletes > NONE * shape.puts or shape.merging:
         return _in_rounds(family, shape, flags)
     reads = shape.gets + shape.seeks
@@ -166,7 +172,6 @@ def _document(shape: Shape, benchmarks: list[str], flags: Mapping[str, Value]) -
 
 
 def _filling(family: FamilyProfile, shape: Shape) -> str:
-    """The benchmark that fills an empty database as the family was filled."""
     if shape.overwritten >= NONE:
         return "fillrandom"
     read, entries = family.keys_in, family.entries
@@ -275,12 +280,8 @@ def _in_rounds(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> 
 
 
 def _not_expressed(
-    profile: DatabaseProfile,
-    family: FamilyProfile,
-    shape: Shape,
-    document: Mapping[str, Any],
+    profile: DatabaseProfile, family: FamilyProfile, shape: Shape, document: Mapping[str, Any]
 ) -> Iterator[str]:
-    """A line for each thing that the database does and the load does not."""
     others = [each.name for each in profile.families if each.name != family.name]
     if others:
         yield (
@@ -320,7 +321,6 @@ def _not_expressed(
 
 
 def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
-    """What each field of the document is made of."""
     fields = {
         "key_size": "key_size", "value_size": "value_size", "flags": "operations",
         "compression_ratio": "compression_ratio", "num": "overwrite_share",
@@ -338,3 +338,51 @@ def load_toml(chosen: ChosenLoad) -> str:
     said += [f"- {printable(each)}" for each in chosen.not_expressed]
     notes = {field: printable(why) for field, why in chosen.reasons.items()}
     return "".join(f"# {line}\n" for line in said) + toml_text(chosen.document, notes)
+
+
+def replayed_load(
+    profile: DatabaseProfile, family: FamilyProfile, trace: Path, *, name: str
+) -> ChosenLoad:
+    """A load that replays a slice of a trace from its beginning, faster than it was recorded.
+
+    A trace is not thinned out: so large a part of it is replayed as takes seconds, and the
+    options are scaled by as much as is left out.
+
+    Raises:
+        InputError: The trace holds no operation.
+    """
+    total = sum(sum(each.operations.values()) for each in profile.families)
+    if not total:
+        raise InputError("PATH", f"the trace {trace} holds no operation")
+    share = min(1.0, MOST_OPERATIONS / total)
+    scale = int(2 ** math.floor(math.log2(1 / share)))
+    base = choose_load(profile, family, name=name, scale=scale)
+    seconds = (profile.seconds or 0.0) * share
+    # Where nothing names them, families are called by their numbers, which may have gaps.
+    numbers = [int(each.name[3:]) + 1 for each in profile.families if _NUMBERED(each.name)]
+    families = max(_LEAST_FAMILIES, len(profile.families), *numbers)
+    flags: dict[str, Any] = {"num_column_families": families}
+    if any(each.operations.get("merge") for each in profile.families):
+        flags["merge_operator"] = "put"
+    entries = max(1, round((family.entries or USUAL_ENTRIES) / scale))
+    kept = ("name", "key_size", "value_size", "compression_ratio", "scale", "settle")
+    document: dict[str, Any] = {
+        **{field: base.document[field] for field in kept},
+        "help": f"A replay of {trace.name}, {100 * share:.3g}% of it",
+        "num": entries,
+        "benchmarks": ["replay"],
+        "trace": str(trace),
+        "fast_forward": float(max(1, math.ceil(seconds / _SECONDS))),
+        "timeout_seconds": 600,
+    }
+    if share < 1:
+        document["trace_until"] = float(f"{seconds:.6g}")
+    document |= {"flags": flags, "prepare": {"benchmarks": ["filluniquerandom"], "num": entries}}
+    missing = (
+        "what was there before the trace began: [prepare] fills as many keys of the same sizes, "
+        "but other keys; name a num that fits your database",
+        f"its pace: it is replayed {document['fast_forward']:g} times as fast as it was recorded",
+    )
+    num = "assumed: a trace does not tell how many keys there are"
+    reasons = {**base.reasons, **({} if family.entries else {"num": num})}
+    return ChosenLoad(workload_from_document(document), document, reasons, missing)

@@ -48,6 +48,14 @@ class FamilyEvents:
     history: list[tuple[int, int, int]] = field(default_factory=list)
     value_means: set[float] = field(default_factory=set)  # of tables; no more than two are kept
 
+    def summed(self, *kinds: str) -> Counter[str]:
+        """Sums over the tables that were made in these ways."""
+        total = Counter[str]()
+        for (kind, *_), sums in self.made.items():
+            if kind in kinds:
+                total.update(sums)
+        return total
+
 
 @dataclass
 class Opened:
@@ -132,9 +140,7 @@ class LogEvents:
 
     def entry_size(self, family: str) -> float:
         """Mean bytes of a user's key with its value; 0 where no table tells it."""
-        total = Counter[str]()
-        for sums in self.of_all_openings(family).made.values():
-            total.update(sums)
+        total = self.of_all_openings(family).summed(FLUSH, COMPACTION)
         raw, entries = total["raw_key_size"] + total["raw_value_size"], total["num_entries"]
         return max(0.0, raw / entries - KEY_TRAILER) if entries else 0.0
 
@@ -199,7 +205,7 @@ class LogEvents:
             case "table_file_creation":
                 self._made(job, event)
             case "blob_file_creation":
-                self._family(str(event.get("cf_name", ""))).counts["blobs"] += 1
+                opened.families[str(event.get("cf_name", ""))].counts["blobs"] += 1
             case "compaction_started":
                 lists = (each for name, each in event.items() if name.startswith("files_L"))
                 self._inputs[job] = [
@@ -212,16 +218,6 @@ class LogEvents:
                 # DeleteFilesInRange), and nothing tells of its entries.
                 if gone := self.live.pop(_number(event, "file_number"), None):
                     self._unaccounted.add(gone.family)
-
-    def _family(self, name: str) -> FamilyEvents:
-        return self.openings[-1].families[name]
-
-    def _written(self, family: FamilyEvents, entries: int, deletes: int, merges: int) -> None:
-        family.counts.update(written=entries, deleted=deletes)
-        family.history.append((entries - deletes, deletes, merges))
-        if len(family.history) == _MOST_STEPS:
-            halves = zip(family.history[::2], family.history[1::2], strict=False)
-            family.history = [(a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in halves]
 
     def _made(self, job: int, event: Mapping[str, Any]) -> None:
         properties, number = event.get("table_properties"), _number(event, "file_number")
@@ -257,7 +253,12 @@ class LogEvents:
         if number not in self._flushes:
             return
         table, entries, deletes, merges = self._flushes.pop(number)
-        self._written(written_in.families[table.family], entries, deletes, merges)
+        family = written_in.families[table.family]
+        family.counts.update(written=entries, deleted=deletes)
+        family.history.append((entries - deletes, deletes, merges))
+        if len(family.history) == _MOST_STEPS:
+            halves = zip(family.history[::2], family.history[1::2], strict=False)
+            family.history = [(a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in halves]
         self.live[number] = table
         if table.entries < entries or deletes:
             self._new.setdefault(table.family, self._flushed[table.family])
@@ -269,7 +270,7 @@ class LogEvents:
         read, kept = _number(event, "num_input_records"), _number(event, "num_output_records")
         gone = [self.live.pop(number, None) for number in self._inputs.pop(job, [])]
         name = self._family_of.get(job, "")
-        self._family(name).counts.update(read=read, kept=kept)
+        self.openings[-1].families[name].counts.update(read=read, kept=kept)
         known = [table for table in gone if table]
         if len(known) < len(gone):  # made before the LOG begins
             self._unaccounted.add(name)

@@ -1,4 +1,4 @@
-"""A profile: what a database does, family by family, with the source of each figure."""
+"""A profile: what a database does, family by family, each figure with its source; and as JSON."""
 
 from __future__ import annotations
 
@@ -6,11 +6,44 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from sampler.common.documents import finite_number
+from sampler.common.errors import InputError
+
 # Operations of a family, as a profile tells them.
 OPERATIONS = ("put", "delete", "merge", "get", "seek", "multiget")
 # How sure a figure is: counted by RocksDB; worked out of counted figures by a formula that holds
 # nearly; or taken over from what is usual, because nothing tells it.
 Sure = Literal["counted", "estimated", "assumed"]
+_MOST_TEXT = 1000
+_ANY = "*"  # any name
+# The shape of ``profile_document``: a type, a list of a shape, or an object by its names.
+_SOURCES = {_ANY: {"where": str, "sure": str}}
+_PLAIN = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
+_FAMILY: Mapping[str, Any] = {
+    "name": str,
+    **dict.fromkeys(("key_size", "compression_ratio"), float),
+    "codec": str,
+    **dict.fromkeys(("entries", "overwrite_share", "waf", "hit_rate", "scan_length"), float),
+    **dict.fromkeys(("table_bytes", "table_entries", "keys_in", "keys_dropped"), float),
+    "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
+    "operations": dict.fromkeys(OPERATIONS, float),
+    "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
+    "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
+    "codecs": {_ANY: float},
+    "sources": _SOURCES,
+}
+_PROFILE: Mapping[str, Any] = {
+    "families": [_FAMILY],
+    "column_family": str,
+    "rocksdb_version": str,
+    **dict.fromkeys(_PLAIN, float),
+    "wal": bool,
+    "operations": {_ANY: float},
+    "latency": {_ANY: float},
+    "sources": _SOURCES,
+    "not_expressed": [str],
+    "unknown": [{"what": str, "how to learn it": str}],
+}
 
 
 @dataclass(frozen=True)
@@ -124,9 +157,9 @@ class DatabaseProfile:
 
 def span_words(seconds: float) -> str:
     """A time in the unit that fits."""
-    for unit, size in (("days", 172_800.0), ("h", 7200.0), ("min", 120.0)):
-        if seconds >= size:
-            return f"{seconds / {'days': 86_400, 'h': 3600, 'min': 60}[unit]:.3g} {unit}"
+    for unit, size in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.3g} s"
 
 
@@ -142,11 +175,10 @@ def profile_document(profile: DatabaseProfile) -> dict[str, Any]:
 
     Shares add up to 1 over those that are known; an operation that is not counted is null.
     """
-    rest = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
     return {
         "families": [family_document(each) for each in profile.families],
         "rocksdb_version": profile.version,
-        **{name: getattr(profile, name) for name in (*rest, "wal")},
+        **{name: getattr(profile, name) for name in (*_PLAIN, "wal")},
         "operations": dict(profile.operations),
         "latency": dict(profile.latency),
         "sources": {name: asdict(each) for name, each in profile.sources.items()},
@@ -159,10 +191,9 @@ def profile_from_document(document: Mapping[str, Any]) -> DatabaseProfile:
 
     Operations are shares there, and sources are left out.
     """
-    plain = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
     return DatabaseProfile(
         families=tuple(_family(each) for each in document["families"]),
-        **{name: document[name] for name in plain},
+        **{name: document[name] for name in _PLAIN},
     )
 
 
@@ -175,9 +206,6 @@ def _family(document: Mapping[str, Any]) -> FamilyProfile:
     return FamilyProfile(**{**document, **made})
 
 
-_OF_TABLES = ("table_bytes", "table_entries", "keys_in", "keys_dropped")
-
-
 def family_document(family: FamilyProfile) -> dict[str, Any]:
     """A family as ``profile_document`` has it."""
     total = sum(family.operations.values())
@@ -185,16 +213,45 @@ def family_document(family: FamilyProfile) -> dict[str, Any]:
         name: family.operations[name] / total if total and name in family.operations else None
         for name in OPERATIONS
     }
-    plain = (
-        "name", "key_size", "compression_ratio", "codec", "entries", "overwrite_share", "waf",
-        "hit_rate", "scan_length", *_OF_TABLES,
-    )  # fmt: skip
-    return {
-        **{name: getattr(family, name) for name in plain},
-        "value_size": asdict(family.value_size),
-        "operations": shares,
-        "levels": [asdict(each) for each in family.levels],
-        "skew": asdict(family.skew),
-        "codecs": dict(family.codecs),
-        "sources": {name: asdict(each) for name, each in family.sources.items()},
-    }
+    whole = {**asdict(family), "operations": shares}
+    return {**{name: whole[name] for name in _FAMILY}, "levels": list(whole["levels"])}
+
+
+def known_profile(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a profile, as ``rocktune profile --json`` prints it, in its whole shape.
+
+    Names that are not known are left out; what is missing is null, or empty.
+
+    Raises:
+        InputError: Something is of another type, negative or too long, or no family is named.
+    """
+    found: dict[str, Any] = _shaped(document, _PROFILE, "profile")
+    if not found["families"] or not all(each["name"] for each in found["families"]):
+        problem = "name each family; send the object that `rocktune profile --json` prints"
+        raise InputError("profile.families", problem)
+    return found
+
+
+def _shaped(given: Any, shape: Any, where: str) -> Any:
+    if isinstance(shape, list):
+        rows = [] if given is None else given
+        if not isinstance(rows, list):
+            raise InputError(where, "write a list")
+        return [_shaped(each, shape[0], f"{where}[{n}]") for n, each in enumerate(rows, 1)]
+    if isinstance(shape, dict):
+        held = {} if given is None else given
+        if not isinstance(held, dict):
+            raise InputError(where, "write an object")
+        inside = dict.fromkeys(held, shape[_ANY]) if _ANY in shape else shape
+        return {name: _shaped(held.get(name), inside[name], f"{where}.{name}") for name in inside}
+    if given is None:
+        return None
+    if shape is float:
+        number = finite_number(given)
+        if number is None or number < 0:
+            raise InputError(where, f"{given!r:.80} is no number from 0 on")
+        return given
+    if not isinstance(given, shape) or len(str(given)) > _MOST_TEXT:
+        said = f"a text of at most {_MOST_TEXT} characters" if shape is str else "true or false"
+        raise InputError(where, f"{given!r:.80} is not {said}")
+    return given

@@ -13,6 +13,7 @@ from pathlib import Path
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.profile.compressibility import with_codecs
 from sampler.profile.database_figures import (
     LogEvidence,
     database_figures,
@@ -29,7 +30,6 @@ from sampler.profile.family_figures import (
 )
 from sampler.profile.log_events import LogEvents, Opened
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Unknown
-from sampler.profile.recompressed import with_codecs
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
@@ -55,40 +55,31 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     """
     if is_trace(path):
         return read_trace_profile(path, told=told)
-    files = find_files(path, told)
+    logs, options_text = find_files(path, told)
     events = LogEvents()
-    lines = chain.from_iterable(map(lines_of, files.logs))
+    lines = chain.from_iterable(map(lines_of, logs))
     contents = read_lines(events.passing(lines), totals=True)
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
-        raise InputError(f"LOG {files.logs[-1]}", _not_rocksdb(files.logs[-1]))
+        raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
     log = LogEvidence(events, *_chosen(events, dumps))
     if len(events.openings) > 1:
         number = 1 + events.openings.index(log.opened)
         told(f"Operations are of opening {number} of the {len(events.openings)} in the LOG.")
-    options = parse_options(files.options) if files.options else None
+    options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, families, events)
+    # A live table may tell what the LOG does not.
+    told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
     figures, sources = database_figures(log)
     return DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
-        options=files.options,
+        options=options_text,
         **figures,
         operations=_operations(families, log),
         sources=sources,
-        unknown=(
-            *_unknown(log, options),
-            *(each for each in unknown if not _told(each, families)),
-        ),
-    )
-
-
-def _told(unknown: Unknown, families: Iterable[FamilyProfile]) -> bool:
-    """Whether a live table has told by now what the LOG does not."""
-    return any(
-        unknown.what == compression_of(each.name) and each.compression_ratio is not None
-        for each in families
+        unknown=(*_unknown(log, options), *(each for each in unknown if each.what not in told_of)),
     )
 
 
@@ -125,9 +116,8 @@ def _tells(opened: Opened, dump: Opening | None) -> bool:
     if dump is None:
         return False
     read = ("keys.read", "db.seek", "multiget.get")
-    return any(dump.tickers.get(f"rocksdb.number.{name}") for name in read) or bool(
-        count_of(dump.database.get("total_writes_count"))
-    )
+    written = count_of(dump.database.get("total_writes_count"))
+    return bool(written) or any(dump.tickers.get(f"rocksdb.number.{name}") for name in read)
 
 
 def _families(
@@ -157,22 +147,16 @@ def _families(
 
 
 def _codec(name: str, contents: Contents, options: OptionsFile | None) -> str:
-    """The codec of a family in the LOG's word, by its header or the OPTIONS file."""
-    headers = [
-        keys["compression"]
-        for _, of, keys in contents.options
-        if of == name and "compression" in keys
-    ]
+    told = [keys for _, of, keys in contents.options if of == name and "compression" in keys]
     text = options.get(f'CFOptions "{name}"', "compression") if options else None
-    return headers[-1] if headers else (text or "").removeprefix("k").removesuffix("Compression")
+    plain = (text or "").removeprefix("k").removesuffix("Compression")
+    return told[-1]["compression"] if told else plain
 
 
 def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str, float]:
     total = Counter[str]()
-    for family in families:
-        total.update(
-            {n: c for n, c in family.operations.items() if n in ("put", "delete", "merge")}
-        )
+    for did in (family.operations for family in families):
+        total.update({n: c for n, c in did.items() if n in ("put", "delete", "merge")})
     return {**total, **log.reads()}
 
 

@@ -156,9 +156,8 @@ def _key_space(puts: float, overwritten: float, before: int) -> int:
         return 1 - new / puts - overwritten
 
     low, high = max(1.0, puts / 1e6), (before + puts) / NONE * 100
-    return (
-        round(brentq(found, low, high)) if found(low) > 0 > found(high) else before or round(low)
-    )
+    crosses = found(low) > 0 > found(high)
+    return round(brentq(found, low, high)) if crosses else before or round(low)
 
 
 def _filled_first(counts: Counts, puts: float, num: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from sampler.bench.installed import newest_options
-from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, is_trace, open_trace
+from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, open_trace
 from sampler.common.errors import InputError
 from sampler.profile.compressibility import ratio_of_values
 from sampler.profile.database_files import lines_of, logs_in
@@ -24,7 +24,6 @@ from sampler.profile.profile import (
     ValueSize,
 )
 
-__all__ = ["is_trace", "read_trace_profile"]
 FIELD = "trace"
 MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
 _STEP_BYTES = 2**22  # of the trace, after which the keys are counted
@@ -53,8 +52,6 @@ _KEYED = (("put", "merge"), ("get", "multiget"), ("delete",), ("seek",))
 
 @dataclass
 class _Tally:
-    """What was seen of one family."""
-
     operations: Counter[str] = field(default_factory=Counter)
     key_bytes: Counter[str] = field(default_factory=Counter)  # by operation
     ranges: int = 0  # deletes of ranges
@@ -92,8 +89,6 @@ class _Tally:
 
 @dataclass
 class _Whole:
-    """What was seen of all."""
-
     families: dict[int, _Tally] = field(default_factory=dict)
     records: int = 0
     writes: int = 0  # batches
@@ -230,7 +225,6 @@ def _value_size(tally: _Tally) -> ValueSize:
 
 
 def _names(folder: Path) -> dict[int, str]:
-    """The families' names by id, as far as what is beside the trace tells."""
     options = newest_options(folder)
     # RocksDB lists them by id; those that were dropped before are not among them.
     names = dict(enumerate(options.families)) if options else {0: "default"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from sampler.common.errors import InputError
 from sampler.machine.kernel_files import SYS, line_of
 from sampler.machine.machine import file_system
-from sampler.machine.process_identity import is_alive, own_process
+from sampler.machine.processes import is_alive, own_process
 
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]+")
 _BLOCK = 4096
@@ -127,15 +127,10 @@ def _writes_direct(file: Path) -> bool:
     """Whether one block goes past the page cache: open(2), O_DIRECT."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
+        with os.fdopen(descriptor, "wb", buffering=0) as opened, mmap.mmap(-1, _BLOCK) as aligned:
+            return opened.write(aligned) == _BLOCK
     except OSError:
         return False
-    try:
-        with mmap.mmap(-1, _BLOCK) as aligned:
-            return os.write(descriptor, aligned) == _BLOCK
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
 
 
 def _is_rotational(folder: Path) -> bool | None:

@@ -1,5 +1,6 @@
 """What a runner needs of a benchmark: a command line, perhaps others around it, and an outcome."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -48,7 +49,11 @@ class Following(SideProcess, Protocol):
 
 
 class Benchmark(Protocol):
-    """Makes a command line of a configuration, and an outcome of what the command left."""
+    """Makes a command line of a configuration, and an outcome of what the command left.
+
+    Who names it as its base needs to have no more than is abstract here: by itself nothing runs
+    before or after the command, and nothing of it is held back.
+    """
 
     @property
     def timeout_seconds(self) -> float:
@@ -63,9 +68,12 @@ class Benchmark(Protocol):
 
     def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
         """What must run before the command; None: nothing."""
+        del configuration, folder
+        return None
 
     def environment(self) -> Mapping[str, str]:
         """The environment of all of them."""
+        return os.environ
 
     @property
     def held_from(self) -> str | None:
@@ -73,9 +81,12 @@ class Benchmark(Protocol):
 
         None: it ends by itself.
         """
+        return None
 
     def settled(self, folder: Path) -> bool:
         """Whether nothing is left to do; asked while the command's output is held back."""
+        del folder
+        return False
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
@@ -89,3 +100,5 @@ class Benchmark(Protocol):
 
         ``reads``: whether what the database's reads cost is to be measured, where it can be.
         """
+        del configuration, folder, outcome, reads
+        return ()

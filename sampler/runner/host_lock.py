@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import is_alive, kill_marked, own_process
+from sampler.machine.processes import is_alive, kill_marked, own_process
 
 MARK = "ROCKTUNE_TRIAL"
 _POLL_SECONDS = 0.5
@@ -119,25 +119,19 @@ def _signature_of(path: Path) -> Path:
 
 
 def _sign(path: Path, token: str) -> None:
-    """Notes which controller of this user has the host, and how its processes are marked."""
-    descriptor = _open_own(_signature_of(path), os.O_RDWR | os.O_CREAT)
-    try:
-        pid, started = own_process()
-        signature = json.dumps({"pid": pid, "started": started, "token": token})
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, signature.encode(), 0)
-    finally:
-        os.close(descriptor)
+    pid, started = own_process()
+    signature = json.dumps({"pid": pid, "started": started, "token": token})
+    own = _open_own(_signature_of(path), os.O_RDWR | os.O_CREAT)
+    with os.fdopen(own, "r+b", buffering=0) as file:
+        file.truncate(0)
+        file.write(signature.encode())
 
 
 def _own_signature(path: Path) -> dict[str, Any]:
     """What this user's last controller noted; empty where none did, or another user may have."""
     try:
-        descriptor = _open_own(_signature_of(path), os.O_RDONLY)
-        try:
-            holder = json.loads(os.pread(descriptor, 400, 0))
-        finally:
-            os.close(descriptor)
+        with os.fdopen(_open_own(_signature_of(path), os.O_RDONLY), "rb", 0) as file:
+            holder = json.loads(file.read(400))
     except (ValueError, OSError):
         return {}
     return holder if isinstance(holder, dict) else {}
@@ -159,7 +153,6 @@ def _open_own(path: Path, flags: int) -> int:
 
 
 def _end_orphans(holder: dict[str, Any]) -> bool:
-    """Kills the benchmark of a controller that is dead; whether there was one."""
     try:
         dead = not is_alive(int(holder["pid"]), int(holder["started"]))
         return dead and kill_marked(MARK, str(holder["token"])) > 0

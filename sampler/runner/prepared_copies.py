@@ -137,23 +137,19 @@ def _duplicate(source: Path, target: Path) -> None:
     """Links what RocksDB never writes to again, copies the rest."""
     target.mkdir()
     for path in _kept(source):
-        if path.suffix in _IMMUTABLE:
-            try:
+        with contextlib.suppress(OSError):  # a file system without hard links, or too many of them
+            if path.suffix in _IMMUTABLE:
                 os.link(path, target / path.name)
                 continue
-            except OSError:
-                pass  # a file system without hard links, or too many of them
         shutil.copy2(path, target / path.name)
 
 
 def _kept(database: Path) -> list[Path]:
-    """The files of a database but its logs in words and its lock."""
     files = (path for path in database.iterdir() if path.is_file())
     return [path for path in files if not path.name.startswith(_LEFT_OUT)]
 
 
 def _files(database: Path) -> dict[str, list[int]]:
-    """Size and time of change (ns) of each file."""
     stats = {path.name: path.stat() for path in _kept(database)}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import kill_marked
+from sampler.machine.processes import kill_marked
 from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
@@ -156,13 +156,11 @@ class LocalRunner:
             again -= 1
 
     def _rest(self, seconds: float) -> None:
-        """Waits for the host's lock, and counts how long."""
         began = time.monotonic()
         self._pause(seconds)
         self._waited += time.monotonic() - began
 
     def _make_room(self) -> None:
-        """Cleans the copies of prepared databases, and removes all where the disk is full."""
         self._copies.clean()
         try:
             require_space(self._settings.bench_dir, self._benchmark.space_bytes)

@@ -7,8 +7,7 @@ from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sampler.common.errors import InputError
-from sampler.common.wrong_values import value_problem
+from sampler.common.errors import InputError, value_problem
 from sampler.runner.host_lock import default_lock_path
 
 S = TypeVar("S", bound=BaseSettings)

@@ -7,7 +7,7 @@ They share the trial's limits, its folder and its end.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sampler.common.errors import InputError
@@ -19,53 +19,37 @@ from sampler.runner.process import BenchProcess, Ending, Limits
 from sampler.space.space import Configuration
 
 
+@dataclass
 class TrialProcesses:
-    """One trial under way. Not for several threads at once."""
+    """One trial under way, with its first process started. Not for several threads at once.
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        configuration: Configuration,
-        folder: Path,
-        *,
-        limits: Limits,
-        mark: Mapping[str, str],
-        lock: int,
-        copies: PreparedCopies | None,
-        reads: bool,
-        probe: bool,
-    ) -> None:
-        """Starts the first process.
+    Raises:
+        InputError: The first process cannot be started.
+    """
 
-        Args:
-            benchmark: What is run.
-            configuration: What is measured.
-            folder: The trial's own.
-            limits: Of those that prepare and measure together.
-            mark: Variables by which its processes are found.
-            lock: The descriptor of the host's lock, which they keep open.
-            copies: Prepared databases that it may take and add to; None: it prepares its own.
-            reads: Whether reads of what it leaves are measured, too.
-            probe: Whether the machine's speed is measured beside it.
+    benchmark: Benchmark
+    configuration: Configuration
+    folder: Path  # the trial's own
+    limits: Limits  # of those that prepare and measure together
+    mark: Mapping[str, str]  # variables by which its processes are found
+    lock: int  # the descriptor of the host's lock, which they keep open
+    # Prepared databases that it may take and add to; None: it prepares its own.
+    copies: PreparedCopies | None
+    reads: bool  # whether reads of what it leaves are measured, too
+    probe: bool  # whether the machine's speed is measured beside it
 
-        Raises:
-            InputError: It cannot be started.
-        """
-        self._benchmark, self._configuration, self._folder = benchmark, configuration, folder
-        self._limits, self._mark, self._lock = limits, mark, lock
-        self._argv = benchmark.prepare(configuration, folder)
+    def __post_init__(self) -> None:
+        self._argv = self.benchmark.prepare(self.configuration, self.folder)
         # What preparing took here, and what it counts for in the limits: the same for a copy, so
         # that a configuration is cut off or not whether its database was there or not.
         self._prepared_seconds = self._counted = 0.0
-        self._reads, self._probe = reads, probe
         self._conditions: Conditions | None = None  # of the measured process, while it runs
         self._outcome: Outcome | None = None  # of the process that was measured, once it ended
-        self._following: list[
-            Following
-        ] = []  # what is still to add to it, the one that runs first
-        self._preparation = benchmark.preparing(configuration, folder)
-        key = self._preparation.key() if self._preparation and copies else None
-        self._copies = copies if key else None
+        # What is still to add to it, the one that runs first.
+        self._following: list[Following] = []
+        self._preparation = self.benchmark.preparing(self.configuration, self.folder)
+        key = self._preparation.key() if self._preparation and self.copies else None
+        self._copies = self.copies if key else None
         self._key = key or ""
         if self._preparation and not self._taken():
             self._preparation.outputs.mkdir()
@@ -94,24 +78,26 @@ class TrialProcesses:
                 found = self._look_no_more(ended.cpu_seconds)
                 if ended.ending is not Ending.EXIT:
                     found = {}  # of what its killed children used nobody knows
-                outcome = self._benchmark.harvest(
-                    self._configuration, self._folder, ended, self._began
+                outcome = self.benchmark.harvest(
+                    self.configuration, self.folder, ended, self._began
                 )
                 # One that failed has no metrics; what a benchmark says itself stands.
                 metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
                 self._outcome = replace(outcome, metrics=metrics)
-                self._following = list(
-                    self._benchmark.following(
-                        self._configuration, self._folder, self._outcome, reads=self._reads
-                    )
-                )
+                self._following = [*self.benchmark.following(
+                    self.configuration, self.folder, self._outcome, reads=self.reads
+                )]  # fmt: skip
                 # They are no part of what is measured: no cut-off is meant for them.
-                self._limits = replace(self._limits, cutoff_seconds=None)
+                self.limits = replace(self.limits, cutoff_seconds=None)
                 self._counted = 0.0
             if self._outcome is not None:
                 if not self._following:
-                    return self._whole(self._outcome)
-                self._follow(self._following[0])
+                    seconds = self._outcome.bench_seconds + self._prepared_seconds
+                    return replace(self._outcome, bench_seconds=seconds)
+                following = self._following[0]
+                following.outputs.mkdir()
+                following.begin()
+                self._process = self._spawn(following.argv(), following.outputs)
                 continue
             assert self._preparation is not None
             failed = self._preparation.finish(ended)
@@ -120,16 +106,8 @@ class TrialProcesses:
             self._preparation = None
             self._prepared_seconds = self._counted = ended.wall_seconds
             if self._copies:
-                self._copies.keep(self._key, self._folder)
+                self._copies.keep(self._key, self.folder)
             self._measure()
-
-    def _whole(self, outcome: Outcome) -> Outcome:
-        return replace(outcome, bench_seconds=outcome.bench_seconds + self._prepared_seconds)
-
-    def _follow(self, following: Following) -> None:
-        following.outputs.mkdir()
-        following.begin()
-        self._process = self._spawn(following.argv(), following.outputs)
 
     def cancel(self) -> None:
         """Ends the process that runs."""
@@ -137,19 +115,18 @@ class TrialProcesses:
         self._look_no_more()
 
     def _taken(self) -> bool:
-        """Whether a copy is there and was taken."""
-        if self._copies is None or not self._copies.take(self._key, self._folder):
+        if self._copies is None or not self._copies.take(self._key, self.folder):
             return False
-        note = read_note(self._folder)
+        note = read_note(self.folder)
         self._counted = note.seconds if note else 0.0
         return True
 
     def _measure(self) -> None:
-        self._conditions = Conditions(self._folder, self._mark, probe=self._probe)
+        self._conditions = Conditions(self.folder, self.mark, probe=self.probe)
         try:
             self._process = self._spawn(
-                self._argv, self._folder,
-                self._benchmark.held_from, lambda: self._benchmark.settled(self._folder),
+                self._argv, self.folder,
+                self.benchmark.held_from, lambda: self.benchmark.settled(self.folder),
             )  # fmt: skip
         except InputError:
             self._look_no_more()
@@ -167,22 +144,22 @@ class TrialProcesses:
         held_from: str | None = None,
         settled: Callable[[], bool] = lambda: False,
     ) -> BenchProcess:
-        cutoff = self._limits.cutoff_seconds
+        cutoff = self.limits.cutoff_seconds
         self._began = time.time()
         try:
             return BenchProcess(
                 argv,
                 folder=outputs,
                 work_in=Path.cwd(),
-                environment={**self._benchmark.environment(), **self._mark},
+                environment={**self.benchmark.environment(), **self.mark},
                 limits=replace(
-                    self._limits,
-                    timeout_seconds=max(0.0, self._limits.timeout_seconds - self._counted),
+                    self.limits,
+                    timeout_seconds=max(0.0, self.limits.timeout_seconds - self._counted),
                     cutoff_seconds=None if cutoff is None else max(0.0, cutoff - self._counted),
                     held_from=held_from,
                     settled=settled,
                 ),
-                keep_open=(self._lock,),
+                keep_open=(self.lock,),
             )
         except OSError as error:
             raise InputError("benchmark", f"cannot be started: {error}") from None

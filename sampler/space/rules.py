@@ -35,9 +35,8 @@ class Ranges:
             ``(low, high)``; ``high`` is never below ``low``. With ``multiple_of`` in multiples.
         """
         assert parameter.low is not None and parameter.high is not None
-        low, high, floor, ceiling = (
-            parameter.low, parameter.high, parameter.floor, parameter.ceiling
-        )  # fmt: skip
+        low, high = parameter.low, parameter.high
+        floor, ceiling = parameter.floor, parameter.ceiling
         if floor:
             low = max(low, float(self.decided[floor.parameter]) + floor.offset)
         if ceiling:

@@ -85,8 +85,7 @@ class Space:
 
     def default_configuration(self) -> dict[str, Value]:
         """The baseline, restricted to the active parameters of the space."""
-        chosen = {p.name: self.context[p.name] for p in self.parameters}
-        return {name: chosen[name] for name in chosen if self.is_active(name, self.context)}
+        return {n: self.context[n] for n in self.names if self.is_active(n, self.context)}
 
     def is_active(self, name: str, values: Configuration) -> bool:
         """Whether a parameter does anything, given the values of the others."""

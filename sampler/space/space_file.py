@@ -60,11 +60,8 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)
     memory_budget = switch_in(document, "memory_budget", "space", default=True)
-    unsearched = (
-        p.name
-        for p, row in zip(parameters, rows, strict=True)
-        if not row.get("searched", p.section != "workload")
-    )
+    listed = zip(parameters, rows, strict=True)
+    unsearched = (p.name for p, row in listed if not row.get("searched", p.section != "workload"))
     space = Space(
         name=name,
         parameters=parameters,
@@ -107,16 +104,11 @@ def _check_rules(space: Space) -> None:
             if bound is None or low is None or high is None:
                 continue
             least, most = _span(space.known[bound.parameter], space)
+            at, whose = f"parameter ({parameter.name})", bound.parameter
             if is_floor and least is not None and least + bound.offset > high:
-                raise InputError(
-                    f"parameter ({parameter.name}).high",
-                    f"{high:g} is below the low of {bound.parameter}, {least:g}",
-                )
-            if not is_floor and most is not None and most + bound.offset < low:
-                raise InputError(
-                    f"parameter ({parameter.name}).low",
-                    f"{low:g} is above what {bound.parameter} allows, {most + bound.offset:g}",
-                )
+                raise InputError(f"{at}.high", f"{high:g} is below the low of {whose}, {least:g}")
+            if not is_floor and most is not None and (limit := most + bound.offset) < low:
+                raise InputError(f"{at}.low", f"{low:g} is above what {whose} allows, {limit:g}")
 
 
 def _check_condition(parameter: Parameter, condition: Condition, space: Space) -> None:
@@ -132,7 +124,6 @@ def _check_condition(parameter: Parameter, condition: Condition, space: Space) -
 
 
 def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | None]:
-    """The least and the most that a parameter can be: its range, or where it stays."""
     if parameter.name in space.by_name:
         return parameter.low, parameter.high
     value = space.start.get(parameter.name)
@@ -142,7 +133,6 @@ def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | Non
 
 
 def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
-    """Of one ``[[parameter]]``: the catalogue's with overrides, or one that is described whole."""
     refuse_unknown(row, _FIELDS, where)
     name = row.get("name")
     if not isinstance(name, str) or not name.isidentifier():
@@ -155,7 +145,6 @@ def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
 
 
 def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
-    """A parameter that only the user's own benchmark knows."""
     kind = row.get("type")
     if kind is None:
         raise InputError(
@@ -191,7 +180,6 @@ def _list(value: object, field: str) -> list[Any]:
 
 
 def _values(parameter: Parameter, given: object, field: str) -> tuple[Value, ...]:
-    """A list of values of a parameter."""
     return tuple(parse_value(parameter, value, field=field) for value in _list(given, field))
 
 
@@ -202,8 +190,7 @@ def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Par
             if not parameter.is_numeric:
                 raise InputError(f"{where}.{end}", f"a {parameter.kind} parameter has no range")
             changes[end] = parse_value(parameter, row[end], field=f"{where}.{end}")
-    if "log" in row:
-        changes["log"] = switch_in(row, "log", where, default=parameter.log)
+    changes["log"] = switch_in(row, "log", where, default=parameter.log)
     if "quantum" in row:
         quantum = row["quantum"]
         if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
@@ -211,8 +198,7 @@ def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Par
         changes["quantum"] = quantum
     if "choices" in row:
         changes["choices"] = _choices(parameter, row["choices"], where)
-    if "help" in row:
-        changes["help"] = str(row["help"])
+    changes["help"] = str(row.get("help", parameter.help))
     switch_in(row, "searched", where, default=True)
     if row.get("type", parameter.kind) != parameter.kind:
         raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
@@ -252,7 +238,6 @@ def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Val
 
 
 def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
-    """The values that a sweep tries; each must be one that the parameter can take."""
     if "sweep" not in row:
         return ()
     values = _values(parameter, row["sweep"], field)
@@ -265,7 +250,6 @@ def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Va
 
 
 def _possible(parameter: Parameter, value: Value) -> bool:
-    """Whether a value is one of the choices, in the range, or special."""
     if not parameter.is_numeric:
         return value in parameter.values
     if value in parameter.special or parameter.low is None or parameter.high is None:
@@ -282,9 +266,8 @@ def _check_range(parameter: Parameter, where: str) -> None:
     if low > high:
         raise InputError(f"{where}.low", f"{low:g} is above high, {high:g}; swap them")
     if parameter.multiple_of and high > _MOST_MULTIPLES:
-        raise InputError(
-            f"{where}.high", f"{high:g} is counted in multiples of {parameter.multiple_of}"
-        )
+        problem = f"{high:g} is counted in multiples of {parameter.multiple_of}"
+        raise InputError(f"{where}.high", problem)
     if parameter.kind == "int":
         quantum = parameter.quantum
         if math.ceil(low / quantum) > math.floor(high / quantum):

@@ -51,9 +51,8 @@ class KnownPoint:
     # By parameter, full scale; what is not named stays at the baseline.
     values: Mapping[str, Value]
     rules: Mapping[str, str] = field(default_factory=dict)  # values that depend on the ``Room``
-    sources: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of single options, where they differ
+    # Of single options, where they differ.
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def values_in(self, room: Room) -> dict[str, Value]:
         """All values, those by rules worked out."""
@@ -75,8 +74,7 @@ def handful(workload: Workload, *, space_bound: bool = False) -> tuple[str, ...]
 
     ``space_bound``: whether the job's objective is about space most of all.
     """
-    kind = SPACE_BOUND if space_bound else load_class(workload)
-    return handfuls()[kind]
+    return handfuls()[SPACE_BOUND if space_bound else load_class(workload)]
 
 
 def classes_of(name: str) -> tuple[str, ...]:
@@ -133,7 +131,6 @@ def values_of(
 
 
 def _worked_out(parameter: Parameter, rule: str, room: Room) -> Value:
-    """What a rule comes to, within the parameter's range."""
     found = _RULE.fullmatch(rule)
     assert found is not None and parameter.low is not None and parameter.high is not None
     amount, by = (room.cores if found["of"] == "cores" else room.memory), int(found["by"] or 1)

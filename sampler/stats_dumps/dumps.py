@@ -152,9 +152,8 @@ class _Opening:
         """
         first = min(each.begin for each in self.dumps)
         other = bool(passed and self.runs) or dump.begin <= SLACK < first
-        return (
-            other and not self.ahead and _opened(dump, stamps) is None and dump.at <= first + SLACK
-        )
+        is_before = dump.at <= first + SLACK and _opened(dump, stamps) is None
+        return other and not self.ahead and is_before
 
 
 def _opened(dump: Dump, stamps: dict[int, float]) -> float | None:
@@ -175,7 +174,6 @@ def _ingest(dump: Dump) -> float | None:
 
 
 def _by_time(dumps: Sequence[Dump]) -> list[Dump]:
-    """In their order; a moment that is told twice becomes one dump."""
     ordered: list[Dump] = []
     for dump in sorted(dumps, key=lambda each: each.at):
         if ordered and ordered[-1].at == dump.at:

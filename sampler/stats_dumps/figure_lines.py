@@ -1,15 +1,30 @@
-"""The lines of a dump that hold figures, of every version, as figures by name.
+"""The lines of a dump that hold figures, and the rows of its tables by level, of every version.
 
-Names end in their unit: ``_gib`` and ``_mib`` are 2**30 and 2**20 bytes, which RocksDB calls GB
-and MB; ``_count`` is as the file has it, exact below 10,000 and cut to ``24K`` above
+Names of figures end in their unit: ``_gib`` and ``_mib`` are 2**30 and 2**20 bytes, which RocksDB
+calls GB and MB; ``_count`` is as the file has it, exact below 10,000 and cut to ``24K`` above
 (util/string_util.cc, NumberToHumanString). ``total_`` counts from the opening, ``interval_`` from
-the dump before.
+the dump before. Columns of a ``** Compaction Stats [family] **`` table came and went
+(db/internal_stats.cc, PrintLevelStatsHeader), so they are read by the names in the header.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+
+from sampler.common.documents import packaged_rows
 
 Figures = Mapping[str, float | int | str]
+Cell = float | int | str | None
+# The header's name -> (our name, divisor to our unit), RocksDB 2.x included.
+_COLUMNS = {
+    row["header"]: (row["name"], int(row["divisor"] or 1))
+    for row in packaged_rows("sampler.stats_dumps", "level_columns.csv")
+}
+_MIB = {"B": 1 / 2**20, "KB": 1 / 1024, "MB": 1.0, "GB": 1024.0, "TB": 1024.0**2}
+_FLOAT = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
+_SUFFIXED = re.compile(r"-?\d{1,18}[KMGT]")
+_ROW = re.compile(r"(?:^|\s)(L\d{1,3}|Sum|Int)\s+(\d{1,9})(?:/(-?\d{1,9}))?\s+(.*)$")
+_OLD_ROW = re.compile(r"^\s*(\d{1,3})\s+(\d{1,9})\s+(.*)$")
 
 
 def _real(name: str, sign: str = "") -> str:
@@ -104,7 +119,6 @@ def _number(text: str) -> float | int:
 
 
 def _as_named(found: re.Match[str], prefix: str = "") -> dict[str, float | int | str]:
-    """The groups of a line as figures of their names."""
     return {
         prefix + name: text if name.endswith("_count") else _number(text)
         for name, text in found.groupdict().items()
@@ -157,10 +171,8 @@ def _added(found: re.Match[str]) -> dict[str, float | int | str]:
 
 
 def _old_compaction(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, unit = _span(found), found["unit"]
-    end, factor = (
-        ("mib_s", 1.0) if unit == "MB/sec" else ("gib", 1.0 if unit == "GB" else 1 / 1024)
-    )
+    ends = {"MB/sec": ("mib_s", 1.0), "GB": ("gib", 1.0), "MB": ("gib", 1 / 1024)}
+    span, (end, factor) = _span(found), ends[found["unit"]]
     return {f"{span}_compaction_{n}_{end}": float(found[n]) * factor for n in ("write", "read")}
 
 
@@ -192,3 +204,56 @@ def figures_in(line: str) -> tuple[Figures, bool] | None:
 def stall_seconds(line: str) -> float:
     """Seconds of all reasons together in a ``Stalls(secs):`` line (2.0 to 3.x)."""
     return sum(float(told) for told in _STALL_SECONDS.findall(line.partition("secs):")[2]))
+
+
+def header_columns(line: str) -> tuple[str, ...] | None:
+    """The columns after ``Files`` if the line is the header of a table by level, else None.
+
+    The table by ``Priority`` of the threads has the same columns but is no table by level; the
+    one of db_bench's ``levelstats`` has only sizes.
+    """
+    _, found, rest = line.partition("Level ")
+    columns = tuple(rest.split())
+    return columns[1:] if found and columns[:1] == ("Files",) and len(columns) > 2 else None
+
+
+def level_row(line: str, columns: Sequence[str]) -> dict[str, Cell] | None:
+    """A row: ``level`` (``L0``, ``Sum``, ``Int``), ``files`` and the columns that were told.
+
+    Sizes and counts that RocksDB rounds to a suffix (``174.83 MB``, ``1081M``) stay texts;
+    ``size_mib`` is the size as a number. What is no number (``nan``) is None, and so is a line
+    that is no row.
+    """
+    if found := _ROW.search(line):
+        level, files, compacting, rest = found.groups()
+        row: dict[str, Cell] = {"level": level, "files": int(files)}
+        if compacting is not None:
+            row["compacting"] = int(compacting)
+    elif "Time(sec)" in columns and (found := _OLD_ROW.match(line)):
+        level, files, rest = found.groups()
+        row = {"level": f"L{level}", "files": int(files)}
+    else:
+        return None
+    cells = iter(rest.split())
+    for column, cell in zip(columns, cells, strict=False):
+        if column == "Size":  # two cells, unless the line is cut off
+            told = " ".join((cell, *islice(cells, 1)))
+            row |= {"size": told, "size_mib": _mib(told)}
+            continue
+        name, divisor = _COLUMNS.get(column, (column, 1))
+        value = _cell(cell)
+        row[name] = value / divisor if divisor > 1 and isinstance(value, int | float) else value
+    return row
+
+
+def _cell(cell: str) -> Cell:
+    if _FLOAT.fullmatch(cell):
+        return float(cell) if "." in cell else int(cell)
+    return cell if _SUFFIXED.fullmatch(cell) else None
+
+
+def _mib(told: str) -> float | None:
+    amount, _, unit = told.partition(" ")
+    if unit not in _MIB or not _FLOAT.fullmatch(amount):
+        return None
+    return float(amount) * _MIB[unit]

@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from io import StringIO
 
-from sampler.stats_dumps.figure_lines import figures_in, stall_seconds
-from sampler.stats_dumps.level_table import Cell, header_columns, level_row
+from sampler.stats_dumps.figure_lines import (
+    Cell,
+    figures_in,
+    header_columns,
+    level_row,
+    stall_seconds,
+)
 from sampler.stats_dumps.stall_reasons import StallLine, stall_counts, stall_line
 
 _UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
@@ -148,14 +153,12 @@ class _Reader:
         self._part = Part(family=family, line=number, block=self._block)
         self.contents.parts.append(self._part)
         if self._totals and family is not DATABASE:
-            self._keep_last(self._part, self._kept.setdefault(family, []))
+            kept = self._kept.setdefault(family, [])
+            kept.append(self._part)
+            if len(kept) > 3:  # the newest is still empty
+                gone, parts = kept.pop(0), self.contents.parts
+                del parts[next(i for i in reversed(range(len(parts))) if parts[i] is gone)]
         return self._part
-
-    def _keep_last(self, part: Part, kept: list[Part]) -> None:
-        kept.append(part)
-        if len(kept) > 3:  # the newest is still empty
-            gone, parts = kept.pop(0), self.contents.parts
-            del parts[next(i for i in reversed(range(len(parts))) if parts[i] is gone)]
 
     def _heading(self, number: int, line: str, named: tuple[str, str]) -> None:
         rest = line.partition(named[0])[2]
@@ -174,13 +177,10 @@ class _Reader:
             self._name = whole
 
     def _begin_named(self, number: int, name: str) -> None:
-        if self._named is _FAMILY:
-            self._family(number, name)
-        else:
+        if self._named is not _FAMILY:
             self._options = {}
             self.contents.options.append((number, name, self._options))
-
-    def _family(self, number: int, name: str) -> None:
+            return
         part = self._part
         # The table by priority of the same family has a heading of its own, before the clock.
         if part is None or part.family != name or part.at is not None or part.figures:

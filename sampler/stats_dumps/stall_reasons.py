@@ -38,6 +38,10 @@ _AFTER = re.compile(r"([\w-]+): (\d{1,18})")
 _LINE = re.compile(
     r"(?:\[(?P<family>[^\[\]]*))?\] (?P<kind>Stopping|Stalling) writes\b(?P<because>[^\n]{0,200})"
 )
+_BECAUSE = (
+    ("pending compaction", PENDING_BYTES), ("level-0", L0_FILES), ("L0 files", L0_FILES),
+    ("memtable", MEMTABLES), ("score", LEVEL_SCORE), ("rate_limit", LEVEL_SCORE),
+)  # fmt: skip
 _NUMBER = re.compile(r"\d{1,18}")
 
 
@@ -68,15 +72,8 @@ def stall_line(line: str) -> StallLine | None:
     if found is None:
         return None
     because = found["because"]
-    if "pending compaction" in because:
-        reason = PENDING_BYTES
-    elif "level-0" in because or "L0 files" in because:
-        reason = L0_FILES
-    elif "memtable" in because:
-        reason = MEMTABLES
-    elif "score" in because or "rate_limit" in because:
-        reason = LEVEL_SCORE
-    else:
+    reason = next((reason for words, reason in _BECAUSE if words in because), None)
+    if reason is None:
         return None
     amount = _NUMBER.search(because.replace("level-0", "").replace("L0 files", ""))
     return StallLine(

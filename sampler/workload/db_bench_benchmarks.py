@@ -83,7 +83,6 @@ class BenchmarkRun:
 
 
 def _benchmark(row: Mapping[str, str]) -> DbBenchBenchmark:
-    """Of a row of the table, in which what is empty has its default."""
     return _ROW.validate_python({
         name: text.split(_LISTS[name]) if name in _LISTS else text
         for name, text in row.items()
@@ -109,9 +108,8 @@ def known_run(text: str, field: str) -> BenchmarkRun:
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
         near = difflib.get_close_matches(name, _MEASURED, n=3)
-        fix = (
-            f"did you mean {' or '.join(near)}?" if near else f"use one of {', '.join(_MEASURED)}"
-        )
+        fix = f"did you mean {' or '.join(near)}?" if near else ""
+        fix = fix or f"use one of {', '.join(_MEASURED)}"
         raise InputError(field, f"{name!r:.80} is no benchmark of db_bench that is known; {fix}")
     if benchmark.refused:
         raise InputError(field, f"{name!r} {benchmark.refused}")

@@ -8,6 +8,7 @@ from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, DbBenchBenchmark, last_database
 
 Flags = Mapping[str, Value]
+_DRAWN, _ONCE = ("uniform", "counted"), ("sequential", "unique")  # kinds of keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +27,8 @@ class Sizes:
         """Bytes of a value, on average (db_bench_tool.cc, RandomGenerator)."""
         if self.flags.get("value_size_distribution_type", "fixed") == "fixed":
             return float(self.value_size)
-        least, most = (
-            int(self.flags.get(f"value_size_{end}", usual))
-            for end, usual in (("min", 100), ("max", 102_400))
-        )
-        return (least + most) / 2
+        least = int(self.flags.get("value_size_min", 100))
+        return (least + int(self.flags.get("value_size_max", 102_400))) / 2
 
 
 def operations_of(benchmark: DbBenchBenchmark, num: int, flags: Flags) -> int:
@@ -72,22 +70,15 @@ def written_bytes(runs: Iterable[BenchmarkRun], sizes: Sizes) -> float:
     total, filled = 0.0, sizes.filled
     for run in runs:
         filled = filled and not run.benchmark.fresh
-        total += run.times * _bytes_of_one(run.benchmark, sizes, filled)
+        if run.benchmark.writes and not run.benchmark.beside:
+            operations = operations_of(run.benchmark, sizes.num, sizes.flags)
+            written = _written_by(run.benchmark.name, operations, sizes, filled)
+            total += run.times * (written * threads_of(run.benchmark, sizes.threads))
         filled = filled or run.benchmark.writes
     return total
 
 
-def _bytes_of_one(benchmark: DbBenchBenchmark, sizes: Sizes, filled: bool) -> float:
-    if not benchmark.writes or benchmark.beside:
-        return 0.0
-    operations = operations_of(benchmark, sizes.num, sizes.flags)
-    return _written_by(benchmark.name, operations, sizes, filled) * threads_of(
-        benchmark, sizes.threads
-    )
-
-
 def _written_by(name: str, operations: int, sizes: Sizes, filled: bool) -> float:
-    """Bytes that so many operations of one thread write."""
     key, value = sizes.key_size, sizes.mean_value
 
     def flag(name: str, usual: int) -> int:
@@ -122,17 +113,14 @@ def _written_by(name: str, operations: int, sizes: Sizes, filled: bool) -> float
 
 def _mixgraph(sizes: Sizes, operations: int) -> float:
     """Values of a generalised Pareto distribution; ``value_size`` is not looked at."""
-    get, put, seek = (
-        float(sizes.flags.get(f"mix_{kind}_ratio", usual))
-        for kind, usual in (("get", 1.0), ("put", 0.0), ("seek", 0.0))
-    )
-    k, sigma, theta = (
-        float(sizes.flags.get(f"value_{name}", usual))
-        for name, usual in (("k", 0.2615), ("sigma", 25.45), ("theta", 0.0))
-    )
-    mean = theta + sigma / (1 - k) if k < 1 else math.inf
-    most = float(sizes.flags.get("mix_max_value_size", 1024))
-    whole = get + put + seek
+
+    def flag(name: str, usual: float) -> float:
+        return float(sizes.flags.get(name, usual))
+
+    put, k = flag("mix_put_ratio", 0), flag("value_k", 0.2615)
+    whole = flag("mix_get_ratio", 1) + put + flag("mix_seek_ratio", 0)
+    mean = flag("value_theta", 0) + flag("value_sigma", 25.45) / (1 - k) if k < 1 else math.inf
+    most = flag("mix_max_value_size", 1024)
     share = put / whole if whole > 0 else 0.0
     return operations * share * (sizes.key_size + min(max(mean, 10.0), most))
 
@@ -182,11 +170,11 @@ def fills_of(
     alive = last_database(runs)
     if not any(run.benchmark.writes for run in alive):
         return []
-    drawn = sum(_drawn(run, sizes) for run in alive)
+    drawn = sum(_written_keys(run, sizes, _DRAWN) for run in alive)
     if written is not None and any(_open_ended(run, sizes.flags) for run in alive):
         # What is written once, and what was there before the database was emptied, is known.
-        known = sum(_drawn(run, sizes) for run in runs[: len(runs) - len(alive)])
-        known += sum(_in_order(run, sizes) for run in runs)
+        known = sum(_written_keys(run, sizes, _DRAWN) for run in runs[: len(runs) - len(alive)])
+        known += sum(_written_keys(run, sizes, _ONCE) for run in runs)
         drawn = max(0.0, written - known)
     fills = [Fill(sizes.num, drawn)]
     for run in alive:
@@ -198,27 +186,17 @@ def fills_of(
     return fills
 
 
-def _drawn(run: BenchmarkRun, sizes: Sizes) -> float:
-    """Keys that all threads draw, where their number is known."""
-    if run.benchmark.keys not in ("uniform", "counted") or run.benchmark.beside:
+def _written_keys(run: BenchmarkRun, sizes: Sizes, kinds: Sequence[str]) -> float:
+    """Keys of some kinds that all threads write, where their number is known."""
+    benchmark = run.benchmark
+    if benchmark.keys not in kinds or benchmark.beside or benchmark.loop == "deletes":
         return 0.0
-    if run.benchmark.loop == "deletes":
-        return 0.0
-    count = float(operations_of(run.benchmark, sizes.num, sizes.flags))
-    if run.benchmark.name == "readrandomwriterandom":
+    count = float(operations_of(benchmark, sizes.num, sizes.flags))
+    if benchmark.name == "readrandomwriterandom":
         count = count * (100 - int(sizes.flags.get("readwritepercent", 90))) / 100
-    return run.times * count * threads_of(run.benchmark, sizes.threads)
-
-
-def _in_order(run: BenchmarkRun, sizes: Sizes) -> float:
-    """Keys that all threads write in order, or each once."""
-    if run.benchmark.keys not in ("sequential", "unique"):
-        return 0.0
-    count = operations_of(run.benchmark, sizes.num, sizes.flags)
-    return run.times * count * threads_of(run.benchmark, sizes.threads)
+    return run.times * count * threads_of(benchmark, sizes.threads)
 
 
 def _open_ended(run: BenchmarkRun, flags: Flags) -> bool:
-    """Whether how many keys it draws is not known before it has run."""
     timed = run.benchmark.timed and bool(flags.get("duration"))
     return run.benchmark.writes and (run.benchmark.beside or timed)

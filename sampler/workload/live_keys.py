@@ -3,7 +3,7 @@
 Space amplification divides by the bytes of live keys and values. Where keys are written in order
 or drawn uniformly their number is known (``filled_keys``), and an ordinary trial pays nothing for
 it. Where some are deleted, merged, drawn in another way or of other sizes, db_bench reads the
-whole database once more after the trial (``counting``). RocksDB's own figures would not do:
+whole database once more after the trial (``Counting``). RocksDB's own figures would not do:
 ``rocksdb.estimate-num-keys`` and the entries of its tables count a key once in each level.
 """
 
@@ -50,15 +50,12 @@ def why_untold(workload: Workload) -> str:
 
 def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     prepared = workload.prepare
-    runs = list(last_database(workload.runs)) + list(
-        last_database(prepared.runs) if prepared else ()
-    )
-    for run in runs:
+    before = last_database(prepared.runs) if prepared else []
+    for run in (*last_database(workload.runs), *before):
         if run.benchmark.keys == "counted":
             yield f"no formula tells which keys {run.benchmark.name} leaves"
-    flags = [dict(workload.flags), *([dict(prepared.flags)] if prepared else [])]
-    for given in flags:
-        yield from _of_flags(given, workload.key_size, workload.num)
+    for given in (workload.flags, prepared.flags if prepared else ()):
+        yield from _of_flags(dict(given), workload.key_size, workload.num)
     if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
         yield "FIFO compaction drops the oldest tables"
 

@@ -1,7 +1,7 @@
 """What a load does most: write, read, scan, or some of each."""
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import DbBenchBenchmark, run_of
@@ -9,7 +9,6 @@ from sampler.workload.filled_keys import operations_of, threads_of
 from sampler.workload.workload import Workload
 
 LoadClass = Literal["writing", "mixed", "reading", "scans"]
-LOAD_CLASSES: tuple[LoadClass, ...] = get_args(LoadClass)
 _SCANS = ("readseq", "readreverse", "multiscan", "multiscanrandom", "readwhilescanning")
 # Of all operations that are measured: with more writes a load is a writing one, with fewer a
 # reading one.
@@ -57,13 +56,9 @@ def _shares(benchmark: DbBenchBenchmark, flags: Mapping[str, Value]) -> tuple[fl
         case "readrandommergerandom":
             return share("mergereadpercent", 70) / 100, 0.0
         case "mixgraph":  # the help of db_bench: get, put and seek are 1, 0 and 0
-            ratios = (
-                share("mix_get_ratio", 1),
-                share("mix_put_ratio", 0),
-                share("mix_seek_ratio", 0),
-            )
-            whole = sum(ratios) or 1.0
-            return ratios[1] / whole, ratios[2] / whole
+            put, seek = share("mix_put_ratio", 0), share("mix_seek_ratio", 0)
+            whole = share("mix_get_ratio", 1) + put + seek or 1.0
+            return put / whole, seek / whole
     scanned = benchmark.name in _SCANS or "seek" in benchmark.latencies
     if benchmark.beside:
         return 0.5, 0.5 * scanned

@@ -8,59 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError, refuse_noted
-from sampler.options.option_flags import option_flags
+from sampler.options.option_facts import option_flags
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun
 from sampler.workload.filled_keys import operations_of
 from sampler.workload.workload import Prepare, Workload
 
-_OWN_DATABASE = (
-    "is set by Rocktune, which never opens a database of yours: it measures in a folder of its "
-    "own. Let [prepare] fill one like it (num, key_size and value_size as yours has them), or "
-    "write a [command] workload that copies yours and runs db_bench on the copy"
-)
 _FIELDS = ("benchmarks", "num", "key_size", "value_size", "threads", "compression_ratio", "seed")
-# Flags that cannot be given, and why.
-SET_BY_ROCKTUNE = {
-    "db": _OWN_DATABASE,
-    "wal_dir": "is set by Rocktune, which keeps all that a run writes in one folder; leave it out",
-    "use_existing_db": (
-        "is set by Rocktune, which never opens a database of yours; [prepare] fills one that the "
-        "benchmarks then use"
-    ),
-    **{name: f"is set by Rocktune; use the workload's own field {name}" for name in _FIELDS},
-    "options_file": "is set by Rocktune; give your OPTIONS file as --baseline",
-    "cache_size": "is set by Rocktune; it is a parameter of its own, of every space that names it",
-    **dict.fromkeys(
-        ("statistics", "histogram", "progress_reports"),
-        "is set by Rocktune for every trial; leave it out",
-    ),
-}
-_OUTSIDE = "names files outside of the trial's own folder; leave it out"
-_TRACED = "is set by Rocktune; use the workload's own field {}"
-_REFUSED = {
-    **dict.fromkeys(
-        ("block_cache_trace_file", "report_file", "backup_dir", "restore_dir",
-         "truth_db", "secondary_path", "env_uri", "fs_uri", "hdfs"),
-        _OUTSIDE,
-    ),
-    "trace_file": f"{_OUTSIDE}, or replay a trace: write trace = \"path\" in the workload",
-    "trace_replay_fast_forward": _TRACED.format("fast_forward"),
-    "trace_replay_threads": _TRACED.format("threads"),
-    "num_multi_db": "Rocktune measures one database; leave it out, or use num_column_families",
-    "use_blob_db": (
-        "is the old BlobDB, whose files Rocktune does not count; write enable_blob_files=true in "
-        '[CFOptions "default"] of an OPTIONS file for --baseline'
-    ),
-    "use_secondary_db": "reads a second database beside the one that is measured; leave it out",
-    "readonly": "lets nothing be written, and RocksDB does not compact then; leave it out",
-    "statistics_string": "takes the place of the statistics that are read; leave it out",
-    "stats_level": "may leave out what is read; leave it out",
-}  # fmt: skip
+# Flags that cannot be given, and why: those that Rocktune sets itself, and others.
+_ROWS = list(packaged_rows("sampler.workload", "refused_flags.csv"))
+SET_BY_ROCKTUNE = {row["flag"]: row["problem"] for row in _ROWS if row["by_rocktune"]}
+_REFUSED = {row["flag"]: row["problem"] for row in _ROWS if not row["by_rocktune"]}
 # What a load that comes over the network may hold; of its flags, those whose value is a word.
 _SENT = (
-    "name", "help", *_FIELDS, "benchmarks", "measured", "settle", "scale", "flags",
+    "name", "help", *_FIELDS, "measured", "settle", "scale", "flags",
     "timeout_seconds", "prepare", "fifo_bytes",
 )  # fmt: skip
 _SENT_WORDS = (
@@ -97,22 +60,15 @@ def require_no_place(document: Mapping[str, Any]) -> None:
         InputErrors: Fields are such, or unknown; each is named.
     """
     instead = "the operator of the service puts such a workload into ROCKTUNE_WORKLOADS_DIR"
-    found = [
-        InputError(
-            f"workload.{name:.80}",
-            f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}",
-        )
-        for name in document
-        if name not in _SENT
-    ]
-    prepare = document.get("prepare")
-    for where, table in (("workload", document), ("prepare", prepare)):
+    problem = f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}"
+    unknown = (name for name in document if name not in _SENT)
+    found = [InputError(f"workload.{name:.80}", problem) for name in unknown]
+    problem = f"may name a file, and is not taken over HTTP; {instead}"
+    for at, table in (("flags", document), ("prepare.flags", document.get("prepare"))):
         flags = table.get("flags") if isinstance(table, Mapping) else None
         for name, value in flags.items() if isinstance(flags, Mapping) else ():
             word = name in _SENT_WORDS and _WORD.fullmatch(str(value))
             if _PLACE.search(name) or (isinstance(value, str) and not word):
-                at = "flags" if where == "workload" else f"{where}.flags"
-                problem = f"may name a file, and is not taken over HTTP; {instead}"
                 found.append(InputError(f"{at}.{name:.80}", problem))
     refuse_noted(found)
 
@@ -133,10 +89,8 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     if flags.get("use_existing_keys") and prepare is None:
         yield InputError("flags.use_existing_keys", "needs [prepare]: without it there are none")
     if flags.get("expire_style") == "compaction_filter":
-        yield InputError(
-            "flags.expire_style",
-            "'compaction_filter' does nothing beside an OPTIONS file; write delete or none",
-        )
+        problem = "'compaction_filter' does nothing beside an OPTIONS file; write delete or none"
+        yield InputError("flags.expire_style", problem)
     yield from _families(flags, prepare)
     if prepare is None and workload.writes_nothing:
         names = ", ".join(workload.benchmarks)
@@ -148,7 +102,6 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
 
 
 def _replays(workload: Workload) -> Iterator[InputError]:
-    """A trace is all that is measured: its operations are told by the counters of the process."""
     prepared = workload.prepare.runs if workload.prepare else ()
     if any(run.benchmark.name == "replay" for run in prepared):
         yield InputError("prepare.benchmarks", "'replay' is measured; name what fills before it")
@@ -180,8 +133,5 @@ def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[I
         return
     given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
     if given != asked:
-        yield InputError(
-            "prepare.flags.num_column_families",
-            f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all of "
-            "its column families",
-        )
+        problem = f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all"
+        yield InputError("prepare.flags.num_column_families", f"{problem} of its column families")

@@ -66,9 +66,8 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
         known = ", ".join(unit for each in _KINDS for unit in each)
         raise InputError(field, f"{unit!r:.40} is no unit; write one of {known}, or x baseline")
     if own is None:
-        what = (
-            "is a ratio" if metric in (*_ALWAYS, *_OF_BOTH) else "has no unit that is known here"
-        )
+        is_ours = metric in (*_ALWAYS, *_OF_BOTH)
+        what = "is a ratio" if is_ours else "has no unit that is known here"
         fix = f"write the figure as it is measured, without {unit}, or as 0.95 baseline"
         raise InputError(field, f"{metric!r:.80} {what}; {fix}")
     if own not in kind:
@@ -92,9 +91,8 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     """The metrics that a run may give, for a workload that db_bench runs."""
     printed = [run_of(text).benchmark.latencies for text in workload.measured]
     kinds = dict.fromkeys(kind for each in printed for kind in each)
-    left_out = (OF_WRITES if workload.only_reads else ()) + (
-        ("sa",) if why_untold(workload) else ()
-    )
+    untold = ("sa",) if why_untold(workload) else ()
+    left_out = (*untold, *(OF_WRITES if workload.only_reads else ()))
     return (
         *(name for name in _ALWAYS if name not in left_out),
         *(_OF_BOTH if workload.prepare else ()),
@@ -104,5 +102,4 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
 
 
 def _found(unit: str, kind: dict[str, int]) -> str:
-    """The unit as this kind writes it; empty where it is not of this kind."""
     return next((name for name in kind if name.casefold() == unit.casefold()), "")

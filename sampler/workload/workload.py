@@ -204,11 +204,7 @@ class Workload:
     def facts(self) -> dict[str, Value]:
         """What of the load stands beside the values of parameters, in a space's context."""
         families = {} if self.column_families == 1 else {COLUMN_FAMILIES: self.column_families}
-        return {
-            "threads": self.threads,
-            "compression_ratio": self.compression_ratio,
-            **families,
-        }
+        return {"threads": self.threads, "compression_ratio": self.compression_ratio, **families}
 
     def threads_of(self, configuration: Mapping[str, Value]) -> int:
         """Client threads; the ``paper`` space draws them."""
@@ -254,14 +250,9 @@ class Workload:
         measured = written_bytes(self.runs, self.sizes(self.threads))
         if self.prepare is None:
             return int(measured)
-        sizes = self.prepare.sizes()
-        shared = {name: value for name, value in self.flags if name in SHARED}
-        sizes = replace(
-            sizes,
-            key_size=self.key_size,
-            value_size=self.value_size,
-            flags={**shared, **sizes.flags},
-        )
+        own = self.prepare.sizes()
+        flags = {n: value for n, value in self.flags if n in SHARED} | dict(own.flags)
+        sizes = replace(own, key_size=self.key_size, value_size=self.value_size, flags=flags)
         return int(measured + written_bytes(self.prepare.runs, sizes))
 
     def operations(self, threads: int) -> float | None:

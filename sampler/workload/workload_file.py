@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,13 @@ def load_workload(given: str) -> Workload:
     """
     document = parse_toml(workload_text(given), field=f"--workload {given}")
     workload = workload_from_document(document)
-    return _with_trace(workload, Path(given).parent) if workload.trace else workload
+    if workload.trace is None:
+        return workload
+    path = workload.trace.path
+    found = next((p for p in (path, Path(given).parent / path) if names_a_file(p)), None)
+    if found is None:
+        raise InputError("workload.trace", f"there is no file {path!r:.200}; give its path")
+    return replace(workload, trace=replace(workload.trace, path=str(Path(found).absolute())))
 
 
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
@@ -138,24 +144,16 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         return _table(workload, "name", "help", "external")
     # What has none keeps the document, and the digest, that it always had.
     also = [name for name in ("prepare", _FIFO) if getattr(workload, name)]
-    return _table(
+    document = _table(
         workload, "name", "help", *_INTEGERS, *also, "benchmarks", "measured",
         "compression_ratio", "settle", "flags", "timeout_seconds",
-    ) | _trace_fields(workload.trace)  # fmt: skip
-
-
-def _trace_fields(trace: Trace | None) -> dict[str, Any]:
-    """The fields of a trace that are not as they are when left out."""
-    usual = Trace(path="")
-    return {
-        name: getattr(trace, of)
-        for of, name in _TRACE.items()
-        if trace and getattr(trace, of) != getattr(usual, of)
-    }
+    )  # fmt: skip
+    usual = asdict(Trace(path=""))
+    trace = asdict(workload.trace) if workload.trace else usual
+    return document | {_TRACE[of]: trace[of] for of in _TRACE if trace[of] != usual[of]}
 
 
 def _trace(document: Mapping[str, Any]) -> Trace | None:
-    """The trace that a workload replays, if any."""
     path = document.get("trace")
     given = {of: document[name] for of, name in _TRACE.items() if name in document}
     if path is None:
@@ -177,18 +175,7 @@ def _trace(document: Mapping[str, Any]) -> Trace | None:
     return trace
 
 
-def _with_trace(workload: Workload, beside: Path) -> Workload:
-    """The same with its trace named so that it is found from anywhere."""
-    assert workload.trace
-    given = workload.trace.path
-    found = next((path for path in (given, beside / given) if names_a_file(path)), None)
-    if found is None:
-        raise InputError("workload.trace", f"there is no file {given!r:.200}; give its path")
-    return replace(workload, trace=replace(workload.trace, path=str(Path(found).absolute())))
-
-
 def _table(of: Workload | Prepare | Command, *names: str) -> dict[str, Any]:
-    """Some fields, or all, as a TOML file holds them."""
     found: dict[str, Any] = {}
     for name in names or [each.name for each in fields(of)]:
         value = getattr(of, name)
@@ -294,7 +281,6 @@ def _benchmarks_and_flags(
 
 
 def _names(given: object, field: str) -> tuple[str, ...]:
-    """The names of benchmarks, at least one."""
     if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
         raise InputError(field, "write a list of texts, at least one")
     for text in given:
@@ -336,7 +322,6 @@ def _require_flag(name: str, value: object, where: str) -> None:
 
 
 def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
-    """Refuses what says how many operations there are, and is no number."""
     for name, value in flags:
         if name in names and (isinstance(value, bool) or not isinstance(value, int)):
             raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")

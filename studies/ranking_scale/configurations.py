@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
-from sampler.space.draws import draw
+from sampler.space.encoding import draw
 
 MIB = 2**20
 # One option each; what is left out is thought to act in the same way at every scale.

@@ -11,8 +11,8 @@ from jobs.specification.measured_baseline import (
     measured_baseline,
     scale_warnings,
 )
+from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.build_flags import require_supported
 from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options

@@ -14,7 +14,7 @@ from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import OptionsFile
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
-from sampler.space.draws import draw
+from sampler.space.encoding import draw
 from sampler.space.space import Configuration
 
 DEFAULTS, KEPT, OWN = "defaults", "old-defaults", "own-file"

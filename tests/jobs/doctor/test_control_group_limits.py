@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.cpu_state import read_cpu_state
-from sampler.machine.memory_state import read_memory_state
+from sampler.machine.machine import read_cpu_state, read_memory_state
 from tests.support.jobs.made_up import tree
 
 NONE_OF_1 = "9223372036854771712\n"  # of version 1: as large as whole pages get

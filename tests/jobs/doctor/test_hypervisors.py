@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.cpu_state import is_virtual
+from sampler.machine.machine import is_virtual
 from tests.support.jobs.made_up import tree
 
 X86, X86_GUEST = "flags\t\t: fpu vme\n", "flags\t\t: fpu hypervisor\n"

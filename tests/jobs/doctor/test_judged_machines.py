@@ -16,10 +16,9 @@ from jobs.doctor.machine_checks import (
 )
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
-from sampler.machine.cpu_state import CpuState
 from sampler.machine.disk_speed import DiskSpeed
 from sampler.machine.host_load import CpuUse, Pressure
-from sampler.machine.memory_state import MemoryState
+from sampler.machine.machine import CpuState, MemoryState
 from sampler.options.options_file import OptionsFile
 from sampler.runner.bench_folder import DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use

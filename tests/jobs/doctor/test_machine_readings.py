@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.disk_speed import DiskSpeed, measure_disk
 from sampler.machine.host_load import (
     CpuMoment,
@@ -20,8 +19,7 @@ from sampler.machine.host_load import (
     read_pressure,
     running,
 )
-from sampler.machine.machine import file_system, fingerprint
-from sampler.machine.memory_state import read_memory_state
+from sampler.machine.machine import file_system, fingerprint, read_cpu_state, read_memory_state
 from sampler.runner.bench_folder import read_disk_state
 from tests.support.jobs.made_up import tree
 

@@ -20,7 +20,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.experiments.interleaved import RUNS
 from jobs.experiments.run_experiment import made_ready
 from jobs.queue.queued_job import Queued, run_queued
-from sampler.machine.process_identity import start_time
+from sampler.machine.processes import start_time
 from sampler.runner.settings import Settings
 from tests.support.api.callers import OPTIONS, admin
 from tests.support.api.sent_workload import PROFILE

@@ -79,7 +79,7 @@ def test_options_come_back_with_their_line_ends(tmp_path: Path):
     options = OPTIONS.replace("\n", "\r\n").encode()
     (tmp_path / "db" / "OPTIONS-000007").write_bytes(options)
     (tmp_path / "db" / "LOG").write_text("")
-    text = find_files(tmp_path / "db", lambda _: None).options
+    _, text = find_files(tmp_path / "db", lambda _: None)
     family = FamilyProfile(name="default", operations={"put": 1e6})
     profile = DatabaseProfile(families=(family,), options=text)
     found = Profiled(profile, family, choose_load(profile, family, name="mine"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.counting import Counting
+from sampler.bench.following import Counting
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.options_file import CF, OptionsFile
 from sampler.runner.outcome import Outcome, TrialState

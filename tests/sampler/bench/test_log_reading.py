@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.bench.rocksdb_log import LogReader, RocksdbLog, parse_log, read_log
+from sampler.bench.rocksdb_log import LogReader, RocksdbLog, parse_log
 from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from tests.support.sampler.real_runs import Kept
 
@@ -74,7 +74,7 @@ def test_another_log_at_the_same_path_is_read_from_its_beginning(tmp_path: Path)
 def test_so_does_a_real_one(measured_flush: Kept, tmp_path: Path):
     path = tmp_path / "LOG"
     path.write_text(measured_flush.log, encoding="utf-8")
-    whole = read_log(path)
+    whole = LogReader(path).read()
     assert whole == parse_log(measured_flush.log) and whole.tickers
     for piece in (1_000, 4_096, 30_000):
         assert LogReader(path, piece_bytes=piece).read() == whole
@@ -97,4 +97,4 @@ def test_a_log_without_a_line_s_end_is_not_kept_whole(tmp_path: Path):
 
 
 def test_where_there_is_no_log_nothing_is_known(tmp_path: Path):
-    assert read_log(tmp_path / "LOG") == RocksdbLog()
+    assert LogReader(tmp_path / "LOG").read() == RocksdbLog()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench.db_bench import Preparing
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.preparing import Preparing
 from sampler.runner.outcome import TrialState
 from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.runner import LocalRunner
@@ -232,9 +232,9 @@ def test_another_build_and_another_boot_share_nothing(
     program.write_text("another")
     assert key(replace(installed, version="7.8.4"), SMALL) != here
     assert key(replace(installed, program=program), SMALL) != here
-    monkeypatch.setattr("sampler.bench.preparing.line_of", lambda _: "another boot")
+    monkeypatch.setattr("sampler.bench.db_bench.line_of", lambda _: "another boot")
     rebooted = key(installed, SMALL)
-    monkeypatch.setattr("sampler.bench.preparing.host_name", lambda: "another host")
+    monkeypatch.setattr("sampler.bench.db_bench.host_name", lambda: "another host")
     assert len({here, rebooted, key(installed, SMALL)}) == 3
 
 

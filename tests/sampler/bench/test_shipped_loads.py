@@ -10,7 +10,7 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import BenchmarkLine, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import RocksdbLog, read_log
+from sampler.bench.rocksdb_log import LogReader, RocksdbLog
 from sampler.options.options_file import CF, OptionsFile, parse_options
 from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
@@ -61,7 +61,7 @@ class Leaving(Scanned):
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
     ) -> Sequence[Following]:
         self.lines = parse_output((folder / "stdout").read_text()).lines
-        self.log = read_log(folder / "db" / "LOG")
+        self.log = LogReader(folder / "db" / "LOG").read()
         self.options = parse_options((folder / "OPTIONS.ini").read_text())
         return super().following(configuration, folder, outcome, reads=reads)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sampler.bench.db_bench import DbBench
+from sampler.bench.following import Reading
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.reading import Reading
 from sampler.machine.machine import file_system
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending

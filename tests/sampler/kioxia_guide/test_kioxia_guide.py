@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError, InputErrors
-from sampler.kioxia_guide.cautions import files_of, guide_cautions
 from sampler.kioxia_guide.document import settings
 from sampler.kioxia_guide.for_workload import guide_values, planned_for
-from sampler.kioxia_guide.guide import Planned, compute_guide, levels_for, read_planned, whole
+from sampler.kioxia_guide.guide import (
+    Planned,
+    compute_guide,
+    files_of,
+    guide_cautions,
+    levels_for,
+    read_planned,
+    whole,
+)
 from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(

@@ -9,8 +9,7 @@ from test_kioxia_guide import EXAMPLE
 
 from sampler.bench.bench_plan import unmet_values
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
-from sampler.kioxia_guide.guide import Planned, compute_guide
-from sampler.kioxia_guide.options_files import (
+from sampler.kioxia_guide.document import (
     COUNTERPARTS,
     PRESET,
     WITHOUT_COUNTERPART,
@@ -18,6 +17,7 @@ from sampler.kioxia_guide.options_files import (
     rocksdb_values,
     trocksdb_text,
 )
+from sampler.kioxia_guide.guide import Planned, compute_guide
 from sampler.options.option_values import read_values
 from sampler.options.options_file import CF, DB, parse_options
 from sampler.parameters.catalogue import catalogue

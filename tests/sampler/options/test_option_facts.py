@@ -10,7 +10,7 @@ from sampler.options.option_facts import OptionFact, derived_values, option_fact
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_struct
 from sampler.parameters.catalogue import catalogue
 from tests.support.cases.case import ARTEFACTS
-from tests.support.sampler.versions import asserts, ignores, knows, version_of
+from tests.support.sampler.versions import asserts, default_in, ignores, knows, version_of
 
 SECTIONS = {"DBOptions": "DBOptions", "CFOptions": "CFOptions"}
 PLAIN = 'TableOptions/PlainTable "default"'
@@ -176,7 +176,7 @@ def test_all_that_db_bench_writes_is_in_the_table_with_its_default(
     for section, key in acting:
         fact = option_facts()[section, key]
         text = OptionsFile(defaults).get(TITLES[section], key)
-        default = fact.default_in(installed.version)
+        default = default_in(fact, installed.version)
         if key == "info_log_level" and not asserts(installed):
             default = "INFO_LEVEL"  # of every release build (options.h)
         assert text is None or fact.type == "struct" or default == text, key

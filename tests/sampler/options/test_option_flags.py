@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.build_flags import ignored_options, require_supported
+from sampler.bench.accepted import ignored_options, require_supported
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
-from sampler.options.option_flags import option_flags
+from sampler.options.option_facts import option_flags
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_from_document
 from tests.support.sampler.versions import version_of
@@ -162,7 +162,7 @@ def test_a_newer_build_is_asked_what_it_does_with_flags_that_nobody_read_of(
 ):
     newer = replace(installed, version="99.1.0")
     load = Workload(name="w", flags=(("open_files", 30), ("sync", True)))
-    monkeypatch.setattr("sampler.bench.build_flags.option_flags", dict)
+    monkeypatch.setattr("sampler.bench.accepted.option_flags", dict)
     with pytest.raises(InputError, match=r"flags\.open_files: .*max_open_files in \[DBOptions\]"):
         require_supported(newer, load)
     require_supported(installed, load)

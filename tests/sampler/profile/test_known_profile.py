@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError
-from sampler.profile.known_profile import known_profile
 from sampler.profile.profile import (
     OPERATIONS,
     DatabaseProfile,
@@ -17,6 +16,7 @@ from sampler.profile.profile import (
     Source,
     Unknown,
     ValueSize,
+    known_profile,
     profile_document,
 )
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.query_trace import is_trace
 from sampler.profile.profile import FamilyProfile
-from sampler.profile.trace import is_trace, read_trace_profile
+from sampler.profile.trace import read_trace_profile
 from tests.support.sampler.traces import printed, recorded
 
 pytestmark = pytest.mark.db_bench

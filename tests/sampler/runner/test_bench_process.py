@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sampler.runner import process as bench_process
-from sampler.runner.held_output import HELD_BYTES
-from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits
+from sampler.runner.process import HELD_BYTES, BenchProcess, EndedProcess, Ending, Limits
 from tests.support.sampler.watching import gone, make_fifo, read_line
 
 Spawn = Callable[..., BenchProcess]

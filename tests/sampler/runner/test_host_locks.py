@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import is_alive, kill_marked, own_process, start_time
+from sampler.machine.processes import is_alive, kill_marked, own_process, start_time
 from sampler.runner.host_lock import MARK, default_lock_path, host_lock
 from tests.support import ROOT
 from tests.support.sampler.watching import gone, read_line

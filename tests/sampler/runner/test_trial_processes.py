@@ -8,11 +8,10 @@ import pytest
 
 from sampler.common.errors import InputError
 from sampler.runner import trial_processes
-from sampler.runner.held_output import HELD_BYTES
 from sampler.runner.host_lock import host_lock
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import FOLDER
-from sampler.runner.process import BenchProcess, Limits
+from sampler.runner.process import HELD_BYTES, BenchProcess, Limits
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from tests.support.sampler.two_stages import TwoStages

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sampler.stats_dumps.level_table import header_columns, level_row
+from sampler.stats_dumps.figure_lines import header_columns, level_row
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
 from tests.support.sampler.read_openings import parse_openings

@@ -27,6 +27,12 @@ def ignores(installed: InstalledDbBench, fact: OptionFact) -> bool:
     return bool(fact.deprecated) and _numbers(fact.deprecated) <= version_of(installed)
 
 
+def default_in(fact: OptionFact, version: str) -> str:
+    """An option's text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
+    since = [text for first, text in fact.later if _numbers(first) <= _numbers(version)]
+    return since[-1] if since else fact.default
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
 

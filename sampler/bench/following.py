@@ -1,0 +1,187 @@
+"""What runs after the process that is measured: reads of the tree that it left, a count of keys.
+
+The metrics of the run were taken before. Each kind of read (present keys, absent keys and short
+scans) is made twice, by db_bench processes of their own with the run's options: with the whole
+tree in the page cache, and with nothing of it there. Each begins with an empty block cache.
+
+Where no formula tells the live keys and values, db_bench reads the whole database once, from its
+first key to its last, without writing to it: ``readseq`` of a database that is opened for reading
+only. The counter ``db.iter.bytes.read`` then holds the bytes of all live keys and values, merged
+and without what was deleted (db_iter.cc adds both at each step).
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_line import command_line, reading_flags
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.run_ending import read_text
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import EndedProcess, Ending
+from sampler.space.space import Configuration
+from sampler.workload.tree_reads import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
+from sampler.workload.workload import Workload
+
+# Enough for a fifth of a second each: operations from the page cache, and from the device.
+_OPERATIONS = {
+    "read_present": (10_000, 1_000),
+    "read_absent": (10_000, 1_000),
+    "scan_short": (2_000, 250),
+}
+_FOUND = re.compile(r"\((\d{1,18}) of (\d{1,18}) found\)")
+_LEAST_FOUND = 0.5  # of the keys that are asked for as present
+_PIECE_BYTES = 2**20
+_MOST_LOADED = 2**30  # of a larger tree what the run left there is in the page cache
+_PAGE = 4096
+_ALL = 2**62  # more keys than there are: each is read once
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One kind of read of one trial's tree, from the page cache or from the device."""
+
+    program: Path  # db_bench
+    plan: BenchPlan
+    configuration: Configuration
+    folder: Path  # the trial's
+    kind: str  # one of ``KINDS``
+    cold: bool
+
+    @property
+    def metric(self) -> str:
+        """What it measures, in operations a second."""
+        return self.kind + COLD if self.cold else self.kind
+
+    @property
+    def outputs(self) -> Path:
+        """The folder of the process's ``stdout`` and ``stderr``."""
+        return self.folder / self.metric
+
+    @property
+    def operations(self) -> int:
+        """How many reads there are: not more than a client thread has written keys."""
+        load = self.plan.workload
+        written = load.prepare.writes / load.prepare.threads if load.prepare else 0.0
+        written = written or load.user_bytes() / (load.key_size + load.value_size)
+        return max(1, min(_OPERATIONS[self.kind][self.cold], int(written) or load.num))
+
+    def argv(self) -> list[str]:
+        """The command line."""
+        flags = reading_flags(self.plan, self.configuration, KINDS[self.kind], self.operations)
+        return command_line(self.program, flags, self.folder)
+
+    def begin(self) -> None:
+        """Drops the tree from the page cache, or loads it."""
+        files = [path for path in (self.folder / "db").iterdir() if path.is_file()]
+        if not self.cold and sum(path.stat().st_size for path in files) > _MOST_LOADED:
+            return
+        for path in files:
+            with contextlib.suppress(OSError), path.open("rb", buffering=0) as file:
+                if self.cold:  # as far as the file system allows; dirty pages would stay
+                    os.fsync(file.fileno())
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                while not self.cold and file.read(_PIECE_BYTES):
+                    pass
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+        """The trial's outcome with the figure, or with a warning that says why it has none."""
+        text = read_text(self.outputs / "stdout")
+        line = next((x for x in parse_output(text).lines if x.name == KINDS[self.kind]), None)
+        why = why_failed(ended, self.outputs)
+        if not why and (line is None or line.per_second <= 0):
+            why = "db_bench printed no figure"
+        why = why or self._unusable(text, ended)
+        warnings = [UNTOLD.format(self.metric) + why] if why else []
+        if not (why or self.cold) and ended.device_read_bytes > _PAGE / 2 * self.operations:
+            warnings.append(
+                f"{self.metric} is not of a warm cache: the tree is larger than the page cache, "
+                "or is read past it"
+            )
+        found = {} if why or line is None else {self.metric: line.per_second}
+        return _with(outcome, ended, found, *warnings)
+
+    def _unusable(self, printed: str, ended: EndedProcess) -> str:
+        if self.cold and not ended.device_read_bytes:
+            return "nothing was read from the device; the file system keeps its pages in memory"
+        match = _FOUND.search(printed)
+        found, asked = (int(match[1]), int(match[2])) if match else (0, 0)
+        if self.kind == "read_present" and found < _LEAST_FOUND * asked:
+            return f"of {asked} keys that the load wrote {found} are there"
+        return ""
+
+
+def readings(
+    program: Path, plan: BenchPlan, configuration: Configuration, folder: Path
+) -> Iterator[Reading]:
+    """All reads of the tree that a run has left; none where they cannot be measured."""
+    if not why_unread(plan.workload):
+        for cold in (False, True):
+            for kind in KINDS:
+                yield Reading(program, plan, configuration, folder, kind, cold)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The counting part of one trial."""
+
+    program: Path  # db_bench
+    workload: Workload  # the load
+    folder: Path  # the trial's
+
+    @property
+    def outputs(self) -> Path:
+        """The folder of the process's ``stdout`` and ``stderr``."""
+        return self.folder / "count"
+
+    def argv(self) -> list[str]:
+        """The command line."""
+        # A database of transactions that were not flushed cannot be opened for reading only: 7.8.3
+        # stops at the marks of two-phase commit in its log (tried).
+        given = dict(self.workload.flags)
+        transactions = {name: given[name] for name in TRANSACTIONS if given.get(name)}
+        flags: Mapping[str, Value] = {
+            "benchmarks": "readseq", "use_existing_db": True,
+            **(transactions or {"readonly": True}),
+            "num": 1, "reads": _ALL, "key_size": self.workload.key_size, "total_order_seek": True,
+            "statistics": True, "progress_reports": False,
+        }  # fmt: skip
+        return command_line(self.program, flags, self.folder)
+
+    def begin(self) -> None:
+        """Nothing needs to be readied."""
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+        """The trial's outcome with ``sa``, or with a warning that says why it has none."""
+        output = parse_output(read_text(self.outputs / "stdout"))
+        live = output.tickers.get("db.iter.bytes.read", 0)
+        words = why_failed(ended, self.outputs)
+        if not words and live > 0:
+            return _with(outcome, ended, {"sa": outcome.metrics["lsm_bytes"] / live})
+        why = f"sa is not told: counting live keys: {words or 'it found none'}"
+        return _with(outcome, ended, {}, why)
+
+
+def _with(
+    outcome: Outcome, ended: EndedProcess, metrics: Mapping[str, float], *warnings: str
+) -> Outcome:
+    """An outcome with what a process that followed has found."""
+    return replace(
+        outcome,
+        metrics={**outcome.metrics, **metrics},
+        warnings=(*outcome.warnings, *warnings),
+        bench_seconds=outcome.bench_seconds + ended.wall_seconds,
+    )
+
+
+def why_failed(ended: EndedProcess, outputs: Path) -> str:
+    """Why such a process did not end well, in db_bench's words if it said any; or empty."""
+    if ended.ending is not Ending.EXIT:
+        return f"ended by {ended.ending.value} after {ended.wall_seconds:.0f} s"
+    said = complaint(read_text(outputs / "stderr"))
+    return "" if ended.status == 0 else said or f"exit status {ended.status}"
