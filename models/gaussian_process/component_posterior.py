@@ -12,8 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, of_all_orders
+from models.gaussian_process.kernel import (
+    Floats,
+    Singles,
+    VarianceComponents,
+    lower_factor,
+    of_all_orders,
+)
 
 _MEDIAN_OF_ALL = 0.4  # of the variance: the prior medians of all parameters together
 _SPREAD = 2.5  # standard deviation of the logarithm: most do next to nothing, some nearly all

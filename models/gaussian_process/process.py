@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.kernel import Floats, VarianceComponents, own_variance
+from models.gaussian_process.kernel import Floats, VarianceComponents, lower_factor, own_variance
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]

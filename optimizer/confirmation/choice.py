@@ -11,13 +11,12 @@ from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.configurations import configurations_of
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE
 from optimizer.simplification.changes import Changes
 from optimizer.simplification.simplified import NOTICED
 from optimizer.strategies.registry import STRATEGIES
-from optimizer.surrogate.comparison import Comparison, comparison_of
+from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.surrogate.stopping_rule import scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from optimizer.baseline.baseline import Baseline
 from optimizer.budget.confirm_load import apart
 from optimizer.confirmation.choice import may_win
-from optimizer.evaluation.configurations import by_configuration
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, by_configuration
 from optimizer.objective.objective import Metrics, Objective
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError

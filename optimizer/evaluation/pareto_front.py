@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.configurations import by_configuration
+from optimizer.evaluation.evaluation import by_configuration
 from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.trial import Purpose, Trial
 

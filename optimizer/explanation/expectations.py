@@ -1,19 +1,22 @@
-"""What the models of a job's metrics expect of configurations, against its baseline."""
+"""What a job's models expect of configurations, against its baseline, where they know enough."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from models.gaussian_process.evidence import LEAST_JUDGED
+from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.confirm_load import apart
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.ensemble import Ensemble, ensemble_of
-from optimizer.explanation.withheld import distinct
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
 from optimizer.surrogate.coordinates import Floats, cube_layout
-from optimizer.surrogate.learned_components import FIRST
+from optimizer.surrogate.surrogate import FIRST
 from optimizer.surrogate.training_data import (
     TEACHING,
     TrainingData,
@@ -23,6 +26,8 @@ from optimizer.surrogate.training_data import (
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
+from sampler.runner.outcome import TrialState
 from sampler.space.latent import encode
 from sampler.space.space import Configuration, holding
 
@@ -118,3 +123,65 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
         data = replace(data, targets=unknown)
     ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
     return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
+
+
+# Different configurations, of a search over as many options or more: of fewer the intervals held
+# too rarely where they were counted, see docs/results/explanation_coverage.md.
+_HOLDS = 20
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why a winner is not explained.
+
+    Runs of the same configuration again say how noisy they are, and nothing of what an option
+    does. So configurations are counted, and not trials.
+    """
+
+    configurations: int  # how many different ones, beside the baseline, ended well
+    needed: int  # how many it takes
+    changes: int  # how many options differ between the winner and the baseline
+    trials: int  # the smallest ``--trials`` that measures as many as are needed
+
+    @property
+    def why(self) -> str:
+        """One line."""
+        least = "as many as a ranking of the options"
+        if self.needed > max(LEAST_JUDGED, self.changes):
+            least = "with fewer its intervals do not hold"
+        elif self.needed > LEAST_JUDGED:
+            least = f"one for each of the {self.changes} options that the winner changes"
+        return (
+            f"withheld: {self.configurations} different configurations ended well, and an "
+            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures as many"
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "why": self.why}
+
+
+def withheld_of(problem: Problem, history: History, changes: Changes) -> Withheld | None:
+    """Why a winner is not explained; None where there is enough to learn from.
+
+    It takes as many configurations as a ranking of the options does, and up to ``_HOLDS`` where as
+    many options move. With fewer of them than there are changes, what they measured can be shared
+    out between the changes in any way.
+    """
+    known = distinct(trial for trial in history if not apart(problem, trial))
+    count = len(changes.names)
+    if not count and not changes.fixed:
+        return None  # it is the baseline: there is nothing to explain
+    needed = max(LEAST_JUDGED, count, min(_HOLDS, len(problem.searched)))
+    if known >= needed:
+        return None
+    starts = bool(problem.starts)
+    trials = next(
+        n for n in itertools.count(LEAST_TRIALS) if divide(n, starts=starts).explore >= needed
+    )
+    return Withheld(known, needed, count, trials)
+
+
+def distinct(trials: Iterable[Trial]) -> int:
+    """How many different configurations ended well, the baseline left out."""
+    return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})

@@ -22,7 +22,7 @@ from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
 from optimizer.simplification.changes import Changes
 from optimizer.simplification.simplified import contributions_of
-from optimizer.surrogate.comparison import comparison_of
+from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
 from sampler.options.applying import parameter_document

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.importance.anova import smallest_share
-from models.importance.ranking import Tested
+from models.importance.importance import Tested
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.forest_effects import ForestEffects
 from optimizer.ranking.parameter_effects import (
     Direction,
+    ForestEffects,
     ParameterEffects,
     directions,
     parameter_effects,

@@ -15,20 +15,23 @@ from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
 from optimizer.confirmation.proof_clocks import ProofClocks, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
-from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (
     changes_document,
     fullest_document,
     no_trade_document,
     starting_point_document,
 )
-from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
 from optimizer.results.price import price_document, trade_words
-from optimizer.results.search_document import sampling_document, search_document
+from optimizer.results.search_document import (
+    contributions_document,
+    sampling_document,
+    search_document,
+)
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.coordinates import cube_layout
-from optimizer.surrogate.learned_components import learned_of
+from optimizer.surrogate.surrogate import learned_of
 from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial

@@ -16,7 +16,7 @@ from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.simplification.changes import Changes, Names, moves_back
 from optimizer.strategies.strategy import Proposal
-from optimizer.surrogate.comparison import Comparison, comparison_of
+from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.trials.trial import Basis, Phase
 from sampler.space.space import digest
 

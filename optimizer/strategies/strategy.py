@@ -17,7 +17,7 @@ from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
-    from optimizer.strategies.sweeps import SweepProgress
+    from optimizer.strategies.greedy import SweepProgress
 
 
 _ATTEMPTS = 1000

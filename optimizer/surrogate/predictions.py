@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models.gaussian_process.kernel import covariances, kernel_matrices
 from models.gaussian_process.process import one_thread
+from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.coordinates import Floats
@@ -23,6 +25,8 @@ from optimizer.surrogate.expected_gain import (
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of
 from optimizer.trials.problem import Problem
+from sampler.space.latent import encode
+from sampler.space.space import Configuration
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
 _SURELY_KEPT = 0.8
@@ -93,3 +97,82 @@ def predictions_of(
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
     columns = np.array([fitness.mean(axis=0), low, high, kept])
     return {n: Prediction(*column) for n, column in zip(numbers, columns.T.tolist(), strict=True)}
+
+
+_DRAWS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Compares configurations by the models of a job's metrics.
+
+    How two configurations differ is known far better than how good either is, so what is not known
+    of them is drawn for all of them together.
+    """
+
+    problem: Problem
+    surrogate: Surrogate
+    baseline: Mapping[str, float]  # the baseline's metrics
+
+    def metrics(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
+        """What is likely of each metric, in its unit, shape ``(m,)`` each."""
+        predicted = self.surrogate.predict(self._points(configurations))
+        likely = likely_metrics(predicted, self.surrogate.data.logarithmic)
+        return {name: values[0] for name, values in likely.items()}
+
+    def fitness(self, configurations: Sequence[Configuration]) -> Floats:
+        """The fitness at these metrics, shape ``(m,)``."""
+        metrics = self.metrics(configurations)
+        return self.problem.objective.fitness_of_many(metrics, self.baseline)
+
+    def keeps(self, metrics: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which limits metrics keep, shape ``(n_limits, m)``."""
+        bounds = self.problem.objective.bounds(self.baseline)
+        kept = [
+            (metrics[each.metric] >= each.at_least) & (metrics[each.metric] <= each.at_most)
+            for each in bounds
+        ]
+        return np.array(kept, dtype=np.bool_).reshape(
+            len(bounds), len(next(iter(metrics.values())))
+        )
+
+    def drawn_fitness(self, configurations: Sequence[Configuration]) -> Floats:
+        """What is likely in the first row, then equally likely ones, shape ``(1 + draws, m)``.
+
+        Clocks err together, all to the better or all to the worse: where a run is slower than
+        expected its rate is lower, so the doubts about a fitness do not cancel.
+        """
+        surrogate, objective = self.surrogate, self.problem.objective
+        asked = surrogate.layout.settings(self._points(configurations))
+        processes = surrogate.processes
+        components = [process.components for process, _ in processes.values()]
+        crosses = covariances(kernel_matrices(asked, surrogate.settings), components)
+        amongs = covariances(kernel_matrices(asked, asked), components)
+        shape = (len(processes) + 1, _DRAWS, len(configurations))
+        normals = np.random.default_rng(0).standard_normal(shape)
+        raised = {term.metric for term in objective.terms if term.direction == "max"}
+        drawn = {}
+        for (name, (process, known)), cross, among, own in zip(
+            processes.items(), crosses, amongs, normals[1:], strict=True
+        ):
+            expected, doubt = process.predict_together(known.of(cross), among)
+            values, vectors = np.linalg.eigh(doubt)
+            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+            errors = (1 if name in raised else -1) * (normals[0] if name in CLOCKS else own) @ root
+            rows = np.vstack([expected, expected + errors])
+            drawn[name] = np.exp(rows) if name in surrogate.data.logarithmic else rows
+        return objective.fitness_of_many(drawn, self.baseline)
+
+    def _points(self, configurations: Sequence[Configuration]) -> Floats:
+        space, names = self.problem.space, self.surrogate.layout.names
+        points = (encode(space, each, memory=self.problem.memory) for each in configurations)
+        return np.array([[point[name] for name in names] for point in points])
+
+
+def comparison_of(evaluation: Evaluation) -> Comparison | None:
+    """By all trials so far, whoever searched; None while too little is known."""
+    problem = evaluation.problem
+    surrogate = surrogate_of(evaluation, problem.searched) if problem.searched else None
+    if surrogate is None:
+        return None
+    return Comparison(problem, surrogate, evaluation.baseline.metrics)

@@ -2,28 +2,109 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.joint_components import LearnedComponents, learn_alone
 from models.gaussian_process.kernel import KernelInputs, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
+from models.gaussian_process.variance_components import (
+    LearnedComponents,
+    learn_alone,
+    learn_jointly,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
-from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_of
 from optimizer.surrogate.training_data import (
     PriorRows,
     TrainingData,
     chosen_few,
     coordinates_of,
+    measured_worth,
+    prior_rows,
     teaching,
     training_data_of,
 )
 from optimizer.trials.history import MOST_IN_FLIGHT
 from optimizer.trials.problem import NO_PRIOR
 from optimizer.trials.trial import Purpose
+
+FIRST, _FIRST_WITH_PRIOR = 8, 4
+_GROWTH = 1.25
+_MOST_LEARNED = 200  # rows: beyond them learning would take too long
+MOST_PRIOR = 120  # rows
+
+
+def learned_of(
+    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
+) -> Mapping[str, LearnedComponents]:
+    """What the first so many of the given trials teach of each metric, with the earlier jobs.
+
+    It is learned anew when there are a quarter more, beginning with what was learned the time
+    before: whoever resumes a job comes to the same.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    learned: Mapping[str, LearnedComponents] = {}
+    for size in _sizes(len(numbers), prior=bool(problem.prior.jobs)):
+        first = numbers[:size]
+        learned = evaluation.once(
+            ("components", layout.names, size),
+            tuple((number, history[number].attempt) for number in first),
+            partial(_learn, evaluation, layout, first, learned),
+        )
+    return learned
+
+
+def _sizes(count: int, *, prior: bool) -> list[int]:
+    sizes, size = ([0], _FIRST_WITH_PRIOR) if prior else ([], FIRST)
+    while size <= count:
+        sizes.append(size)
+        size = int(size * _GROWTH) + 1
+    return sizes
+
+
+def _learn(
+    evaluation: Evaluation,
+    layout: CubeLayout,
+    numbers: list[int],
+    before: Mapping[str, LearnedComponents],
+) -> Mapping[str, LearnedComponents]:
+    problem = evaluation.problem
+    points, targets, rows = _rows(evaluation, layout, numbers)
+    tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
+    settings = layout.settings(np.vstack([points, rows.points]))
+    kernels = kernel_matrices(settings, settings)
+    return {
+        name: learn_jointly(
+            kernels,
+            np.concatenate([own, rows.targets[name]]),
+            tasks_of,
+            len(problem.prior.jobs),
+            before.get(name),
+        )
+        for name, own in targets.items()
+    }
+
+
+def _rows(
+    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
+) -> tuple[Floats, Mapping[str, Floats], PriorRows]:
+    """Points and targets of the job's own rows, and the rows of earlier jobs."""
+    problem, history = evaluation.problem, evaluation.history
+    names = layout.names
+    if not numbers:  # nothing of this job, not even the level of its baseline, which may move
+        metrics = problem.objective.metrics
+        levels = dict.fromkeys(metrics, 1.0)
+        rows = prior_rows(problem.prior, names, levels, metrics, most=MOST_PRIOR)
+        return np.empty((0, len(names))), dict.fromkeys(metrics, np.empty(0)), rows
+    baseline = evaluation.baseline_at(numbers[-1])
+    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST_LEARNED)
+    data = training_data_of(problem, history, baseline, names, few)
+    rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))
+    return data.points, data.targets, rows
+
 
 _MOST = 300  # rows: beyond them a proposal would take too long
 _MOST_EVENLY = 200  # trials, evenly over the job: it must not take longer than a few seconds

@@ -6,7 +6,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError, cho_factor
 
-from models.gaussian_process.cholesky import lower_factor
 from models.gaussian_process.component_posterior import drawn_components
 from models.gaussian_process.evidence import matter_p, unseen_r2
 from models.gaussian_process.kernel import (
@@ -14,6 +13,7 @@ from models.gaussian_process.kernel import (
     VarianceComponents,
     covariance,
     kernel_matrices,
+    lower_factor,
 )
 from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import log_evidence

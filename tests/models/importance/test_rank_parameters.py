@@ -3,8 +3,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import rank_parameters
-from models.importance.ranking import tested_parameters as analyses
+from models.importance.importance import rank_parameters
+from models.importance.importance import tested_parameters as analyses
 
 
 def rank(features, targets, *, seed=0):

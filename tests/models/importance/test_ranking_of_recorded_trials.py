@@ -8,8 +8,8 @@ import pytest
 
 from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import rank_parameters
-from models.importance.ranking import tested_parameters as analyses
+from models.importance.importance import rank_parameters
+from models.importance.importance import tested_parameters as analyses
 from tests.support import DATA
 
 RECORDED = DATA / "recorded_trials_load.jsonl.gz"

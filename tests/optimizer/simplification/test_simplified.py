@@ -9,7 +9,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
 from optimizer.simplification.changes import Changes
 from optimizer.simplification.simplified import contributions_of, noticed, simplified_version
-from optimizer.surrogate.comparison import comparison_of
+from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.known_effects import additive, history_of, problem
