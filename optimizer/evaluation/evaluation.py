@@ -16,6 +16,7 @@ from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
 from models.importance.importance import Tested, rank_parameters, tested_parameters
 from optimizer.baseline.baseline import CLOCKS, Baseline, mean_metrics, summarise
+from optimizer.objective.objective import Objective
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -169,6 +170,22 @@ class Evaluation:
 def rank_value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
     """What the objective makes of a trial, clocks corrected; see ``Objective.rank_value``."""
     return problem.objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
+
+
+def fittest_first(
+    objective: Objective, baseline: Baseline, trials: Sequence[Trial]
+) -> list[Trial]:
+    """The trials by fitness, clocks corrected for drift; whether limits hold does not matter.
+
+    Trials ended with a whole measurement. Equal ones stay as they were given, those that lack a
+    term's metric come at the end.
+    """
+    metrics = baseline.corrected_of_many(trials, [term.metric for term in objective.terms])
+    fitness = objective.fitness_of_many(metrics, baseline.metrics)
+    for place in np.flatnonzero(np.isnan(fitness)).tolist():
+        trial = trials[place]
+        fitness[place] = objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
+    return [trials[place] for place in np.argsort(-fitness, kind="stable").tolist()]
 
 
 def draws_of(history: History, trials: Iterable[Trial]) -> Draws:

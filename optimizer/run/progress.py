@@ -8,8 +8,7 @@ from typing import Any
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import apart, confirming_seconds
 from optimizer.confirmation.choice import may_win
-from optimizer.evaluation.evaluation import by_configuration
-from optimizer.evaluation.leaders import fittest_first
+from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial

@@ -28,7 +28,7 @@ from optimizer.surrogate.training_data import (
     training_data_of,
 )
 from optimizer.trials.history import MOST_IN_FLIGHT
-from optimizer.trials.problem import NO_PRIOR
+from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Purpose
 
 FIRST, _FIRST_WITH_PRIOR = 8, 4
@@ -214,7 +214,7 @@ def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | N
         settings = layout.settings(data.points)
         kernels = kernel_matrices(settings, settings)
         learned = {name: learn_alone(kernels, values) for name, values in data.targets.items()}
-        return _fitted(layout, data, data.earlier(NO_PRIOR, names, most=0), learned)
+        return _fitted(layout, data, data.earlier(Prior(), names, most=0), learned)
 
     trials = tuple((number, history[number].attempt) for number in numbers)
     return evaluation.once(("surrogate", tuple(names)), trials, learn)

@@ -35,7 +35,6 @@ class History:
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
         self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
-        self._nowhere: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._given = 0
         self._last = 0
         for trial in trials:
@@ -62,8 +61,6 @@ class History:
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
         self._trials[trial.number] = trial
-        was_nowhere = before is not None and before.host is None
-        self._nowhere[trial.purpose, trial.phase] += (trial.host is None) - was_nowhere
         self._note_whether_out(trial)
         if not trial.given and (before is None or before.host != trial.host):
             self._move(trial, before)
@@ -133,10 +130,6 @@ class History:
     def on_host(self, host: str, purpose: Purpose) -> Sequence[int]:
         """The numbers of the job's own trials of a purpose that a host measures; not a copy."""
         return self._on[host, purpose]
-
-    def nowhere(self, purpose: Purpose, phase: Phase) -> int:
-        """How many trials no host is known to have measured: a runner of the user's own did."""
-        return self._nowhere[purpose, phase]
 
     def changes_on(self, host: str, purpose: Purpose) -> int:
         """Grows whenever a trial of a purpose comes to the host, changes there or leaves it."""

@@ -72,9 +72,6 @@ class Prior:
         return cls(tuple(jobs))
 
 
-NO_PRIOR = Prior()
-
-
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
     """How the search behaves."""
@@ -132,7 +129,7 @@ class Problem:
     search: SearchSettings = SearchSettings()
     # Known good configurations, which are measured right after the baseline.
     starts: tuple[StartingPoint, ...] = ()
-    prior: Prior = NO_PRIOR  # what earlier jobs measured, for strategies that learn from it
+    prior: Prior = Prior()  # what earlier jobs measured, for strategies that learn from it
     # What the confirmation measures instead of ``workload``; None: the same.
     confirm: Workload | None = None
     price: bool = True  # whether the proof also measures what reads of the settled trees cost

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome, TrialState
@@ -166,20 +167,9 @@ class Trial:
 
     def again(self) -> Trial:
         """The same trial at the beginning of its next attempt, without what came of the last."""
-        return replace(
-            self,
-            attempt=self.attempt + 1,
-            state=TrialState.RUNNING,
-            metrics={},
-            counters={},
-            effective=None,
-            failure=None,
-            warnings=(),
-            bench_seconds=0.0,
-            host=None,
-            started_at=None,
-            finished_at=None,
-        )
+        begun = _told(Outcome(state=TrialState.RUNNING))
+        again = replace(self, attempt=self.attempt + 1, **begun)
+        return replace(again, host=None, started_at=None, finished_at=None)
 
     def lost(self, why: str, *, at: datetime) -> Trial:
         """The same trial without an outcome, to be run again."""
@@ -191,17 +181,12 @@ class Trial:
         Where its host was another's first, it began when that had ended: clocks are corrected by
         what the baseline was at the time.
         """
-        waited = timedelta(seconds=outcome.waited_seconds)
-        return replace(
-            self,
-            state=outcome.state,
-            metrics=outcome.metrics,
-            counters=outcome.counters,
-            effective=outcome.effective,
-            failure=outcome.failure,
-            warnings=outcome.warnings,
-            bench_seconds=outcome.bench_seconds,
-            host=host,
-            started_at=self.started_at and self.started_at + waited,
-            finished_at=finished_at,
-        )
+        began = self.started_at and self.started_at + timedelta(seconds=outcome.waited_seconds)
+        over = replace(self, host=host, started_at=began, finished_at=finished_at)
+        return replace(over, **_told(outcome))
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    """What a trial keeps of an outcome, under the same names."""
+    kept = ("state", "metrics", "counters", "effective", "failure", "warnings", "bench_seconds")
+    return {name: getattr(outcome, name) for name in kept}
