@@ -136,23 +136,30 @@ class Evaluation:
 
     def draw_tests(self) -> tuple[int, Mapping[str, Tested]]:
         """How many genuine draws teach something, and their analysis of variance by metric."""
-        draws, history = self._draws(None), self.history
-        tested = self.once(
-            "tests", draws, lambda: tested_parameters(*_learned_from(self.problem, history, draws))
-        )
-        return len(draws.numbers), tested
+        draws, problem, history = self._draws(None), self.problem, self.history
+
+        def tested() -> Mapping[str, Tested]:
+            drawn = [history[number].features for number in draws.numbers]
+            groups = {
+                p.name: group_labels(
+                    [features.get(p.name) for features in drawn],
+                    special=[value for value in p.special if not isinstance(value, str)],
+                )
+                for p in problem.space.parameters
+            }
+            return tested_parameters(*draws_table(problem, history, draws), groups)
+
+        return len(draws.numbers), self.once("tests", draws, tested)
 
     def _draws(self, before: int | None) -> Draws:
         history = self.history
-        changes = (
-            history.changes(Purpose.CANDIDATE, Phase.SAMPLE), history.changes(Purpose.BASELINE),
-        )  # fmt: skip
+        sampled = history.changes(Purpose.CANDIDATE, Phase.SAMPLE)
 
         def drawn() -> Draws:  # only then is it worth looking at every draw
             trials = [t for t in history.of(Purpose.CANDIDATE, Phase.SAMPLE) if not t.is_start]
             return draws_of(history, [t for t in trials if before is None or t.number < before])
 
-        return self.once(("drawn", before), changes, drawn)
+        return self.once(("drawn", before), (sampled, history.changes(Purpose.BASELINE)), drawn)
 
     def _baseline_state(self) -> Hashable:
         return tuple(self.history.changes(purpose) for purpose in self._baseline_purposes())
@@ -212,7 +219,6 @@ def draws_table(
     trials = [history[number] for number in draws.numbers]
     baseline = summarise([history[number] for number in draws.baselines])
     values, owner = encode_columns(problem.space, [trial.features for trial in trials])
-    features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
     measured = [baseline.corrected_trial(trial) for trial in trials]
     targets = {}
     for name in (term.metric for term in problem.objective.terms):
@@ -221,22 +227,7 @@ def draws_table(
         # Clocks have a long tail: on a plain scale few slow trials would be all that is learned.
         logs = [math.log(v) if name in CLOCKS and v > 0 else v for v in known]
         targets[name] = np.array(logs)
-    return features, targets
-
-
-def _learned_from(
-    problem: Problem, history: History, draws: Draws
-) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
-    """Settings, targets and groups of the draws, as ``tested_parameters`` takes them."""
-    configurations = [history[number].features for number in draws.numbers]
-    groups = {
-        p.name: group_labels(
-            [configuration.get(p.name) for configuration in configurations],
-            special=[value for value in p.special if not isinstance(value, str)],
-        )
-        for p in problem.space.parameters
-    }
-    return *draws_table(problem, history, draws), groups
+    return FeatureMatrix(values, problem.space.names, owner), targets
 
 
 @dataclass(frozen=True)
@@ -256,16 +247,14 @@ def configurations_of(
 
     Trials are new configurations; those in flight are passed over. The baseline is known.
     """
-    problem = evaluation.problem
-    baseline = evaluation.baseline
+    rank, baseline = evaluation.problem.objective.rank_value, evaluation.baseline
     ended = by_configuration(trial for trial in trials if trial.has_outcome)
     whole = [runs for runs in ended if all(run.done for run in runs)]
-    firsts = [runs[0] for runs in whole]
+    worth = evaluation.rank_values(runs[0] for runs in whole)
     found = []
-    for runs, worth in zip(whole, evaluation.rank_values(firsts), strict=True):
+    for runs, of_first in zip(whole, worth, strict=True):
         metrics = baseline.corrected_mean(runs)
-        of_mean = len(runs) > 1
-        fitness = problem.objective.rank_value(metrics, baseline.metrics) if of_mean else worth
+        fitness = rank(metrics, baseline.metrics) if len(runs) > 1 else of_first
         found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))
     return found
 

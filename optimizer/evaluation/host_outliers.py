@@ -47,14 +47,12 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
         return failing
     done = [run for run in runs if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        numbered = _numbered_logs(done, metric)
-        values = _values(numbered)
+        numbers, values = _logs(done, metric)
         spread = _typical_spread(evaluation, metric)
         if _jumped(values, spread, need=2):
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
-            last_in_line, _ = numbered[-3]
-            return HostOutlier(why, last_in_line)
+            return HostOutlier(why, numbers[-3])
         ratio = _noisier(evaluation, host, metric)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
@@ -70,7 +68,7 @@ def suspect(evaluation: Evaluation, host: str) -> bool:
     """
     done = [run for run in _ended(evaluation.history, host) if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        values, spread = _logs(done, metric), _typical_spread(evaluation, metric)
+        (_, values), spread = _logs(done, metric), _typical_spread(evaluation, metric)
         if _jumped(values, spread, need=1) and not _jumped(values, spread, need=2):
             return True
     return False
@@ -80,12 +78,8 @@ def measured_since(history: History, host: str, since: int | None) -> list[Trial
     """What a host explored after a run of its baseline, in the order of proposal."""
     begun = None if since is None else history[since].started_at
     trials = [history[number] for number in history.on_host(host, Purpose.CANDIDATE)]
-    return [
-        trial
-        for trial in trials
-        if trial.has_outcome
-        and (begun is None or (trial.started_at is not None and trial.started_at > begun))
-    ]
+    ended = [trial for trial in trials if trial.has_outcome]
+    return [t for t in ended if begun is None or (t.started_at and t.started_at > begun)]
 
 
 def confirmed_without_baseline(history: History, host: str) -> list[Trial]:
@@ -111,7 +105,7 @@ def _never_measured(history: History, host: str) -> HostOutlier | None:
     others = (other for other in history.hosts if other != host)
     if not any(run.done for other in others for run in _all_baselines(history, other)):
         return None
-    return HostOutlier(f"the baseline fails on it: {_last_line(failed[-1])}", None)
+    return _fails(failed[-1], None)
 
 
 def _all_baselines(history: History, host: str) -> list[Trial]:
@@ -121,8 +115,9 @@ def _all_baselines(history: History, host: str) -> list[Trial]:
     return [run for run in found if run.is_baseline]
 
 
-def _last_line(run: Trial) -> str:
-    return (run.failure or "no reason was given").splitlines()[-1]
+def _fails(run: Trial, since: int | None) -> HostOutlier:
+    said = (run.failure or "no reason was given").splitlines()[-1]
+    return HostOutlier(f"the baseline fails on it: {said}", since)
 
 
 def _ended(history: History, host: str) -> list[Trial]:
@@ -130,21 +125,11 @@ def _ended(history: History, host: str) -> list[Trial]:
     return [run for run in runs if run.has_outcome]
 
 
-def _numbered_logs(runs: Sequence[Trial], metric: str) -> list[tuple[int, float]]:
+def _logs(runs: Sequence[Trial], metric: str) -> tuple[list[int], NDArray[np.float64]]:
     """The numbers of the runs whose metric is above 0, and its logarithms."""
-    return [
-        (run.number, math.log(run.metrics[metric]))
-        for run in runs
-        if run.metrics.get(metric, 0.0) > 0
-    ]
-
-
-def _values(numbered: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
-    return np.array([value for _, value in numbered])
-
-
-def _logs(runs: Sequence[Trial], metric: str) -> NDArray[np.float64]:
-    return _values(_numbered_logs(runs, metric))
+    known = [run for run in runs if run.metrics.get(metric, 0.0) > 0]
+    logs = [math.log(run.metrics[metric]) for run in known]
+    return [run.number for run in known], np.array(logs)
 
 
 def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
@@ -165,9 +150,8 @@ def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     mine = {run.number for run in runs}
     if not any(history[n].done for n in history.own(Purpose.BASELINE) if n not in mine):
         return None
-    said = _last_line(last[-1])
     good = [run.number for run in runs if run.done]
-    return HostOutlier(f"the baseline fails on it: {said}", good[-1] if good else None)
+    return _fails(last[-1], good[-1] if good else None)
 
 
 def _typical_spread(evaluation: Evaluation, metric: str) -> float:
@@ -186,7 +170,7 @@ def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int
     history = evaluation.history
 
     def compute() -> tuple[float, int]:
-        values = _logs([run for run in _ended(history, host) if run.done], metric)
+        _, values = _logs([run for run in _ended(history, host) if run.done], metric)
         steps = np.sort(np.square(np.diff(values)))[:-1]
         return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
 

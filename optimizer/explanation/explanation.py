@@ -121,13 +121,9 @@ def _fewest(
 
 def _kept_limits(known: Expectations, moved: Mapping[str, Floats]) -> NDArray[np.bool_]:
     """Which limits configurations are expected to keep, shape ``(n_limits, m)``."""
-    bounds = known.problem.objective.bounds(known.baseline)
-    kept = np.ones((len(bounds), len(next(iter(moved.values())))), dtype=np.bool_)
-    for row, limit in enumerate(bounds):
-        level = known.baseline[limit.metric]
-        values = level + (abs(level) or 1.0) * moved[limit.metric]
-        kept[row] = (values >= limit.at_least) & (values <= limit.at_most)
-    return kept
+    baseline = known.baseline
+    there = {name: baseline[name] + (abs(baseline[name]) or 1.0) * moved[name] for name in moved}
+    return known.problem.objective.kept_limits(there, baseline)
 
 
 def _explanation(

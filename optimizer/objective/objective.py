@@ -163,6 +163,18 @@ class Objective:
         """Whether every limit holds, multiples of the baseline by the one that is given."""
         return all(limit.holds(metrics) for limit in self.bounds(baseline))
 
+    def kept_limits(
+        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Metrics
+    ) -> NDArray[np.bool_]:
+        """Which limits many measurements keep: a row a limit, each of the shape of a metric."""
+        import numpy as np
+
+        kept = np.ones((len(self.limits), *next(iter(metrics.values())).shape), dtype=np.bool_)
+        for row, limit in enumerate(self.bounds(baseline)):
+            values = metrics[limit.metric]
+            kept[row] = (values >= limit.at_least) & (values <= limit.at_most)
+        return kept
+
     def rank_value(self, metrics: Metrics, baseline: Metrics) -> float:
         """A number to sort measurements by, broken limits and partial ones at the end.
 

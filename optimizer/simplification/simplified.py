@@ -57,12 +57,13 @@ def noticed(known: Comparison, changes: Changes) -> Names:
     kept, objective = frozenset(changes.names), known.problem.objective
     whole = known.metrics([changes.winner])
     fitness = float(objective.fitness_of_many(whole, known.baseline)[0])
-    limits = known.keeps(whole)
+    limits = objective.kept_limits(whole, known.baseline)
     while kept:
         moves = moves_back(changes, kept)
         moved = known.metrics([changes.configuration(each) for each in _left(kept, moves)[1:]])
         lost = fitness - objective.fitness_of_many(moved, known.baseline)
-        lost[(limits & ~known.keeps(moved)).any(axis=0)] = np.inf
+        broken = limits & ~objective.kept_limits(moved, known.baseline)
+        lost[broken.any(axis=0)] = np.inf
         least = int(np.argmin(lost))
         if not lost[least] <= NOTICED * max(fitness, 0.0):
             break

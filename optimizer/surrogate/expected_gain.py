@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective import Objective
 from optimizer.surrogate.coordinates import Floats
 
 _DRAWS = 64
@@ -43,17 +43,6 @@ def likely_metrics(
         name: (np.exp(expected) if name in logarithmic else expected)[None, :]
         for name, (expected, _) in prediction.items()
     }
-
-
-def keeps(
-    limits: tuple[Limit, ...], metrics: Mapping[str, Floats], shape: tuple[int, ...]
-) -> Floats:
-    """1 where all limits hold, 0 elsewhere."""
-    kept = np.ones(shape)
-    for limit in limits:
-        values = metrics[limit.metric]
-        kept *= (values >= limit.at_least) & (values <= limit.at_most)
-    return kept
 
 
 def chance_to_keep(
@@ -108,13 +97,8 @@ def expected_gain(
         return chance_to_keep(objective, prediction, logarithmic, baseline)
     metrics = drawn_metrics(prediction, logarithmic)
     fitness = objective.fitness_of_many(metrics, baseline)
-    kept = keeps(objective.bounds(baseline), metrics, fitness.shape)
-    return np.asarray((improvement(fitness, best) * kept).mean(axis=0))
-
-
-def improvement(fitness: Floats, best: float) -> Floats:
-    """By how much each draw of the fitness surpasses the best that is known, of the same shape."""
-    return np.maximum(fitness - best, 0.0)
+    kept = objective.kept_limits(metrics, baseline).all(axis=0)
+    return np.asarray((np.maximum(fitness - best, 0.0) * kept).mean(axis=0))
 
 
 @lru_cache(maxsize=8)

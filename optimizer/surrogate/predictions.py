@@ -19,7 +19,6 @@ from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
-    keeps,
     likely_metrics,
 )
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
@@ -93,7 +92,7 @@ def predictions_of(
         drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
     baseline = asked.baseline.metrics
     fitness = objective.fitness_of_many(drawn, baseline)
-    kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
+    kept = objective.kept_limits(drawn, baseline).all(axis=0).mean(axis=0)
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
     columns = np.array([fitness.mean(axis=0), low, high, kept])
     return {n: Prediction(*column) for n, column in zip(numbers, columns.T.tolist(), strict=True)}
@@ -124,17 +123,6 @@ class Comparison:
         """The fitness at these metrics, shape ``(m,)``."""
         metrics = self.metrics(configurations)
         return self.problem.objective.fitness_of_many(metrics, self.baseline)
-
-    def keeps(self, metrics: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Which limits metrics keep, shape ``(n_limits, m)``."""
-        bounds = self.problem.objective.bounds(self.baseline)
-        kept = [
-            (metrics[each.metric] >= each.at_least) & (metrics[each.metric] <= each.at_most)
-            for each in bounds
-        ]
-        return np.array(kept, dtype=np.bool_).reshape(
-            len(bounds), len(next(iter(metrics.values())))
-        )
 
     def drawn_fitness(self, configurations: Sequence[Configuration]) -> Floats:
         """What is likely in the first row, then equally likely ones, shape ``(1 + draws, m)``.
