@@ -50,9 +50,7 @@ class Baseline:
         nothing is corrected, unless there is only one host's.
         """
         own = self._own(host, least)
-        if own is None:
-            return metrics
-        factors = self._factors(own, own.factors(metrics, measured_at), 1.0)
+        factors = self._factors(own, own.factors(metrics, measured_at), 1.0) if own else {}
         if not factors:
             return metrics
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
@@ -84,7 +82,7 @@ class Baseline:
             own, moments = self._own(host), np.array(began)[here]
             if own is None:
                 continue
-            found, ones = dict(own.drift_factors_of_many(moments)), np.ones(len(here))
+            found, ones = dict(own.drift_factors(moments)), np.ones(len(here))
             for name in own.machine.coefficients:
                 state = [own.machine.factors(trials[place].metrics)[name] for place in here]
                 found[name] = found.get(name, ones) * np.array(state)

@@ -157,20 +157,17 @@ class HostBaseline:
         self, metrics: Mapping[str, float], measured_at: datetime | None
     ) -> Mapping[str, float]:
         """What takes a run's clocks to the usual state of the machine, and to the median level."""
-        found, drift = dict(self.machine.factors(metrics)), self.drift_factors(measured_at)
-        return found | {name: factor * found.get(name, 1.0) for name, factor in drift.items()}
+        found = dict(self.machine.factors(metrics))
+        if measured_at is not None and self._levels:
+            drift = self.drift_factors(np.array([measured_at.timestamp()]))
+            found |= {name: float(each[0]) * found.get(name, 1.0) for name, each in drift.items()}
+        return found
 
-    def drift_factors(self, measured_at: datetime | None) -> Mapping[str, float]:
-        """What takes each drifting metric from its level at that time to the median."""
-        if measured_at is None or not self._levels:
-            return {}
-        found = self.drift_factors_of_many(np.array([measured_at.timestamp()]))
-        return {name: float(factors[0]) for name, factors in found.items()}
+    def drift_factors(self, moments: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
+        """What takes each drifting metric from its levels at many moments to the median.
 
-    def drift_factors_of_many(
-        self, moments: NDArray[np.float64]
-    ) -> Mapping[str, NDArray[np.float64]]:
-        """The same of many moments: seconds since 1970, NaN where nobody knows (1 there)."""
+        Those are seconds since 1970, NaN where nobody knows (1 there).
+        """
         known = ~np.isnan(moments)
         found = {name: np.ones(len(moments)) for name in self._levels}
         for name, level in self._levels.items():
@@ -217,15 +214,11 @@ def host_baseline(
         # What was learned from these very runs fits them too well: each coefficient costs a run.
         lost = 1 + sum(map(bool, machine.coefficients.get(name, ())))
         known = len(values) > lost and mean
-        noise[name] = MetricNoise(
-            median=median,
-            spread=float(values.std(ddof=lost)) / abs(mean) if known else None,
-            drift_p=drift[name],
-            drifting=level is not None,
-            range=(float(level.min() / median), float(level.max() / median))
-            if level is not None
-            else None,
-        )
+        spread = float(values.std(ddof=lost)) / abs(mean) if known else None
+        ends = None
+        if level is not None:
+            ends = float(level.min() / median), float(level.max() / median)
+        noise[name] = MetricNoise(median, spread, drift[name], level is not None, ends)
     return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps, machine)
 
 
