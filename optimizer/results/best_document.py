@@ -9,13 +9,13 @@ from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import choice_of, proof_subjects
 from optimizer.confirmation.proof import (
+    ProofClocks,
     Verdict,
     change,
     fitness_by_pair,
     interval_of_mean,
     with_fitness,
 )
-from optimizer.confirmation.proof_clocks import ProofClocks
 from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words

@@ -11,8 +11,15 @@ from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
-from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
-from optimizer.confirmation.proof_clocks import ProofClocks, machine_before_proof, proof_clocks
+from optimizer.confirmation.proof import (
+    Pair,
+    ProofClocks,
+    Verdict,
+    judge,
+    machine_before_proof,
+    proof_clocks,
+    sensitivity_of,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists

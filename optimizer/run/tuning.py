@@ -10,8 +10,7 @@ from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
 from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, proof_subjects
-from optimizer.confirmation.proof import declared_test
-from optimizer.confirmation.proof_clocks import declared_clocks
+from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import (
     confirmed_without_baseline,
