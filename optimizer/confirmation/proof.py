@@ -300,7 +300,7 @@ _UNSEEN = (0.02, math.log(1.01))
 
 @dataclass(frozen=True)
 class ProofClocks:
-    """By which clocks a proof is judged: corrected for the machine's state, or raw without effects.
+    """By which clocks a proof is judged: corrected for the machine's state; raw without effects.
 
     The correction is right only of a state that the winner does not change itself.
     """

@@ -44,7 +44,7 @@ _LEAN = 5.0  # as many rows speak for unrelated metrics
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Several processes for each metric, under every strength of effects that trials leave possible.
+    """Several processes for each metric, each with other shares of the variance.
 
     A single process takes the shares of the variance as known, the metrics as unrelated and
     effects as smooth: its intervals held the truth in as few as three of four cases, see
