@@ -75,6 +75,7 @@ class AnovaResult:
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial
     means: NDArray[np.float64]  # shape `(n_groups,)`, in the unit of the target
     sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group
+    p_holm: float | None = None  # `p` corrected for all questions of a job, where it was
 
 
 def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:

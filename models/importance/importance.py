@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,15 +113,6 @@ def combined_importance(
     return mean_share(found, features.n_parameters)
 
 
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """The analysis of variance of one metric."""
-
-    anova: Mapping[str, AnovaResult]  # of each parameter
-    # Its p-value of each parameter, corrected for all parameters and metrics.
-    p_holm: Mapping[str, float | None]
-
-
 def rank_parameters(
     features: FeatureMatrix, targets: Mapping[str, ArrayLike], *, seed: int, trees: int = 100
 ) -> tuple[str, ...]:
@@ -150,11 +141,11 @@ def tested_parameters(
     features: FeatureMatrix,
     targets: Mapping[str, ArrayLike],
     groups: Mapping[str, Sequence[str | None]],
-) -> dict[str, Tested]:
-    """The analysis of variance of every parameter and metric.
+) -> dict[str, dict[str, AnovaResult]]:
+    """The analysis of variance of every metric, by parameter.
 
     `groups` has by parameter its label in each trial, from `group_labels`. Each metric asks as
-    many questions more, for which the p-values of all are corrected.
+    many questions more, for which the p-values of all are corrected (`p_holm`).
 
     Raises:
         ValueError: If the shapes disagree, a target is infinite, or `groups` does not name exactly
@@ -168,10 +159,8 @@ def tested_parameters(
         metric: {name: anova(groups[name], target) for name in features.names}
         for metric, target in targets.items()
     }
-    asked = [(metric, name) for metric, tests in tested.items() for name in tests]
-    corrected = holm([tested[metric][name].p for metric, name in asked])
-    all_p = dict(zip(asked, corrected, strict=True))
+    corrected = iter(holm([test.p for tests in tested.values() for test in tests.values()]))
     return {
-        metric: Tested(tests, {name: all_p[metric, name] for name in tests})
+        metric: {name: replace(test, p_holm=next(corrected)) for name, test in tests.items()}
         for metric, tests in tested.items()
     }

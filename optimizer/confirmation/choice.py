@@ -113,18 +113,13 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
         fitness = known.fitness([history[n].configuration for n in best] + [
             trial.configuration for trial in tried
         ])  # fmt: skip
-    counts = [_own(problem, trial) for trial in tried]
+    counts = [Changes(problem, trial.configuration).own for trial in tried]
     worth = fitness[len(best) :]
     fittest = int(np.argmax(worth))
     enough = float(fitness.max()) - NOTICED * abs(float(fitness.max()))
     able = [place for place in range(len(tried)) if worth[place] >= enough]
     fewest = min(able, key=lambda k: (counts[k], -worth[k]), default=fittest)
     return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
-
-
-def _own(problem: Problem, trial: Trial) -> int:
-    changes = Changes(problem, trial.configuration)
-    return changes.own(frozenset(changes.names))
 
 
 def _models(evaluation: Evaluation) -> Comparison | None:
@@ -259,7 +254,7 @@ def _choice(evaluation: Evaluation, plan: Plan) -> Choice:
         mean = mean_metrics([run for _, run in runs])
         rank = problem.objective.rank_value
         values = {place: rank(run, baseline.metrics) for place, run in runs}
-        own = _own(problem, history[number])
+        own = Changes(problem, history[number].configuration).own
         found.append(Chosen(number, rank(mean, baseline.metrics), values, mean, own))
     if not found:
         return Choice(None, ())

@@ -12,9 +12,9 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.anova import group_labels
+from models.importance.anova import AnovaResult, group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.importance import Tested, rank_parameters, tested_parameters
+from models.importance.importance import rank_parameters, tested_parameters
 from optimizer.baseline.baseline import CLOCKS, Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Objective
 from optimizer.trials.history import History
@@ -134,11 +134,11 @@ class Evaluation:
 
         return self.once("ranking", draws, ranked)
 
-    def draw_tests(self) -> tuple[int, Mapping[str, Tested]]:
-        """How many genuine draws teach something, and their analysis of variance by metric."""
+    def draw_tests(self) -> tuple[int, Mapping[str, Mapping[str, AnovaResult]]]:
+        """How many genuine draws teach something, and an analysis of each metric and parameter."""
         draws, problem, history = self._draws(None), self.problem, self.history
 
-        def tested() -> Mapping[str, Tested]:
+        def tested() -> Mapping[str, Mapping[str, AnovaResult]]:
             drawn = [history[number].features for number in draws.numbers]
             groups = {
                 p.name: group_labels(

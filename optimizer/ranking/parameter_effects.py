@@ -4,6 +4,7 @@ A process and a forest learn each metric from all trials, the searched ones too:
 does not matter to either. Of each metric that one ranks that predicts unseen trials better.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -273,11 +274,9 @@ def _better(process: float | None, forest: ForestEffects | None) -> Model:
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
     """With p-values corrected over all questions that the job asks."""
-    asked = np.concatenate([each.p for each in found.values()])
-    fixed = np.full(len(asked), np.nan)
-    known = np.isfinite(asked)
-    fixed[known] = [p for p in holm(asked[known].tolist()) if p is not None]
-    parts = np.split(fixed, len(found))
+    asked = np.concatenate([each.p for each in found.values()]).tolist()
+    fixed = holm([None if math.isnan(p) else p for p in asked])
+    parts = np.split(np.array(fixed, dtype=np.float64), len(found))
     return {
         name: replace(each, p_holm=part)
         for (name, each), part in zip(found.items(), parts, strict=True)

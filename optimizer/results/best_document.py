@@ -44,7 +44,7 @@ def changes_document(
     with one_thread():
         known = comparison_of(evaluation) if kept else None
         worth = contributions_of(known, changes, kept) if known else []
-    leaders = changes.leaders(kept)
+    leaders = changes.leaders
     rows = []
     for name in (*changes.fixed, *changes.names):
         # Of the moves that take it back, the one that takes the least else with it.

@@ -73,16 +73,18 @@ class Changes:
         rest = [other for other in self.names if other in kept and other != name]
         return self._fewest(name, rest, lambda moved: kept - moved)
 
-    def leaders(self, kept: Names) -> dict[str, tuple[str, ...]]:
-        """Those of the changes made that only follow others, and which these are.
+    @cached_property
+    def leaders(self) -> dict[str, tuple[str, ...]]:
+        """Those of the changes that only follow others, and which these are.
 
         A change follows where it cannot be taken back alone, for a rule or the memory budget would
         be broken. Of two that can only be taken back together the later one follows. What only
         makes others possible, such as a style of compaction its options, leads.
         """
+        kept = frozenset(self.names)
         back = {name: self.dependents(kept, name) for name in kept}
         found: dict[str, tuple[str, ...]] = {}
-        for name in (name for name in self.names if len(back.get(name, ())) > 1):
+        for name in (name for name in self.names if len(back[name]) > 1):
             values = self.values(kept - {name})
             broken = self._broken(kept - {name}) - self._tolerated
             bound = any(not rule.endswith("is inactive") for rule in broken)
@@ -95,9 +97,10 @@ class Changes:
                     found[name] = tuple(led)
         return found
 
-    def own(self, kept: Names) -> int:
-        """How many of the changes made follow no other."""
-        return len(kept) - len(self.leaders(kept))
+    @property
+    def own(self) -> int:
+        """How many of the changes follow no other."""
+        return len(self.names) - len(self.leaders)
 
     def _fewest(self, name: str, rest: Sequence[str], made: Callable[[Names], Names]) -> Names:
         connected = self._connected[name]

@@ -184,7 +184,7 @@ class TestWhatTheModelsAreTaught:
         evaluation = Evaluation(problem, conclusion.history)
         assert {"threads", "compression_ratio"} <= set(evaluation.ranking())
         (_, tested) = evaluation.draw_tests()
-        assert set(tested["waf"].anova["threads"].labels) <= {"1", "2", "4"}
+        assert set(tested["waf"]["threads"].labels) <= {"1", "2", "4"}
 
 
 class TestRanking:
