@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from models import Floats
 
 CLIP = 2.5  # robust standard deviations; less delays the finding of large changes
 LEAST_BEFORE = 3  # values before a change

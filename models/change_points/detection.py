@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.change_points.change_point import (
     LEAST_VALUES,
     MOST_LENGTH,
     RESOLUTION,
     Cuts,
-    Floats,
     Size,
     chance,
     clipped,

@@ -12,12 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from models.gaussian_process.kernel import (
-    Floats,
-    KernelInputs,
-    VarianceComponents,
-    kernel_matrices,
-)
+from models import Floats
+from models.gaussian_process.kernel import KernelInputs, VarianceComponents, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess
 
 _NOTHING = 1e-4  # a smaller part of all shares is none

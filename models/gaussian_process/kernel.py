@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
+
 _LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/search.md
 _PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
 _ROUGH_LENGTH = 0.3  # of the range
@@ -20,7 +22,6 @@ _PER_ROUGH_LENGTH = np.float32(_LENGTH / (5.0**0.5 * _ROUGH_LENGTH))  # of steps
 
 _ORDERS = 3.0  # about how many parameters act together, at the mean
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 

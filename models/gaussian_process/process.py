@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.gaussian_process.kernel import Floats, VarianceComponents, lower_factor, own_variance
+from models import Floats
+from models.gaussian_process.kernel import VarianceComponents, lower_factor, own_variance
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]

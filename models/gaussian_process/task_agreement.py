@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.kernel import Floats, lower_factor
+from models import Floats
+from models.gaussian_process.kernel import lower_factor
 
 PRESENT = 0
 FIRST_GUESS = 0.8  # before the present task has values of its own

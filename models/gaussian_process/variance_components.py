@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.kernel import (
-    Floats,
     Singles,
     VarianceComponents,
     covariance,

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from models.importance.design import FeatureMatrix, joined, measured_rows
 from models.importance.importance import combined_importance, quick_forests
 
 
-def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_k: int) -> float:
+def top_overlap(first: Floats, second: Floats, *, top_k: int) -> float:
     """The share of the top k that two sets of importances have in common.
 
     Parameters that tie across the edge of the top are in neither: importances that are all equal
@@ -31,7 +31,7 @@ def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_
     return float((tops[0] & tops[1]).sum() / top_k)
 
 
-def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def rank_correlation(first: Floats, second: Floats) -> float:
     """Kendall's tau-b of two sets of importances, from -1 to 1.
 
     0 where one of them has no order: all equal, or a single parameter.
@@ -65,13 +65,13 @@ class SplitHalf:
     matters, not a confidence interval for new trials.
     """
 
-    overlap: NDArray[np.float64]  # shape `(splits,)`, share of the top k in common
-    kendall_tau: NDArray[np.float64]  # shape `(splits,)`, rank correlation of all parameters
+    overlap: Floats  # shape `(splits,)`, share of the top k in common
+    kendall_tau: Floats  # shape `(splits,)`, rank correlation of all parameters
 
 
 def split_half(
     features: FeatureMatrix,
-    targets: Mapping[str, NDArray[np.float64]],
+    targets: Mapping[str, Floats],
     *,
     seed: int,
     top_k: int,
@@ -120,17 +120,15 @@ def split_half(
 class Stability:
     """Ranks of parameters over bootstrap resamples of the trials; 1 is the most important."""
 
-    rank_low: NDArray[np.float64]  # shape `(n_parameters,)`, 2.5th percentile of the ranks
-    rank_high: NDArray[np.float64]  # shape `(n_parameters,)`, 97.5th percentile of the ranks
+    rank_low: Floats  # shape `(n_parameters,)`, 2.5th percentile of the ranks
+    rank_high: Floats  # shape `(n_parameters,)`, 97.5th percentile of the ranks
     # Shape `(n_parameters,)`, share of resamples that put the parameter in the top k.
-    top_k_frequency: NDArray[np.float64]
+    top_k_frequency: Floats
     # Mean rank correlation of a resample's importances with the reference's, from -1 to 1.
     kendall_tau: float
 
 
-def compare_rankings(
-    importances: NDArray[np.float64], reference: NDArray[np.float64], *, top_k: int
-) -> Stability:
+def compare_rankings(importances: Floats, reference: Floats, *, top_k: int) -> Stability:
     """Sum up the ranks in importances of shape `(resamples, n_parameters)`, against a reference.
 
     Ties share a rank. Importances without any order (all equal) count as a correlation of 0.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models import Floats
+
 Value = float | str | None  # a float may be an int or a bool
 
 
@@ -73,7 +75,7 @@ class AnovaResult:
     # The same, corrected for that; around 0, so maybe negative, without effect.
     omega_squared: float | None
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial
-    means: NDArray[np.float64]  # shape `(n_groups,)`, in the unit of the target
+    means: Floats  # shape `(n_groups,)`, in the unit of the target
     sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group
     p_holm: float | None = None  # `p` corrected for all questions of a job, where it was
 
@@ -158,7 +160,7 @@ def smallest_share(
     return float(optimize.brentq(missing, 1e-6, 0.99))
 
 
-def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | tuple[None, None]:
+def _f_test(samples: list[Floats]) -> tuple[float, float] | tuple[None, None]:
     """F (maybe infinite) and p, or None where there is nothing to compare."""
     from scipy.stats import f_oneway
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
+
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
 
-Floats = NDArray[np.float64]
 _NOTHING = 1e-12  # of the largest squared value: a smaller variance is rounding
 
 

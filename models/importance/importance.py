@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models import Floats
 from models.importance.anova import AnovaResult, anova, holm
 from models.importance.design import FeatureMatrix, measured_rows
 from models.random_forest import MIN_TRIALS, BaggedForest, Fold, grow_forest
@@ -26,7 +27,7 @@ def permutation_importance(
     *,
     seed: int,
     n_repeats: int = 5,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The drop in out-of-fold R2 of each shuffle, shape `(n_parameters, n_repeats)`.
 
     Permutation importance (Breiman, 2001) is out of sample: the forest of each fold predicts the
@@ -51,11 +52,8 @@ def permutation_importance(
 
 
 def _error_increase(
-    model: BaggedForest,
-    held_out: FeatureMatrix,
-    y: NDArray[np.float64],
-    orders: list[NDArray[np.intp]],
-) -> NDArray[np.float64]:
+    model: BaggedForest, held_out: FeatureMatrix, y: Floats, orders: list[NDArray[np.intp]]
+) -> Floats:
     """What shuffling each parameter adds to the squared error: `(n_parameters, n_repeats)`."""
     parameters = range(held_out.n_parameters)
     # One prediction for all parameters and repeats: a call costs more than its rows.
@@ -65,9 +63,7 @@ def _error_increase(
     return np.asarray(np.square(y - predicted).sum(axis=2) - error)
 
 
-def mean_share(
-    importances: Sequence[NDArray[np.float64]], n_parameters: int
-) -> NDArray[np.float64]:
+def mean_share(importances: Sequence[Floats], n_parameters: int) -> Floats:
     """Average the importances of metrics, each scaled to sum to 1.
 
     One that is all 0 knows no order and is left out; where none knows one, the mean is all 0.
@@ -81,7 +77,7 @@ ROWS_PER_TREE = 300
 
 def quick_forests(
     features: FeatureMatrix,
-    targets: Mapping[str, NDArray[np.float64]],
+    targets: Mapping[str, Floats],
     rows: NDArray[np.intp],
     *,
     seed: int,
@@ -107,7 +103,7 @@ def quick_forests(
 
 def combined_importance(
     features: FeatureMatrix, forests: Mapping[str, RandomForestRegressor]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The mean over the metrics of each parameter's share; all 0 where none could be learned."""
     found = [features.sum_columns(f.feature_importances_) for f in forests.values()]
     return mean_share(found, features.n_parameters)

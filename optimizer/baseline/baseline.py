@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
 from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.trials.trial import Trial
@@ -22,7 +22,7 @@ from sampler.workload.metric_units import MACHINE
 
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
-_Number = TypeVar("_Number", float, NDArray[np.float64])
+_Number = TypeVar("_Number", float, Floats)
 LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 
@@ -65,7 +65,7 @@ class Baseline:
 
     def corrected_of_many(
         self, trials: Sequence[Trial], names: Sequence[str]
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """The same of many trials at once, to the last digit: of each metric a value a trial.
 
         NaN where a trial has none.

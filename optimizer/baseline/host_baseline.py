@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from operator import is_
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.machine_effect import CLOCKS, MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
@@ -23,7 +23,7 @@ _PERMUTATIONS = 999
 _MOST_PERMUTED = 1000  # beyond, the ratio is normal enough, and to shuffle takes a second
 
 
-def drift_p(values: NDArray[np.float64]) -> float | None:
+def drift_p(values: Floats) -> float | None:
     """Permutation p-value of von Neumann's ratio: mean square of successive differences.
 
     Small when neighbours in time resemble each other, whatever the shape of the drift. J. von
@@ -47,7 +47,7 @@ def drift_p(values: NDArray[np.float64]) -> float | None:
     return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
 
 
-def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(seconds: Floats, values: Floats) -> Floats:
     """Local linear fit through half of the runs, at most 15, robust against single outliers.
 
     ``seconds``, when each run began, and ``values`` are of one shape, which the fit has too.
@@ -68,7 +68,7 @@ LEAST_SPREAD = 0.01  # counters can repeat to the byte
 _LEAST_BEFORE, _LEAST_AFTER = 3, 2
 
 
-def stepped_levels(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def stepped_levels(values: Floats) -> Floats | None:
     """The median of each stretch between jumps, one value a run; None where nothing jumped.
 
     Values are in the order of measurement, shape ``(n_runs,)``. Binary segmentation: A. Scott,
@@ -83,7 +83,7 @@ def stepped_levels(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return np.repeat([float(np.exp(np.median(part))) for part in parts], lengths)
 
 
-def _parts(logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _parts(logs: Floats) -> list[Floats]:
     """Stretches between jumps, in order."""
     n = len(logs)
     if n < _LEAST_BEFORE + _LEAST_AFTER:
@@ -136,8 +136,8 @@ class HostBaseline:
     noise: Mapping[str, MetricNoise]
     runs: int
     trials: tuple[Trial, ...] = field(repr=False)
-    _seconds: NDArray[np.float64] = field(repr=False)
-    _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    _seconds: Floats = field(repr=False)
+    _levels: Mapping[str, Floats] = field(repr=False)
     jumps: bool = False
     machine: MachineEffect = field(default_factory=MachineEffect, repr=False)
 
@@ -163,7 +163,7 @@ class HostBaseline:
             found |= {name: float(each[0]) * found.get(name, 1.0) for name, each in drift.items()}
         return found
 
-    def drift_factors(self, moments: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
+    def drift_factors(self, moments: Floats) -> Mapping[str, Floats]:
         """What takes each drifting metric from its levels at many moments to the median.
 
         Those are seconds since 1970, NaN where nobody knows (1 there).

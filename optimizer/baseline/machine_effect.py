@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
 from sampler.workload.tree_reads import READS
@@ -30,7 +31,6 @@ _LEAST_FREEDOM = 4  # repeats beyond the first run of each configuration
 _NOTHING = 0.7
 _SHARES = np.array([0.0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95])
 _PRIOR = np.array([_NOTHING, *[(1 - _NOTHING) / (len(_SHARES) - 1)] * (len(_SHARES) - 1)])
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart
@@ -149,7 +149,7 @@ def judge(
     )
 
 
-def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> Floats:
     """One value for each pair that has every term, of which the t distribution is taken.
 
     Their mean is the fitness at the geometric means of the pairs' ratios, their scatter that of
@@ -157,7 +157,7 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
     rate lifts the mean of its ratios by 4%, and with many pairs that would pass for a gain.
     """
     whole = with_fitness(objective, pairs)
-    gains: dict[str, NDArray[np.float64]] = {}
+    gains: dict[str, Floats] = {}
     for term in objective.terms if whole else ():
         differences, logarithmic = differences_of(
             [(t[term.metric], m[term.metric]) for t, m in whole]
@@ -209,7 +209,7 @@ def _percent(difference: float, logarithmic: bool) -> float:
     return 100 * (math.expm1(min(difference, 700.0)) if logarithmic else difference)
 
 
-def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[NDArray[np.float64], bool]:
+def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[Floats, bool]:
     """What the t distribution is applied to: one difference for each (baseline, winner) pair.
 
     Logarithms of the ratios and True, or, where a value is not above 0, differences over the
@@ -228,9 +228,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.median([run[name] for run in runs])) for name in names}
 
 
-def interval_of_mean(
-    values: NDArray[np.float64], unseen: float = 0.0
-) -> tuple[float, float, float]:
+def interval_of_mean(values: Floats, unseen: float = 0.0) -> tuple[float, float, float]:
     """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
 
     There are at least two values. ``unseen``: a standard error that they do not show.
@@ -283,7 +281,7 @@ def sensitivity_of(
     return Sensitivity(POWER, len(pairs), changes, fitness)
 
 
-def _smallest(differences: NDArray[np.float64], unseen: float) -> float:
+def _smallest(differences: Floats, unseen: float) -> float:
     scatter = math.hypot(float(differences.std(ddof=1)), unseen * math.sqrt(len(differences)))
     # Counters can be the same to the byte; what is left is rounding.
     if scatter <= 1e-12 * max(abs(float(differences.mean())), 1e-300):

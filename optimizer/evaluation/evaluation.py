@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from models.importance.anova import AnovaResult, group_labels
 from models.importance.design import FeatureMatrix
 from models.importance.importance import rank_parameters, tested_parameters
@@ -210,7 +210,7 @@ def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
 
 def draws_table(
     problem: Problem, history: History, draws: Draws
-) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
+) -> tuple[FeatureMatrix, dict[str, Floats]]:
     """What the models learn from: the settings in effect, a row a draw, and values by metric.
 
     Those of each metric of the objective have the shape ``(n_draws,)``: clocks corrected for drift

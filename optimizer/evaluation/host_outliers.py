@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.host_baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
@@ -125,14 +125,14 @@ def _ended(history: History, host: str) -> list[Trial]:
     return [run for run in runs if run.has_outcome]
 
 
-def _logs(runs: Sequence[Trial], metric: str) -> tuple[list[int], NDArray[np.float64]]:
+def _logs(runs: Sequence[Trial], metric: str) -> tuple[list[int], Floats]:
     """The numbers of the runs whose metric is above 0, and its logarithms."""
     known = [run for run in runs if run.metrics.get(metric, 0.0) > 0]
     logs = [math.log(run.metrics[metric]) for run in known]
     return [run.number for run in known], np.array(logs)
 
 
-def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
+def _jumped(values: Floats, spread: float, *, need: int) -> bool:
     """Whether the last ``need`` values lie on the same side, far from the median before them."""
     before, last = values[:-need], values[-need:]
     if len(before) < _LEAST_BEFORE:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from models import Floats
 from models.gaussian_process.evidence import LEAST_JUDGED, left_out_residuals
 from models.gaussian_process.kernel import KernelInputs, covariance, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
@@ -17,7 +18,7 @@ from optimizer.budget.confirm_load import apart
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
-from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
+from optimizer.surrogate.coordinates import CubeLayout, cube_layout
 from optimizer.surrogate.surrogate import FIRST
 from optimizer.surrogate.training_data import (
     TEACHING,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
 from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.surrogate.coordinates import Floats
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from models import Floats
+
 Direction = Literal["min", "max"]
 Metrics = Mapping[str, float]  # by name, each in its own unit
-Number = TypeVar("Number", float, "NDArray[np.float64]")
+Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
@@ -127,9 +129,7 @@ class Objective:
         gains = self.gains(metrics, baseline)
         return sum(gains.values()) if len(gains) == len(self.terms) else None
 
-    def fitness_of_many(
-        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Metrics
-    ) -> NDArray[np.float64]:
+    def fitness_of_many(self, metrics: Mapping[str, Floats], baseline: Metrics) -> Floats:
         """The fitness of many measurements at once, to the last digit that of ``fitness``.
 
         Of each term's metric it takes an array, a value a measurement, and returns one of that
@@ -144,13 +144,11 @@ class Objective:
             }
         return self._summed(gains)
 
-    def fitness_of_changes(
-        self, changes: Mapping[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def fitness_of_changes(self, changes: Mapping[str, Floats]) -> Floats:
         """The fitness where metrics differ by such ratios from the baseline's (0.1: 10% more)."""
         return self._summed({t.metric: t.gain_of(changes[t.metric]) for t in self.terms})
 
-    def _summed(self, gains: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _summed(self, gains: Mapping[str, Floats]) -> Floats:
         import numpy as np
 
         return np.asarray(sum(self.weighted(gains).values()), dtype=np.float64)
@@ -163,9 +161,7 @@ class Objective:
         """Whether every limit holds, multiples of the baseline by the one that is given."""
         return all(limit.holds(metrics) for limit in self.bounds(baseline))
 
-    def kept_limits(
-        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Metrics
-    ) -> NDArray[np.bool_]:
+    def kept_limits(self, metrics: Mapping[str, Floats], baseline: Metrics) -> NDArray[np.bool_]:
         """Which limits many measurements keep: a row a limit, each of the shape of a metric."""
         import numpy as np
 

@@ -10,10 +10,10 @@ from itertools import chain
 
 import numpy as np
 
+from models import Floats
 from models.gaussian_process.effects import Grid, MarginalEffects
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
 from models.gaussian_process.kernel import KernelInputs, kernel_matrices, of_sums
@@ -22,7 +23,7 @@ from models.importance.functional_anova import FunctionalAnova, functional_anova
 from models.importance.importance import mean_share, permutation_importance
 from models.random_forest import bagged_forest, held_out, pooled_r2
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import CubeLayout, Floats
+from optimizer.surrogate.coordinates import CubeLayout
 from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of

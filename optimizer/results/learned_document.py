@@ -43,7 +43,7 @@ def _anova(test: AnovaResult) -> dict[str, Any]:
         "groups": [
             {"label": label, "mean": float(mean), "size": int(size)}
             for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
-        ],
+        ]
     }
 
 

@@ -151,10 +151,7 @@ _COUNTED = [state for state in TrialState if state is not TrialState.RUNNING]
 
 
 def result_document(
-    conclusion: Conclusion,
-    *,
-    job: Mapping[str, Any],
-    environment: Mapping[str, Any],
+    conclusion: Conclusion, *, job: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The whole result of a job, its specification and the machine and RocksDB that it ran on.
 

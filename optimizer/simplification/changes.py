@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from optimizer.surrogate.coordinates import Floats
+from models import Floats
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.rules import bound_together, broken_rules

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.draws import DrawsFirst, draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import expected_gain
 from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
 from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
@@ -224,10 +224,7 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    evaluation: Evaluation,
-    surrogate: Surrogate,
-    predicted: PosteriorPrediction,
-    seed: int,
+    evaluation: Evaluation, surrogate: Surrogate, predicted: PosteriorPrediction, seed: int
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
     problem = evaluation.problem

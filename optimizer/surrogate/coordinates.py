@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.effects import Grid
 from models.gaussian_process.kernel import KernelInputs
 from models.importance.design import FeatureMatrix
@@ -13,7 +14,6 @@ from models.importance.functional_anova import Marginal
 from sampler.space.latent import SPECIAL_SHARE
 from sampler.space.space import Space
 
-Floats = NDArray[np.float64]
 _STEPS = 16  # of a range: what the kernel makes of one is smooth
 
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from models import Floats
 from optimizer.objective.objective import Objective
-from optimizer.surrogate.coordinates import Floats
 
 _DRAWS = 64
 _LEAST_DEVIATION = 1e-9  # of what is certain

@@ -10,17 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.kernel import covariances, kernel_matrices
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
-from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.expected_gain import (
-    chance_to_keep,
-    drawn_metrics,
-    likely_metrics,
-)
+from optimizer.surrogate.expected_gain import chance_to_keep, drawn_metrics, likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of
 from optimizer.trials.problem import Problem

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.kernel import KernelInputs, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
@@ -16,7 +17,7 @@ from models.gaussian_process.variance_components import (
     learn_jointly,
 )
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
+from optimizer.surrogate.coordinates import CubeLayout, cube_layout
 from optimizer.surrogate.training_data import (
     PriorRows,
     TrainingData,

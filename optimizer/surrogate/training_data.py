@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation, rank_value
-from optimizer.surrogate.coordinates import Floats
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import Purpose, Trial
