@@ -54,8 +54,7 @@ def between_sums(scores: Floats) -> Floats:
     n = scores.shape[1]
     before = np.arange(1, n)
     sums = np.cumsum(scores, axis=1)[:, :-1]
-    between: Floats = np.square(sums) * (n / (before * (n - before)))
-    return between
+    return np.asarray(np.square(sums) * (n / (before * (n - before))))
 
 
 def strongest_cuts(values: Floats) -> Cuts:
@@ -85,10 +84,9 @@ def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Fl
     old = np.arange(n) < at[:, None]
     sums = np.where(old, scores, 0.0).sum(axis=1)  # that of the rest is its negative
     rest = scores - np.where(old, (sums / at)[:, None], (-sums / (n - at))[:, None])
-    products: Floats = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
+    products = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
     constant, growth = AUTOCORRELATION_BIAS
-    found: Floats = products / within + (constant + growth * np.log(n)) / n
-    return found
+    return np.asarray(products / within + (constant + growth * np.log(n)) / n)
 
 
 def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats) -> Floats:

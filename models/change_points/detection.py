@@ -117,17 +117,9 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
             for place, number in enumerate(group.numbers):
                 row, at = rows[number], group.nights[place]
                 if p[place] <= share:
-                    alarm = _alarm(
-                        row,
-                        at,
-                        int(cut.at[place]),
-                        number=number,
-                        p=float(p[place]),
-                        of=int(tested[night]),
-                        autocorrelation=float(autocorrelation[night]),
-                    )
-                    row.found.append(alarm)
-                    row.begins = alarm.since
+                    known = float(p[place]), int(tested[night]), float(autocorrelation[night])
+                    row.found.append(_alarm(number, row, at, int(cut.at[place]), *known))
+                    row.begins = row.found[-1].since
                 elif alone[place] <= share:
                     before = float(np.median(group.values[place, :-1]))
                     distance = float(row.values[night]) - before
@@ -188,7 +180,7 @@ def _pooled(cuts: list[Cuts]) -> float:
 
 
 def _alarm(
-    row: _Row, at: Nights, cut: int, *, number: int, p: float, of: int, autocorrelation: float
+    number: int, row: _Row, at: Nights, cut: int, p: float, of: int, autocorrelation: float
 ) -> Alarm:
     low, high = cuts_within(row.values[at], autocorrelation=autocorrelation)
     return Alarm(

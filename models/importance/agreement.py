@@ -82,8 +82,8 @@ def split_half(
 
     A half has half of the trials, so the ranking of all of them is steadier than what is found
     here. Trials of one setting are in the same half. Of an odd number of settings one is left out
-    of each split. Where there are fewer than
-    `top_k` parameters, all are the top. Halves that teach nothing agree on nothing: 0.
+    of each split. Where there are fewer than `top_k` parameters, all are the top. Halves that
+    teach nothing agree on nothing: 0.
     """
     if splits < 1:
         raise ValueError(f"splits must be at least 1, not {splits}")
@@ -95,19 +95,12 @@ def split_half(
     def agree(source: np.random.SeedSequence) -> tuple[float, float]:
         rng = np.random.default_rng(source)
         order = rng.permutation(len(parts))
-        first, second = (
-            combined_importance(
-                features,
-                quick_forests(
-                    features,
-                    targets,
-                    joined(parts, some),
-                    seed=int(rng.integers(2**31)),
-                    trees=trees,
-                ),
-            )
-            for some in (order[:half], order[half : 2 * half])
-        )
+        found = []
+        for some in (order[:half], order[half : 2 * half]):
+            rows, luck = joined(parts, some), int(rng.integers(2**31))
+            forests = quick_forests(features, targets, rows, seed=luck, trees=trees)
+            found.append(combined_importance(features, forests))
+        first, second = found
         return top_overlap(first, second, top_k=top), rank_correlation(first, second)
 
     # One after the other: scikit-learn's forests side by side in threads may lose the process's

@@ -167,11 +167,6 @@ def spread_of(*series: Sequence[float]) -> float | None:
     return math.sqrt(float(np.mean(squares)) / 2) if squares else None
 
 
-def sentence(plan: Plan) -> str | None:
-    """One line: what was planned, with a warning where the budget does not hold it."""
-    return None if plan.detection is None else sample_size_words(plan.detection.document())
-
-
 def _detection(
     problem: Problem, plan: Plan, history: History, numbers: Sequence[int]
 ) -> SampleSizePlan | None:

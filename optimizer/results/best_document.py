@@ -48,20 +48,22 @@ def changes_document(
     rows = []
     for name in (*changes.fixed, *changes.names):
         # Of the moves that take it back, the one that takes the least else with it.
-        mine = min((w for w in worth if name in w.names), key=lambda w: len(w.names), default=None)
-        gain: dict[str, float] | None = None
-        if mine is not None:
-            gain = {"expected": mine.gain, "low": mine.low, "high": mine.high}
+        leads = name not in changes.fixed and name not in leaders
+        with_it = [w for w in worth if leads and name in w.names]
+        mine = min(with_it, key=lambda w: len(w.names), default=None)
+        gain = (
+            None if mine is None else {"expected": mine.gain, "low": mine.low, "high": mine.high}
+        )
         if name in changes.fixed:
-            gain, reason = None, "the space sets it in every configuration"
+            reason = "the space sets it in every configuration"
         elif name in leaders:
-            gain, reason = None, f"follows {' and '.join(leaders[name])}"
-        elif gain is None:
+            reason = f"follows {' and '.join(leaders[name])}"
+        elif mine is None:
             reason = "too few trials to tell it from the others"
         else:
-            shown = "" if gain["low"] > 0 else ", not shown by itself"
-            figures = f"{gain['expected']:+z.0f} [{gain['low']:+z.0f}, {gain['high']:+z.0f}]"
-            others = sorted(mine.names - {name}) if mine else []
+            shown = "" if mine.low > 0 else ", not shown by itself"
+            figures = f"{mine.gain:+z.0f} [{mine.low:+z.0f}, {mine.high:+z.0f}]"
+            others = sorted(mine.names - {name})
             beside = f" together with {' and '.join(others)}" if others else ""
             reason = f"fitness {figures} by models{beside}{shown}"
         rows.append(
