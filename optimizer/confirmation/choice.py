@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 import numpy as np
 
-from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
@@ -109,10 +108,8 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     known = _models(evaluation) if tried else None
     if known is None:
         return [trial.number for trial in tried][-2:]
-    with one_thread():
-        fitness = known.fitness([history[n].configuration for n in best] + [
-            trial.configuration for trial in tried
-        ])  # fmt: skip
+    numbers = [*best, *(trial.number for trial in tried)]
+    fitness = known.fitness([history[n].configuration for n in numbers])
     counts = [Changes(problem, trial.configuration).own for trial in tried]
     worth = fitness[len(best) :]
     fittest = int(np.argmax(worth))
@@ -125,12 +122,7 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
 def _models(evaluation: Evaluation) -> Comparison | None:
     """What the job's models expect by all that was explored; None where there are none."""
     before = as_explored(evaluation)
-
-    def learn() -> Comparison | None:
-        with one_thread():
-            return comparison_of(before)
-
-    return before.once("comparison", None, learn)
+    return before.once("comparison", None, lambda: comparison_of(before))
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:
@@ -296,10 +288,8 @@ def _simplest_as_good(
         if worse > sure:
             continue
         if known is not None and error > 0:
-            with one_thread():
-                drawn = known.drawn_fitness(
-                    [history[number].configuration for number in (best.number, each.number)]
-                )
+            both = [history[number].configuration for number in (best.number, each.number)]
+            drawn = known.drawn_fitness(both)
             less = drawn[:, 0] - drawn[:, 1]
             weights = error**-2, max(float(less[1:].std()), 1e-9) ** -2
             worse = (weights[0] * worse + weights[1] * float(less[0])) / sum(weights)

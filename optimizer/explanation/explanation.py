@@ -71,6 +71,7 @@ class Explanation:
     minimal: Minimal | None  # none where the models do not see that the winner is better
 
 
+@one_thread()
 def explain_winner(
     evaluation: Evaluation, winner: Configuration, *, error: float
 ) -> Explanation | None:
@@ -86,13 +87,12 @@ def explain_winner(
         return None
     if withheld_of(problem, history, changes) is not None:
         return None
-    with one_thread():
-        known = expectations_of(evaluation, changes)
-        if known is None:
-            return None
-        steps = path_of(changes, known.fitness)
-        minimal, noise = _fewest(changes, known, steps, error)
-        return _explanation(changes, known, steps, minimal, noise)
+    known = expectations_of(evaluation, changes)
+    if known is None:
+        return None
+    steps = path_of(changes, known.fitness)
+    minimal, noise = _fewest(changes, known, steps, error)
+    return _explanation(changes, known, steps, minimal, noise)
 
 
 def _fewest(

@@ -62,6 +62,7 @@ class Dependences:
     pairs: tuple[Together, ...]  # likewise, of all metrics
 
 
+@one_thread()
 def dependences(evaluation: Evaluation) -> Dependences | None:
     """Learns the models, and asks them about every parameter and pair; None: too little is known.
 
@@ -70,12 +71,11 @@ def dependences(evaluation: Evaluation) -> Dependences | None:
     problem = evaluation.problem
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
     metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
-    with one_thread():
-        surrogate = job_surrogate(evaluation, names)
-        if surrogate is None:
-            return None
-        grids = surrogate.layout.grids()
-        found = [_of_metric(surrogate, metric, grids) for metric in metrics]
+    surrogate = job_surrogate(evaluation, names)
+    if surrogate is None:
+        return None
+    grids = surrogate.layout.grids()
+    found = [_of_metric(surrogate, metric, grids) for metric in metrics]
     components = {name: each[0].components for name, each in surrogate.processes.items()}
     return Dependences(
         trials=len(surrogate.data.numbers),

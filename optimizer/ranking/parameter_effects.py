@@ -24,7 +24,6 @@ from models.importance.importance import mean_share, permutation_importance
 from models.random_forest import bagged_forest, held_out, pooled_r2
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import CubeLayout
-from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
@@ -161,17 +160,17 @@ class ParameterEffects:
         return self.model.layout.names
 
 
+@one_thread()
 def parameter_effects(evaluation: Evaluation) -> ParameterEffects | None:
     """What all trials so far teach of the parameters that move; None while too few have ended.
 
     Those are what may be searched, and what draws and given trials move although no search does.
     """
     names = _moving(evaluation)
-    with one_thread():
-        model = job_surrogate(evaluation, names)
-        if model is None:
-            return None
-        return evaluation.once("effects", model, lambda: _effects(evaluation, model))
+    model = job_surrogate(evaluation, names)
+    if model is None:
+        return None
+    return evaluation.once("effects", model, lambda: _effects(evaluation, model))
 
 
 def _moving(evaluation: Evaluation) -> list[str]:
@@ -297,6 +296,7 @@ class Direction:
     gain: float
 
 
+@one_thread()
 def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, Direction]:
     """The direction of each parameter that has a share in some metric, by the processes.
 
@@ -306,34 +306,31 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
 
     problem = evaluation.problem
     model, baseline = effects.model, evaluation.baseline.metrics
-    moved = len(model.layout.names)
-    others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)
+    moved = model.layout.names
+    others = qmc.Sobol(len(moved), rng=np.random.default_rng(problem.seed)).random(_OTHERS)
     start = model.layout.settings(model.data.points[:1])
     around = model.layout.settings(others)
     found = {}
-    with one_thread():
-        surfaces = {name: _Surface(model, name, around) for name in model.processes}
-        for column, (name, grid) in enumerate(
-            zip(model.layout.names, model.layout.grids(), strict=True)
-        ):
-            at = effects.names.index(name)
-            if not any(each.total[at] > 0 for each in effects.metrics.values()):
-                continue
-            # The settings of the grid and, last, the baseline's, each with all of the others.
-            own = start.of(np.array([column]))
-            rows = KernelInputs(
-                np.vstack([grid.settings.level, own.level]),
-                np.vstack([grid.settings.position, own.position]),
-            )
-            expected = {metric: each.with_own(column, rows) for metric, each in surfaces.items()}
-            predicted = {metric: (each, np.zeros(len(each))) for metric, each in expected.items()}
-            metrics = likely_metrics(predicted, model.data.logarithmic)
-            fitness = problem.objective.fitness_of_many(metrics, baseline)[0]
-            mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
-            best = int(mean[:-1].argmax())
-            place = int(rows.level[best, 0]), float(rows.position[best, 0])
-            better = _words(problem.space.by_name[name], *place)
-            found[name] = Direction(better, float(mean[best] - mean[-1]))
+    surfaces = {name: _Surface(model, name, around) for name in model.processes}
+    for column, (name, grid) in enumerate(zip(moved, model.layout.grids(), strict=True)):
+        at = effects.names.index(name)
+        if not any(each.total[at] > 0 for each in effects.metrics.values()):
+            continue
+        # The settings of the grid and, last, the baseline's, each with all of the others.
+        own = start.of(np.array([column]))
+        rows = KernelInputs(
+            np.vstack([grid.settings.level, own.level]),
+            np.vstack([grid.settings.position, own.position]),
+        )
+        expected = {metric: each.with_own(column, rows) for metric, each in surfaces.items()}
+        for metric in model.data.logarithmic:
+            expected[metric] = np.exp(expected[metric])
+        fitness = problem.objective.fitness_of_many(expected, baseline)
+        mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
+        best = int(mean[:-1].argmax())
+        place = int(rows.level[best, 0]), float(rows.position[best, 0])
+        better = _words(problem.space.by_name[name], *place)
+        found[name] = Direction(better, float(mean[best] - mean[-1]))
     return found
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from models.gaussian_process.process import one_thread
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import choice_of, proof_subjects
@@ -41,9 +40,8 @@ def changes_document(
     problem = evaluation.problem
     changes = Changes(problem, winner)
     kept, start = frozenset(changes.names), problem.space.context
-    with one_thread():
-        known = comparison_of(evaluation) if kept else None
-        worth = contributions_of(known, changes, kept) if known else []
+    known = comparison_of(evaluation) if kept else None
+    worth = contributions_of(known, changes, kept) if known else []
     leaders = changes.leaders
     rows = []
     for name in (*changes.fixed, *changes.names):

@@ -119,6 +119,7 @@ def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]
             yield theirs, mine
 
 
+@one_thread()
 def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row for each earlier job; empty for a job that took nothing along.
 
@@ -130,8 +131,7 @@ def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     if not jobs:
         return []
     layout = cube_layout(problem.space, problem.searched)
-    with one_thread():
-        learned = learned_of(evaluation, layout, teaching(history))
+    learned = learned_of(evaluation, layout, teaching(history))
     return [
         {
             "job": job.job,

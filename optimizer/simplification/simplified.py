@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.simplification.changes import Changes, Names, moves_back
 from optimizer.strategies.strategy import Proposal
@@ -78,23 +77,22 @@ def simplified_version(evaluation: Evaluation, best: Sequence[int]) -> Proposal 
     simplified.
     """
     history, problem = evaluation.history, evaluation.problem
-    with one_thread():
-        known = comparison_of(evaluation)
-        if known is None:
-            return None
-        for number in best[len(history.simplified) :] if len(history.simplified) < 2 else ():
-            changes = Changes(problem, history[number].configuration)
-            found = _proposal(evaluation, changes, noticed(known, changes), number)
-            if found:
-                return found
-        fitness = known.fitness([history[number].configuration for number in best])
-        number = best[int(np.argmax(fitness))]
+    known = comparison_of(evaluation)
+    if known is None:
+        return None
+    for number in best[len(history.simplified) :] if len(history.simplified) < 2 else ():
         changes = Changes(problem, history[number].configuration)
-        kept = noticed(known, changes)
-        found = _proposal(evaluation, changes, kept, number)
-        if not found and len(history.simplified) % 2:
-            found = _half_restored(evaluation, changes, kept, number)
-        return found or _as_drawn(evaluation, known, changes, number)
+        found = _proposal(evaluation, changes, noticed(known, changes), number)
+        if found:
+            return found
+    fitness = known.fitness([history[number].configuration for number in best])
+    number = best[int(np.argmax(fitness))]
+    changes = Changes(problem, history[number].configuration)
+    kept = noticed(known, changes)
+    found = _proposal(evaluation, changes, kept, number)
+    if not found and len(history.simplified) % 2:
+        found = _half_restored(evaluation, changes, kept, number)
+    return found or _as_drawn(evaluation, known, changes, number)
 
 
 def _half_restored(

@@ -97,6 +97,7 @@ class Guided(DrawsFirst):
             return found
         return replace(found, why=f"{found.why}; {_moved(evaluation, acquisition, found)}")
 
+    @one_thread()
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What the next run promises; see ``Strategy.stopping_rule``."""
         problem, history = evaluation.problem, evaluation.history
@@ -104,22 +105,19 @@ class Guided(DrawsFirst):
         if not names or sampled(history) < samples:
             return None
         number = history.next_number
-        with one_thread():
-            acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
+        acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
         return acquisition.stopping_rule
 
+    @one_thread()
     def preferred(self, evaluation: Evaluation) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them."""
         problem, history = evaluation.problem, evaluation.history
-        with one_thread():
-            surrogate = surrogate_of(evaluation, problem.searched)
-            if surrogate is None:
-                return []
-            numbers = surrogate.data.numbers
-            points = surrogate.data.points[1 : len(numbers) + 1]
-            predicted = posterior_prediction(
-                problem, surrogate, points, evaluation.baseline.metrics
-            )
+        surrogate = surrogate_of(evaluation, problem.searched)
+        if surrogate is None:
+            return []
+        numbers = surrogate.data.numbers
+        points = surrogate.data.points[1 : len(numbers) + 1]
+        predicted = posterior_prediction(problem, surrogate, points, evaluation.baseline.metrics)
         order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]

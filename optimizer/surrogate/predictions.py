@@ -67,6 +67,7 @@ class Prediction:
     keeps: float  # the probability that every limit is kept
 
 
+@one_thread()
 def predictions_of(
     evaluation: Evaluation, objective: Objective, numbers: Sequence[int]
 ) -> dict[int, Prediction]:
@@ -80,12 +81,11 @@ def predictions_of(
         return {}
     # One of its own: what the job's evaluation keeps is for the job's objective.
     asked = Evaluation(replace(problem, objective=objective), history)
-    with one_thread():
-        surrogate = surrogate_of(asked, names)
-        if surrogate is None:
-            return {}
-        points = coordinates_of(problem, [history[number] for number in numbers], names)
-        drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
+    surrogate = surrogate_of(asked, names)
+    if surrogate is None:
+        return {}
+    points = coordinates_of(problem, [history[number] for number in numbers], names)
+    drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
     baseline = asked.baseline.metrics
     fitness = objective.fitness_of_many(drawn, baseline)
     kept = objective.kept_limits(drawn, baseline).all(axis=0).mean(axis=0)
@@ -109,6 +109,7 @@ class Comparison:
     surrogate: Surrogate
     baseline: Mapping[str, float]  # the baseline's metrics
 
+    @one_thread()
     def metrics(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """What is likely of each metric, in its unit, shape ``(m,)`` each."""
         predicted = self.surrogate.predict(self._points(configurations))
@@ -120,6 +121,7 @@ class Comparison:
         metrics = self.metrics(configurations)
         return self.problem.objective.fitness_of_many(metrics, self.baseline)
 
+    @one_thread()
     def drawn_fitness(self, configurations: Sequence[Configuration]) -> Floats:
         """What is likely in the first row, then equally likely ones, shape ``(1 + draws, m)``.
 
@@ -153,6 +155,7 @@ class Comparison:
         return np.array([[point[name] for name in names] for point in points])
 
 
+@one_thread()
 def comparison_of(evaluation: Evaluation) -> Comparison | None:
     """By all trials so far, whoever searched; None while too little is known."""
     problem = evaluation.problem
