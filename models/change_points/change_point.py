@@ -12,8 +12,7 @@ CLIP = 2.5  # robust standard deviations; less delays the finding of large chang
 LEAST_BEFORE = 3  # values before a change
 LEAST_AFTER = 2  # one value that stands out is an outlier, two may be a change
 LEAST_VALUES = LEAST_BEFORE + LEAST_AFTER
-# Of logarithms: steadier than 0.01% counts as 0.01%, or rounding would pass for a change.
-RESOLUTION = 1e-4
+RESOLUTION = 1e-4  # of logarithms: less would take rounding for a change
 _MAD_OF_NORMAL = 1.4826
 _MOST_AUTOCORRELATION = 0.8
 # Values look less alike after the best cut than they are, by about (first + second * ln n) / n:
@@ -27,8 +26,7 @@ class Cuts:
 
     length: int  # values of each series, n
     at: NDArray[np.intp]  # shape `(m,)`, int: the values before the change
-    # Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
-    t_squared: Floats
+    t_squared: Floats  # shape `(m,)`, square of the two-sample t there, n - 2 degrees of freedom
     # Shape `(m,)`, of neighbours around the two levels: the first one, corrected for the choice of
     # the cut.
     autocorrelation: Floats
@@ -167,8 +165,7 @@ class Size:
     # report it is over-estimated on average; more nights mend that.
     low: float
     high: float
-    # before, after: values on either side.
-    before: int
+    before: int  # before, after: values on either side
     after: int
 
 

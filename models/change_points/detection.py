@@ -37,8 +37,7 @@ class Alarm:
 
     series: int  # whose, the row's number
     since: int  # the first night of the new level, the column's number
-    # since_low, since_high: 95% interval of that night.
-    since_low: int
+    since_low: int  # since_low, since_high: 95% interval of that night
     since_high: int
     reported: int  # the night on which it was found; it is never moved later
     p: float  # how often a series without change is so striking on one night
@@ -50,8 +49,7 @@ class Alarm:
 class Outlier:
     """One night that stands out and that no change explains, so far."""
 
-    # series, night: which.
-    series: int
+    series: int  # series, night: which
     night: int
     distance: float  # from the median of the nights before, in the units of the values
     p: float  # two-sided, of so far a night among normal ones
@@ -63,8 +61,7 @@ class DetectedChanges:
 
     alarms: tuple[Alarm, ...]  # in the order of their report, then of the series
     outliers: tuple[Outlier, ...]  # likewise
-    # Shape `(nights,)`, the pooled autocorrelation each night was judged with.
-    autocorrelation: Floats
+    autocorrelation: Floats  # shape `(nights,)`, pooled: what each night was judged with
     tested: Nights  # shape `(nights,)`, how many series could be tested
 
 

@@ -163,8 +163,7 @@ def _features(among: Floats, cross: Floats) -> tuple[Floats, Floats]:
 class MainEffect:
     """What the settings of one parameter do, in the mean over all settings of the others."""
 
-    # Shape ``(n_settings,)``, in the metric's unit, against the mean of all settings.
-    expected: Floats
+    expected: Floats  # shape ``(n_settings,)``, in the metric's unit, against the mean of all
     deviation: Floats  # the same shape: standard deviations
     variance: float  # of ``expected`` over the settings as often as they are drawn
 
@@ -174,8 +173,7 @@ class PairEffect:
     """What two parameters do together beyond what each does alone."""
 
     columns: tuple[int, int]  # the two
-    # Shape ``(n_settings of the one, n_settings of the other)``, in the metric's unit.
-    beyond: Floats
+    beyond: Floats  # shape ``(settings of the one, settings of the other)``, in the metric's unit
     variance: float  # of ``beyond``
 
 

@@ -32,8 +32,7 @@ class KernelInputs:
     # Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of a range.
     # Settings of different levels have nothing in common.
     level: NDArray[np.int64]
-    # Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
-    position: Floats
+    position: Floats  # shape ``(n, n_parameters)``: where in the range, in [0, 1]; else 0
 
     def __len__(self) -> int:
         return int(self.level.shape[0])
@@ -77,8 +76,7 @@ class VarianceComponents:
     """How much of the variance comes from where; that of the data is about 1."""
 
     parameters: Floats  # shape ``(n_parameters,)``: of each parameter alone
-    # How strong pairs are: the pair of i and j has ``pairs * parameters[i] * parameters[j]``.
-    pairs: float
+    pairs: float  # the pair of i and j has ``pairs * parameters[i] * parameters[j]``
     level: float  # of the common level, which is not known beforehand
     noise: float  # of what the settings do not explain
     together: float = 0.0  # of what only many parameters together do, beyond pairs

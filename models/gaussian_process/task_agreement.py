@@ -30,8 +30,7 @@ _NOISIER = 1.5  # of an earlier task's value: another day, another state of the 
 class Tasks:
     """Which task each value belongs to, and how far each task agrees with the present one."""
 
-    # Shape ``(n,)``: 0 for the present task, 1, 2, ... for the earlier ones.
-    of: NDArray[np.int64]
+    of: NDArray[np.int64]  # shape ``(n,)``: 0 for the present task, 1, 2, ... for earlier ones
     agreement: Floats  # shape ``(n_tasks,)``, from 0 to 1; that of the present task is 1
 
     def among(self) -> Floats:

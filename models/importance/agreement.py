@@ -115,10 +115,8 @@ class Stability:
 
     rank_low: Floats  # shape `(n_parameters,)`, 2.5th percentile of the ranks
     rank_high: Floats  # shape `(n_parameters,)`, 97.5th percentile of the ranks
-    # Shape `(n_parameters,)`, share of resamples that put the parameter in the top k.
-    top_k_frequency: Floats
-    # Mean rank correlation of a resample's importances with the reference's, from -1 to 1.
-    kendall_tau: float
+    top_k_frequency: Floats  # shape `(n_parameters,)`, share of resamples with it in the top k
+    kendall_tau: float  # mean rank correlation of resamples with the reference, from -1 to 1
 
 
 def compare_rankings(importances: Floats, reference: Floats, *, top_k: int) -> Stability:

@@ -72,8 +72,7 @@ class AnovaResult:
     # Share of the variance that the groups explain, 0 to 1. Rises with the number of groups even
     # when they mean nothing.
     eta_squared: float | None
-    # The same, corrected for that; around 0, so maybe negative, without effect.
-    omega_squared: float | None
+    omega_squared: float | None  # the same, corrected for that; around 0 without effect
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial
     means: Floats  # shape `(n_groups,)`, in the unit of the target
     sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group

@@ -31,8 +31,7 @@ class Marginal:
     columns: NDArray[np.intp]  # shape ``(n_columns,)``
     points: Floats  # shape ``(n_points, n_columns)``: its categories or special values
     weight: Floats  # shape ``(n_points,)``: how often each is drawn
-    # Whether what is left of 1 is drawn evenly from [0, 1), which then is in its only column.
-    has_range: bool
+    has_range: bool  # whether what is left of 1 is drawn evenly from [0, 1), in its only column
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +70,7 @@ class _Boxes:
     low: Floats  # shape ``(n_leaves, n_columns)``: values in a leaf are above it
     high: Floats  # the same shape: and at most this
     value: Floats  # shape ``(n_leaves,)``
-    # column, threshold: of all splits, shape ``(n_splits,)``.
-    column: NDArray[np.intp]
+    column: NDArray[np.intp]  # column, threshold: of all splits, shape ``(n_splits,)``
     threshold: Floats
 
     def hold(self, column: NDArray[np.intp], value: Floats) -> NDArray[np.bool_]:

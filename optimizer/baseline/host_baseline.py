@@ -114,8 +114,7 @@ class MetricNoise:
     """How steady a metric of the baseline is."""
 
     median: float  # over all its runs
-    # Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
-    spread: float | None
+    spread: float | None  # standard deviation over the mean; None with fewer than two runs
     # Probability of so smooth a sequence if the order of runs did not matter; None with fewer than
     # five runs.
     drift_p: float | None

@@ -44,8 +44,7 @@ class Plan:
     # Exploring runs that strategies lay their draws out for, where that was decided before the
     # number of pairs was final; None: ``exploring``.
     laid_out: int | None = None
-    # Why there are so many pairs, where a change was to be detected.
-    detection: SampleSizePlan | None = None
+    detection: SampleSizePlan | None = None  # why so many pairs, where that was planned
 
     @property
     def explore(self) -> int:

@@ -67,8 +67,7 @@ def percent_words(value: float) -> str:
     return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
 
 
-# Fewer runs of the baseline say nearly nothing of its noise.
-FIRST_BASELINES = 5
+FIRST_BASELINES = 5  # fewer runs say nearly nothing of the noise
 LEAST_TRIALS_TO_DETECT = 24
 
 

@@ -27,8 +27,7 @@ class Change:
     """How a metric of the winner differs from the baseline's."""
 
     percent: float  # signed change: geometric mean of the pairs' ratios, less 1, in percent
-    # low, high: its 95% interval.
-    low: float
+    low: float  # low, high: its 95% interval
     high: float
     p: float  # two-sided p-value of no change
 
@@ -39,8 +38,7 @@ class Verdict:
 
     confirmed: bool  # whether the declared test passed, and the medians keep every limit
     fitness: float  # of the medians of the fresh runs
-    # low, high: 95% interval of the fitness at the geometric means of the pairs' ratios.
-    low: float
+    low: float  # low, high: 95% interval of it at the geometric means of the pairs' ratios
     high: float
     p: float  # one-sided p-value of "that fitness is not above 0"
     pairs: int  # how many pairs ended well on both sides

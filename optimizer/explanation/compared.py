@@ -21,8 +21,7 @@ class BlockComparison:
     """One configuration against another, over the rounds that measured both."""
 
     rounds: int  # how many rounds
-    # The difference in fitness; each fitness is against the baseline of its round.
-    fitness: Estimate
+    fitness: Estimate  # the difference; each fitness is against the baseline of its round
     changes: Mapping[str, Change]  # by metric, the ratio of the two, in percent
 
 

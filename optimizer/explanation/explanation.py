@@ -39,8 +39,7 @@ class Estimate:
 class Step:
     """One step of the path."""
 
-    # The options that change, more than one where they depend on each other.
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the options that change, several where they depend on each other
     gain: Estimate  # in fitness, on top of the steps before
     fitness: Estimate  # after the step
     metrics: Mapping[str, Estimate]  # the change of each metric by this step, in percent
@@ -50,8 +49,7 @@ class Step:
 class Minimal:
     """The fewest changes that are as good as all of them."""
 
-    # kept, dropped: the changes, in the order of the path.
-    kept: tuple[str, ...]
+    kept: tuple[str, ...]  # kept, dropped: the changes, in the order of the path
     dropped: tuple[str, ...]
     configuration: Mapping[str, Value]
     fitness: Estimate  # of the configuration with those that are kept
@@ -64,8 +62,7 @@ class Explanation:
     """Why a winner is better."""
 
     trials: int  # how many the models have learned from
-    # What the space sets in every configuration; the first step, if there is any.
-    fixed: tuple[str, ...]
+    fixed: tuple[str, ...]  # what the space always sets; the first step, if there is any
     fitness: Estimate  # what the models expect of the winner
     steps: tuple[Step, ...]  # from the baseline to the winner
     minimal: Minimal | None  # none where the models do not see that the winner is better

@@ -20,8 +20,7 @@ Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
-# Far below any fitness that can be measured.
-_PARTIAL, _BROKEN = 1e13, 1e15
+_PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class Limit:
     """A metric that must stay at or within a bound, whatever the fitness."""
 
     metric: str
-    # at_most, at_least: in the metric's own unit.
-    at_most: float = math.inf
+    at_most: float = math.inf  # at_most, at_least: in the metric's own unit
     at_least: float = -math.inf
     # at_most_baseline, at_least_baseline: multiples of the baseline's figure (0.95 is 95% of it);
     # None: the baseline does not matter.

@@ -30,8 +30,7 @@ class EffectCurve:
     parameter: str
     metric: str
     share: float  # of the variance over the whole space: what the parameter makes alone
-    # effect, low, high: against the mean of all settings, in percent, with 95% intervals.
-    effect: Floats
+    effect: Floats  # effect, low, high: against the mean of all, in percent, with 95% intervals
     low: Floats
     high: Floats
 
@@ -57,8 +56,7 @@ class Dependences:
     # By parameter, the values that stand for its range, where the others are at the baseline; the
     # special ones and the lowest first.
     settings: Mapping[str, Sequence[Value]]
-    # Of every metric and parameter that has a share, the largest share first.
-    curves: tuple[EffectCurve, ...]
+    curves: tuple[EffectCurve, ...]  # of all that have a share, the largest share first
     pairs: tuple[Together, ...]  # likewise, of all metrics
 
 

@@ -40,8 +40,7 @@ class ForestEffects:
     # with all its pairs (functional analysis of variance).
     alone: Floats
     total: Floats
-    # low, high: of ``total`` from the 2.5th to the 97.5th percentile over resampled trials.
-    low: Floats
+    low: Floats  # low, high: of ``total``, 2.5th and 97.5th percentile over resampled trials
     high: Floats
     mdi: Floats  # mean decrease in impurity, the paper's measure; sums to 1
     # R2 of unseen trials that is lost when the parameter's settings are shuffled, and its standard
@@ -128,13 +127,11 @@ class MetricEffects:
     # total index of what the process expects); 0 of one that does not move.
     total: Floats
     alone: Floats  # without its pairs
-    # low, high: 95% interval of ``total`` over what the process holds possible.
-    low: Floats
+    low: Floats  # low, high: 95% interval of ``total`` over what the process holds possible
     high: Floats
     p: Floats  # p-value of no effect; NaN of a parameter that does not move
     p_holm: Floats  # corrected for all parameters and metrics of the job
-    # Share of the variance of unseen trials that is explained, five folds; None: too few.
-    r2: float | None
+    r2: float | None  # of unseen trials, five folds; None: too few
     noise: float  # share of the variance that no setting explains, by the process
     trials: int  # how many have the metric
 

@@ -57,8 +57,7 @@ class Conclusion:
     plan: Plan
     winner: int | None  # the number of the trial that won the choice; None if no trial ended well
     verdict: Verdict | None  # what the fresh runs say of it; None if there were not enough
-    # Why which hosts were set aside, by name.
-    aside: Mapping[str, str] = field(default_factory=dict)
+    aside: Mapping[str, str] = field(default_factory=dict)  # why, by host set aside
     clocks: ProofClocks = field(default_factory=ProofClocks)  # by which the proof was judged
     machine: Mapping[str, Any] | None = None  # what was learned of the machine's state before it
 

@@ -31,8 +31,7 @@ class Contribution:
 
     names: Names
     gain: float  # in fitness, as the models expect it
-    # low, high: its 95% interval.
-    low: float
+    low: float  # low, high: its 95% interval
     high: float
 
 

@@ -40,8 +40,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)  # a coordinate is below 1
 class Probe:
     """One value of a parameter, around a configuration."""
 
-    # The value that the sweep is for; rules between parameters may allow only another.
-    asked: Value
+    asked: Value  # what the sweep is for; rules between parameters may allow only another
     value: Value  # the value that it is
     point: Point  # coordinates of all parameters that are searched
     configuration: Configuration
@@ -117,16 +116,14 @@ class Sweep:
 class SweepProgress:
     """How far the search has come."""
 
-    # The trial whose configuration it began with: the baseline's, or a starting point's.
-    first: int
+    first: int  # the trial that it began with: the baseline's, or a starting point's
     sweeps: tuple[Sweep, ...] = ()  # those that have ended, in order
     # Parameters of the first pass that do nothing in the configuration of their turn.
     idle: tuple[str, ...] = ()
     incumbent: int = 1  # the trial whose configuration is varied
     parameter: str | None = None  # whose values are being measured; None: the search has ended
     number: int = 1  # the pass that it is in, from 1
-    # The next value to measure; None: what is out must end first, or all is done.
-    probe: Probe | None = None
+    probe: Probe | None = None  # to measure next; None: what is out ends first, or all is done
     place: int = 0  # the place of that value in its sweep, from 1
     of: int = 0  # how many values the sweep has beside the one that is kept
 

@@ -138,8 +138,7 @@ class Acquisition:
     # What the first of them is expected to gain, or, while nothing keeps the limits, the chance
     # that it does.
     gain: float
-    # Whether that is worth a run; None while that cannot be said.
-    stopping_rule: StoppingRule | None
+    stopping_rule: StoppingRule | None  # whether that is worth a run; None: nobody can say
 
     @property
     def exhausted(self) -> bool:

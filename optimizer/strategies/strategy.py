@@ -28,12 +28,10 @@ class Proposal:
     """A configuration to measure, and why."""
 
     phase: Phase
-    # The latent coordinates that it was decoded from; None: it was given as it is.
-    point: Point | None
+    point: Point | None  # the latent coordinates it was decoded from; None: given as it is
     configuration: Mapping[str, Value]
     why: str
-    # The trial that measured it first, where it is measured again; None: it is new.
-    subject: int | None = None
+    subject: int | None = None  # the trial that measured it first; None: it is new
     basis: Basis = Basis.PLAIN  # what it rests on; ``why`` says more of it, to people alone
 
 
@@ -51,8 +49,7 @@ class Strategy(ABC):
     # Whether models guide it. They know what matters, which few draws do not, and they learn from
     # every trial of the search.
     has_models: ClassVar[bool] = False
-    # What it says of phases that it does in its own way.
-    phase_words: ClassVar[Mapping[Phase, str]] = {}
+    phase_words: ClassVar[Mapping[Phase, str]] = {}  # of phases it does its own way
 
     @abstractmethod
     def samples(self, problem: Problem, explore: int) -> int:

@@ -61,8 +61,7 @@ class Prediction:
     """What the models expect of a configuration."""
 
     fitness: float  # expected, by the objective that was asked about
-    # low, high: between them it is with 95% probability, if the models are right.
-    low: float
+    low: float  # low, high: between them it is with 95% probability, if the models are right
     high: float
     keeps: float  # the probability that every limit is kept
 

@@ -22,8 +22,7 @@ class StoppingRule:
     # searched to tell.
     lately: float | None
     runs: int  # how many these last runs are
-    # Standard deviation of single runs of the baseline; None with fewer than two.
-    noise: float | None
+    noise: float | None  # standard deviation of single runs of the baseline; None: fewer than two
 
     @property
     def exhausted(self) -> bool:

@@ -34,8 +34,7 @@ class PriorTrial:
     """A trial of an earlier job."""
 
     point: Point  # where its configuration is in the present job's latent cube
-    # Metric to the logarithm of its ratio to the earlier job's baseline.
-    ratios: Mapping[str, float]
+    ratios: Mapping[str, float]  # metric to logarithm, over the earlier job's baseline
 
 
 @dataclass(frozen=True)
@@ -130,8 +129,7 @@ class Problem:
     # Known good configurations, which are measured right after the baseline.
     starts: tuple[StartingPoint, ...] = ()
     prior: Prior = Prior()  # what earlier jobs measured, for strategies that learn from it
-    # What the confirmation measures instead of ``workload``; None: the same.
-    confirm: Workload | None = None
+    confirm: Workload | None = None  # what the confirmation measures; None: ``workload``
     price: bool = True  # whether the proof also measures what reads of the settled trees cost
 
     @property

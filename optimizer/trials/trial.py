@@ -92,12 +92,10 @@ class Basis(StrEnum):
 class Trial:
     """One row of a job's history."""
 
-    # 1, 2, 3, ... within the job, in the order of proposal.
-    number: int
+    number: int  # 1, 2, 3, ... within the job, in the order of proposal
     phase: Phase
     purpose: Purpose
-    # Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
-    seed: int
+    seed: int  # of what is random in its proposal; from (job seed, number), 0 to 2**63-1
     # The values asked for, full scale, active parameters only. The baseline's is the baseline
     # itself.
     configuration: Mapping[str, Value]
@@ -110,8 +108,7 @@ class Trial:
     # search measures again; else None.
     subject: int | None = None
     why: str = ""  # one line for people: what proposed it and from what
-    # What it rests on; None of trials of earlier versions, whose ``why`` tells.
-    basis: Basis | None = None
+    basis: Basis | None = None  # None of trials of earlier versions, whose ``why`` tells
     based_on: int = 0  # how many finished trials the proposal was made from
     attempt: int = 1  # 1, or more when a lost trial was run again
     given: bool = False  # measured before the job and told to it: it teaches, and costs no budget
