@@ -27,9 +27,7 @@ class Cuts:
     length: int  # values of each series, n
     at: NDArray[np.intp]  # shape `(m,)`, int: the values before the change
     t_squared: Floats  # shape `(m,)`, square of the two-sample t there, n - 2 degrees of freedom
-    # Shape `(m,)`, of neighbours around the two levels: the first one, corrected for the choice of
-    # the cut.
-    autocorrelation: Floats
+    autocorrelation: Floats  # shape `(m,)`, the first around the two levels, corrected for the cut
 
 
 def clipped(values: Floats) -> tuple[Floats, Floats]:

@@ -69,8 +69,7 @@ class AnovaResult:
     # varies within the groups, while their means differ (`p` is then 0).
     f: float | None
     p: float | None  # chance of so large an F if all groups had the same mean
-    # Share of the variance that the groups explain, 0 to 1. Rises with the number of groups even
-    # when they mean nothing.
+    # Share of the variance that groups explain, 0 to 1; rises with their number even by chance.
     eta_squared: float | None
     omega_squared: float | None  # the same, corrected for that; around 0 without effect
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial

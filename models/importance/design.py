@@ -25,8 +25,7 @@ class FeatureMatrix:
     # it as a value of its own. Infinities are refused.
     values: Floats
     names: tuple[str, ...]  # the parameters' names, length `n_parameters`, each once
-    # Shape `(n_columns,)`, the index in `names` of the parameter that a column belongs to. Every
-    # parameter owns at least one column.
+    # Shape `(n_columns,)`, the index in `names` of a column's parameter; each owns at least one.
     owner: NDArray[np.intp]
 
     def __post_init__(self) -> None:

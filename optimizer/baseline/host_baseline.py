@@ -115,12 +115,10 @@ class MetricNoise:
 
     median: float  # over all its runs
     spread: float | None  # standard deviation over the mean; None with fewer than two runs
-    # Probability of so smooth a sequence if the order of runs did not matter; None with fewer than
-    # five runs.
+    # Probability of so smooth a sequence if order did not matter; None with fewer than five runs.
     drift_p: float | None
     drifting: bool  # whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped
-    # Smallest and largest smoothed level over the median, if drifting.
-    range: tuple[float, float] | None = None
+    range: tuple[float, float] | None = None  # least and greatest level over the median, if so
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
 from sampler.workload.tree_reads import READS
 
-# Reads of the settled tree are made when the run's state has been measured: nothing of it is
-# theirs.
+# Reads of the settled tree are made when the run's state has been measured: it is not theirs.
 _CORRECTED = ("time", "rate", "load_time")
 CLOCKS = (*_CORRECTED, *READS)
 _SECONDS = ("time", "load_time")  # the other clocks are operations per second

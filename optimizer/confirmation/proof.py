@@ -302,8 +302,7 @@ class ProofClocks:
     """
 
     effects: Mapping[str | None, MachineEffect] = field(default_factory=dict)  # by host
-    # For ``judge``: what a change of the state would do to the winner's clocks that is too small
-    # to be seen.
+    # For ``judge``: what a change of the state too small to be seen does to the winner's clocks.
     unseen: Sequence[Mapping[str, float]] = ()
     why: str = ""  # one clause, where the winner changes the state
 

@@ -33,8 +33,7 @@ class HostOutlier:
     """Why a host is set aside, in one line."""
 
     why: str
-    # The number of the last run of the baseline that was in line; what the host measured after it
-    # is measured again. None: all that it measured.
+    # The last run of the baseline in line; what was measured after it (None: all) is made again.
     since: int | None
 
 

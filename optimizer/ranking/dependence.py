@@ -50,11 +50,8 @@ class Dependences:
     """What the models of a job's metrics say."""
 
     trials: int  # how many they have learned from
-    # By metric, as the objective names them, the share of the variance of the trials that no
-    # setting explains.
-    unexplained: Mapping[str, float]
-    # By parameter, the values that stand for its range, where the others are at the baseline; the
-    # special ones and the lowest first.
+    unexplained: Mapping[str, float]  # by metric, the share of the variance no setting explains
+    # By parameter, values that stand for its range, others at the baseline: special, lowest first.
     settings: Mapping[str, Sequence[Value]]
     curves: tuple[EffectCurve, ...]  # of all that have a share, the largest share first
     pairs: tuple[Together, ...]  # likewise, of all metrics

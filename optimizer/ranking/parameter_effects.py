@@ -43,8 +43,7 @@ class ForestEffects:
     low: Floats  # low, high: of ``total``, 2.5th and 97.5th percentile over resampled trials
     high: Floats
     mdi: Floats  # mean decrease in impurity, the paper's measure; sums to 1
-    # R2 of unseen trials that is lost when the parameter's settings are shuffled, and its standard
-    # deviation over the shuffles.
+    # R2 of unseen trials lost when its settings are shuffled, and the deviation over the shuffles.
     permutation: Floats
     permutation_std: Floats
     stability: Stability  # the order by ``total``, over resampled trials
@@ -288,9 +287,7 @@ class Direction:
     """Where a parameter is best, whatever the others are set to."""
 
     better: Value  # ``high``, ``low`` or ``middle`` of its range, or the category or special value
-    # How much fitness that is worth in the mean over the other parameters, against the baseline's
-    # setting.
-    gain: float
+    gain: float  # of fitness, in the mean over the others, against the baseline's setting
 
 
 @one_thread()

@@ -22,12 +22,9 @@ class RunProgress:
     done: int  # trials that ended with a whole measurement
     failed: int  # trials that ended otherwise, cut-off ones included
     total: int  # trials that the job makes in all
-    # The number of the fittest new configuration so far (of the trial that measured it first), and
-    # its fitness (the mean, where it was measured again).
+    # The fittest new configuration, by the trial that measured it first, and its mean fitness.
     best: tuple[int, float] | None
-    # An estimate from the mean trial so far, and from the mean run of a confirmation with a larger
-    # load.
-    seconds_left: float
+    seconds_left: float  # by the mean trial so far, and the mean run of a larger confirmation
     counts: Mapping[TrialState, int]  # how many trials ended in each state that occurs
     bench_seconds: float  # what the benchmark has run in all
     # Mean time from the end of a trial to the beginning of the next, as far as this controller has

@@ -45,8 +45,7 @@ _TICK_SECONDS = 0.25
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
 _TAKEN_BACK = "taken back, for no other host was left"
-# So long a job waits for another host before it takes back one that was set aside, or ends because
-# none that is there can measure it.
+# So long a job waits for another host before it takes back one set aside, or ends without any.
 ALONE_SECONDS = 300.0
 
 

@@ -105,11 +105,8 @@ class Sweep:
     parameter: str  # that was varied
     number: int  # the pass over all parameters that it belongs to, from 1
     before: Value  # its value in the configuration that was varied
-    # Those that were tried beside it, with the number of the trial of each.
-    values: tuple[tuple[Value, int], ...]
-    # The trial that was better than that configuration, and better than the others; None: the
-    # value stays.
-    kept: int | None
+    values: tuple[tuple[Value, int], ...]  # those tried beside it, with the trial of each
+    kept: int | None  # the trial that was better than that and the others; None: the value stays
 
 
 @dataclass(frozen=True)
@@ -118,8 +115,7 @@ class SweepProgress:
 
     first: int  # the trial that it began with: the baseline's, or a starting point's
     sweeps: tuple[Sweep, ...] = ()  # those that have ended, in order
-    # Parameters of the first pass that do nothing in the configuration of their turn.
-    idle: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()  # parameters that did nothing when their first turn came
     incumbent: int = 1  # the trial whose configuration is varied
     parameter: str | None = None  # whose values are being measured; None: the search has ended
     number: int = 1  # the pass that it is in, from 1

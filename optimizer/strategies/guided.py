@@ -135,9 +135,7 @@ class Acquisition:
     surrogate: Surrogate | None  # the models; None: too few trials have ended
     worth: Floats  # what they hold for the fitness of each row of their data
     points: Floats  # what is expected to gain most, the best first, shape ``(n, n_names)``
-    # What the first of them is expected to gain, or, while nothing keeps the limits, the chance
-    # that it does.
-    gain: float
+    gain: float  # of the first of them; while nothing keeps the limits the chance that it does
     stopping_rule: StoppingRule | None  # whether that is worth a run; None: nobody can say
 
     @property

@@ -77,8 +77,7 @@ class Observation:
     # ``Objective.rank_value``; of a trial that failed, was cut off or broke a limit the worst
     # fitness of those that did not, so that no scale is stretched by it.
     fitness: float
-    # The terms of the fitness in the objective's order, each better when higher; None where one is
-    # unknown.
+    # The terms of the fitness in order, each better when higher; None where one is unknown.
     gains: tuple[float, ...] | None = None
     admissible: bool = True  # whether it was measured whole and every limit holds
 

@@ -46,8 +46,7 @@ class Strategy(ABC):
     # The settings of a search (``SearchSettings``) that change what it proposes; ``warm_start``
     # among them: its models learn from earlier jobs (``Problem.prior``).
     settings: ClassVar[frozenset[str]]
-    # Whether models guide it. They know what matters, which few draws do not, and they learn from
-    # every trial of the search.
+    # Whether models guide it: they know what matters, and learn from every trial of the search.
     has_models: ClassVar[bool] = False
     phase_words: ClassVar[Mapping[Phase, str]] = {}  # of phases it does its own way
 

@@ -22,8 +22,7 @@ class CubeLayout:
     """What the coordinates of a point stand for."""
 
     names: tuple[str, ...]  # the moving parameters, in the order of the columns
-    # For each, how many categories it has (0: it has a range), and how many special values take
-    # the lowest part of its coordinate.
+    # For each, how many categories (0: a range), and special values in its lowest part, it has.
     kinds: tuple[tuple[int, int], ...]
 
     def settings(self, points: Floats) -> KernelInputs:

@@ -118,10 +118,8 @@ _LEAST_SHARE = 0.01
 class Known:
     """The rows that a metric's model knows."""
 
-    # Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
-    rows: NDArray[np.bool_]
-    # Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are the job's
-    # own.
+    rows: NDArray[np.bool_]  # shape ``(n,)``: which of the job's own and, below, earlier jobs'
+    # Shape ``(n_known,)``: how far each one's task agrees; None: all are the job's own.
     kernels: Floats | None
 
     def of(self, cross: Floats) -> Floats:
@@ -139,8 +137,7 @@ class Surrogate:
     data: TrainingData
     prior: PriorRows
     settings: KernelInputs  # the known settings
-    # Metric to the shares of its variance and the agreement of earlier jobs.
-    learned: Mapping[str, LearnedComponents]
+    learned: Mapping[str, LearnedComponents]  # by metric: shares, and agreement of earlier jobs
     # A model for each metric, and which rows it knows.
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
 

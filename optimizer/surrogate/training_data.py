@@ -31,8 +31,7 @@ class TrainingData:
     # Metric to shape ``(n,)``: logarithms where ``logarithmic``; NaN where unknown.
     targets: Mapping[str, Floats]
     logarithmic: frozenset[str]  # the metrics that are above 0 wherever they were measured
-    # The trials' numbers, in the order of the rows after the first; a model may be given more rows
-    # than these, of trials in flight.
+    # The trials' numbers, a row each after the first; rows of trials in flight may come below.
     numbers: tuple[int, ...]
 
     def levels(self) -> Mapping[str, float]:

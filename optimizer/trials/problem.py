@@ -75,12 +75,9 @@ class Prior:
 class SearchSettings:
     """How the search behaves."""
 
-    # How many configurations are drawn before the search; None: as many as the strategy finds
-    # right (``genetic``: half of all that are explored).
-    samples: int | None = None
+    samples: int | None = None  # drawn before the search; None: as the strategy finds right
     top: int = 5  # over how many of the most important parameters the genetic algorithm searches
-    # The parameters that are searched instead, by name; empty: the most important ones, or all of
-    # a strategy that does not choose.
+    # The parameters that are searched instead; empty: the most important, or all without a choice.
     over: tuple[str, ...] = ()
     generations: int | None = None  # it stops after so many; None: only the budget ends it
     fitness: float | None = None  # it stops when this is reached; None: never

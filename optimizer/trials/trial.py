@@ -96,12 +96,9 @@ class Trial:
     phase: Phase
     purpose: Purpose
     seed: int  # of what is random in its proposal; from (job seed, number), 0 to 2**63-1
-    # The values asked for, full scale, active parameters only. The baseline's is the baseline
-    # itself.
-    configuration: Mapping[str, Value]
+    configuration: Mapping[str, Value]  # what is asked for, full scale, active parameters only
     digest: str  # ``sampler.space.space.digest`` of the configuration
-    # The latent coordinates that it was decoded from; None for the baseline and for configurations
-    # that were given.
+    # The latent coordinates that it was decoded from; None of the baseline and of given ones.
     point: Mapping[str, float] | None = None
     # For the baseline and in confirmation, the number of the trial that first measured the same
     # configuration (a baseline's first trial is its own subject); also of a candidate that a
