@@ -32,10 +32,7 @@ def top_overlap(first: Floats, second: Floats, *, top_k: int) -> float:
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Kendall's tau-b of two sets of importances, from -1 to 1.
-
-    0 where one of them has no order: all equal, or a single parameter.
-    """
+    """Kendall's tau-b of two sets of importances, -1 to 1; 0 where one of them has no order."""
     from scipy.stats import kendalltau
 
     if np.ptp(first) == 0 or np.ptp(second) == 0:

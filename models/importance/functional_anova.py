@@ -49,10 +49,7 @@ class FunctionalAnova:
 def functional_anova(
     trees: Sequence[DecisionTreeRegressor], marginals: Sequence[Marginal]
 ) -> FunctionalAnova:
-    """The shares of all parameters and pairs in each tree.
-
-    What three and more parameters make only together is what is missing to 1.
-    """
+    """The shares of parameters and pairs in each tree; what lacks to 1 only three or more make."""
     space = _Space(marginals)
     found = [space.shares(_boxes(tree, len(space.owner))) for tree in trees]
     known = [each for each in found if each is not None]

@@ -83,10 +83,7 @@ def quick_forests(
     seed: int,
     trees: int,
 ) -> dict[str, RandomForestRegressor]:
-    """Fit one small forest a metric on some of the trials, the `rows`.
-
-    Metrics that fewer than 10 of these trials have, or that are constant among them, have none.
-    """
+    """One small forest a metric on the `rows`; none of fewer than 10, or of a constant."""
     forests = {}
     for metric, target in targets.items():
         known = rows[~np.isnan(target[rows])]

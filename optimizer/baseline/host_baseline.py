@@ -161,10 +161,7 @@ class HostBaseline:
         return found
 
     def drift_factors(self, moments: Floats) -> Mapping[str, Floats]:
-        """What takes each drifting metric from its levels at many moments to the median.
-
-        Those are seconds since 1970, NaN where nobody knows (1 there).
-        """
+        """What takes drifting metrics to the median: 1 at NaN, else by seconds since 1970."""
         known = ~np.isnan(moments)
         found = {name: np.ones(len(moments)) for name in self._levels}
         for name, level in self._levels.items():

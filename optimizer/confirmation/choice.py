@@ -67,10 +67,7 @@ def proof_subjects(evaluation: Evaluation, plan: Plan) -> list[int]:
 
 
 def best_without_trade(evaluation: Evaluation) -> int | None:
-    """The fittest explored configuration that is worse than the baseline in no term.
-
-    By the means of its runs, clocks corrected; None without one.
-    """
+    """The fittest explored one, by its means, that is worse than the baseline in no term."""
     objective, before = evaluation.problem.objective, as_explored(evaluation)
     level = before.baseline.metrics
     found = configurations_of(before, before.history.of(Purpose.CANDIDATE))
@@ -198,10 +195,7 @@ class Choice:
 
 
 def winner_of(evaluation: Evaluation, plan: Plan) -> int | None:
-    """The candidate that goes into the proof; None if there is none.
-
-    The simplest whose means over the choosing runs are as good as the best ones.
-    """
+    """The candidate for the proof: the simplest that is as good as the best; None without one."""
     return choice_of(evaluation, plan).winner
 
 

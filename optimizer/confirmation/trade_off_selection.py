@@ -21,10 +21,7 @@ from sampler.workload.metric_units import result_names
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A configuration that a preference is for, by the number of its first trial.
-
-    Metrics are means over its runs, and the fitness is by the preference.
-    """
+    """A configuration, by its first trial: means over its runs, and fitness by a preference."""
 
     trial: int
     runs: int

@@ -107,10 +107,7 @@ class Evaluation:
         return sorted(self.comparable(trials), key=lambda p: (-p[0], p[1].number))
 
     def rank_values(self, trials: Iterable[Trial]) -> list[float]:
-        """``rank_value`` of each, beside the baseline over all its runs.
-
-        Kept until the baseline is measured again: a proposal asks for that of every trial.
-        """
+        """``rank_value`` of each beside the whole baseline, kept until that is measured again."""
         baseline = self.baseline
         known: dict[int, tuple[Trial, float]] = self.once("values", self._baseline_state(), dict)
         found = []

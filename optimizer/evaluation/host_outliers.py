@@ -82,10 +82,7 @@ def measured_since(history: History, host: str, since: int | None) -> list[Trial
 
 
 def confirmed_without_baseline(history: History, host: str) -> list[Trial]:
-    """What a host measured of the confirmation, where no run of the baseline has ended well on it.
-
-    In the order of proposal; empty where one has.
-    """
+    """What a host measured to confirm, in order, if no run of the baseline ended well on it."""
     if any(run.done for run in _all_baselines(history, host)):
         return []
     numbers = sorted(n for each in _CONFIRMING for n in history.on_host(host, each))

@@ -207,10 +207,7 @@ class Expectations:
 
 
 def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
-    """Learns the models from every trial that has ended, those of the proof included.
-
-    None where there are too few.
-    """
+    """Learns the models from all trials that have ended, the proof's too; None: too few have."""
     problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
     # A codec that is no choice of the space, or a size beyond its range, would otherwise be taken

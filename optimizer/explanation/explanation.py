@@ -262,10 +262,7 @@ def explanation_document(
 
 
 def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The minimal configuration of a result.json, where it has fewer changes than the best one.
-
-    Results of earlier versions have none.
-    """
+    """The minimal configuration of a result.json, if it has fewer changes; old ones have none."""
     minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
     return minimal if minimal and minimal["dropped"] else None
 

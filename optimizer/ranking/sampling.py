@@ -76,10 +76,7 @@ def decides_at(evaluation: Evaluation, planned: int) -> bool:
 
 
 def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
-    """Whether the rule ends the sampling phase of at most ``planned`` draws here.
-
-    At a checkpoint all draws must have ended.
-    """
+    """Whether the rule ends the sampling of at most ``planned`` draws here: all of them are in."""
     problem, drawn = evaluation.problem, len(evaluation.history.drawn)
     if not decides_at(evaluation, planned):
         return False

@@ -79,10 +79,7 @@ def changes_document(
 
 
 def fullest_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | None:
-    """The best of the candidates with more changes than the winner; null: there is none.
-
-    It was measured beside the winner in the choice, and is not proven.
-    """
+    """The best candidate with more changes than the winner, measured beside it, unproven."""
     choice = choice_of(evaluation, plan)
     fullest = choice.fullest
     if fullest is None:

@@ -98,10 +98,7 @@ def conclude(
 
 
 def proof_pairs(conclusion: Conclusion) -> list[Pair]:
-    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well.
-
-    As they were judged: see ``ProofClocks``.
-    """
+    """(baseline's, winner's) metrics, as they were judged, of all pairs whose runs ended well."""
     return conclusion.clocks.pairs(both_done(conclusion.history, conclusion.winner))
 
 

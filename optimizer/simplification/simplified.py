@@ -48,10 +48,7 @@ def contributions_of(known: Comparison, changes: Changes, kept: Names) -> list[C
 
 
 def noticed(known: Comparison, changes: Changes) -> Names:
-    """The fewest changes that all together lose less than a user would notice.
-
-    A limit that is expected to be kept with all changes is kept.
-    """
+    """The fewest changes that lose no more than users would notice, and no limit that all keep."""
     kept, objective = frozenset(changes.names), known.problem.objective
     whole = known.metrics([changes.winner])
     fitness = float(objective.fitness_of_many(whole, known.baseline)[0])

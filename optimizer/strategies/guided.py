@@ -179,10 +179,7 @@ def acquisition_of(
 
 
 def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal) -> str:
-    """Which parameters a proposal moves against the nearest of what the models hold for good.
-
-    Those first that the models hold for the most important.
-    """
+    """Which parameters a proposal moves against the nearest good one, the most important first."""
     problem, history, surrogate = evaluation.problem, evaluation.history, acquisition.surrogate
     assert surrogate is not None
     start, numbers = problem.space.start, surrogate.data.numbers

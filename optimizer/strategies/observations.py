@@ -40,10 +40,7 @@ class Axis:
 
 
 def axes_of(problem: Problem) -> tuple[Axis, ...]:
-    """The coordinates that a search over the whole cube moves along.
-
-    All parameters that may be searched, or those that the user named.
-    """
+    """The coordinates a search moves along: what the user named, or all that may be searched."""
     space = problem.space
     names = problem.search.over or [n for n in space.names if n not in space.unsearched]
     parameters = [space.by_name[name] for name in names]

@@ -101,10 +101,7 @@ def first_new(
     *,
     basis: Basis = Basis.PLAIN,
 ) -> Proposal | None:
-    """The first of many points whose configuration was never proposed; None if all were.
-
-    ``points`` gives that of an attempt, counted from 0.
-    """
+    """The first new configuration, by the points of attempts from 0 on; None: all are known."""
     for attempt in range(_ATTEMPTS):
         point = points(attempt)
         configuration = evaluation.problem.configuration(point)

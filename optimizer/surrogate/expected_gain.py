@@ -23,10 +23,7 @@ MetricPredictions = Mapping[str, tuple[Floats, Floats]]
 def drawn_metrics(
     prediction: MetricPredictions, logarithmic: frozenset[str]
 ) -> Mapping[str, Floats]:
-    """Equally likely values of each metric, in its unit, shape ``(64, m)``.
-
-    They are the same quantiles for every configuration.
-    """
+    """Equally likely values of each metric, in its unit, ``(64, m)``: the same quantiles each."""
     normals = _normals(len(prediction))
     drawn = {}
     for column, (name, (expected, deviation)) in enumerate(prediction.items()):
