@@ -66,7 +66,7 @@ class Baseline:
     def corrected_of_many(
         self, trials: Sequence[Trial], names: Sequence[str]
     ) -> dict[str, Floats]:
-        """The same of many trials at once, to the last digit: by metric, NaN where there is none."""
+        """The same of many trials at once, to the last digit; NaN where a trial has none."""
         values = {
             name: np.array([trial.metrics.get(name, math.nan) for trial in trials], dtype=float)
             for name in names
