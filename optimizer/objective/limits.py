@@ -59,14 +59,14 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
 def limit_words(limit: Limit) -> str:
     """The limit as ``parse_limit`` reads it, ``and`` between its bounds where it has two."""
     bounds = []
-    if math.isfinite(limit.at_least):
-        bounds.append(f">= {format_metric(limit.metric, limit.at_least)}")
-    if limit.at_least_baseline is not None:
-        bounds.append(f">= {limit.at_least_baseline:.12g} baseline")
-    if math.isfinite(limit.at_most):
-        bounds.append(f"<= {format_metric(limit.metric, limit.at_most)}")
-    if limit.at_most_baseline is not None:
-        bounds.append(f"<= {limit.at_most_baseline:.12g} baseline")
+    for sign, figure, multiple in (
+        (">=", limit.at_least, limit.at_least_baseline),
+        ("<=", limit.at_most, limit.at_most_baseline),
+    ):
+        if math.isfinite(figure):
+            bounds.append(f"{sign} {format_metric(limit.metric, figure)}")
+        if multiple is not None:
+            bounds.append(f"{sign} {multiple:.12g} baseline")
     return f"{limit.metric} {' and '.join(bounds)}"
 
 

@@ -72,8 +72,20 @@ def _learn(
     numbers: list[int],
     before: Mapping[str, LearnedComponents],
 ) -> Mapping[str, LearnedComponents]:
-    problem = evaluation.problem
-    points, targets, rows = _rows(evaluation, layout, numbers)
+    problem, history, names = evaluation.problem, evaluation.history, layout.names
+    targets: Mapping[str, Floats]
+    if numbers:
+        baseline = evaluation.baseline_at(numbers[-1])
+        worth = measured_worth(problem, history, baseline, numbers)
+        few = chosen_few(numbers, worth, _MOST_LEARNED)
+        data = training_data_of(problem, history, baseline, names, few)
+        rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))
+        points, targets = data.points, data.targets
+    else:  # nothing of this job, not even the level of its baseline, which may move
+        metrics = problem.objective.metrics
+        levels = dict.fromkeys(metrics, 1.0)
+        rows = prior_rows(problem.prior, names, levels, metrics, most=MOST_PRIOR)
+        points, targets = np.empty((0, len(names))), dict.fromkeys(metrics, np.empty(0))
     tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
     settings = layout.settings(np.vstack([points, rows.points]))
     kernels = kernel_matrices(settings, settings)
@@ -87,24 +99,6 @@ def _learn(
         )
         for name, own in targets.items()
     }
-
-
-def _rows(
-    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
-) -> tuple[Floats, Mapping[str, Floats], PriorRows]:
-    """Points and targets of the job's own rows, and the rows of earlier jobs."""
-    problem, history = evaluation.problem, evaluation.history
-    names = layout.names
-    if not numbers:  # nothing of this job, not even the level of its baseline, which may move
-        metrics = problem.objective.metrics
-        levels = dict.fromkeys(metrics, 1.0)
-        rows = prior_rows(problem.prior, names, levels, metrics, most=MOST_PRIOR)
-        return np.empty((0, len(names))), dict.fromkeys(metrics, np.empty(0)), rows
-    baseline = evaluation.baseline_at(numbers[-1])
-    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST_LEARNED)
-    data = training_data_of(problem, history, baseline, names, few)
-    rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))
-    return data.points, data.targets, rows
 
 
 _MOST = 300  # rows: beyond them a proposal would take too long

@@ -29,13 +29,15 @@ class History:
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
-        self._drawn: list[int] = []
-        self._simplified: list[int] = []
+        # Not to be changed: the numbers of the job's own draws (no starting points and no given
+        # trials) and of the simplified versions of the best; how many trials were given.
+        self.drawn: list[int] = []
+        self.simplified: list[int] = []
+        self.given = 0
         self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
         self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
-        self._given = 0
         self._last = 0
         for trial in trials:
             self.put(trial)
@@ -53,10 +55,10 @@ class History:
                 numbers[trial.purpose, trial.phase].append(trial.number)
             candidate = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
             if candidate and not (trial.given or trial.is_start):
-                self._drawn.append(trial.number)
+                self.drawn.append(trial.number)
             if trial.is_simplified and not trial.given:
-                self._simplified.append(trial.number)
-            self._given += trial.given
+                self.simplified.append(trial.number)
+            self.given += trial.given
             self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
@@ -113,16 +115,6 @@ class History:
         return self._own[purpose, phase]
 
     @property
-    def drawn(self) -> Sequence[int]:
-        """The numbers of the job's own draws: no starting points and no given trials; no copy."""
-        return self._drawn
-
-    @property
-    def simplified(self) -> Sequence[int]:
-        """The numbers of the simplified versions of the best; not a copy."""
-        return self._simplified
-
-    @property
     def hosts(self) -> Sequence[str]:
         """Every host that a trial of the job was ever on, in the order in which they came."""
         return tuple(self._hosts)
@@ -147,11 +139,6 @@ class History:
     def given_measured(self, purpose: Purpose, phase: Phase) -> int:
         """How many given trials of a purpose and phase ended with a whole measurement."""
         return self._given_measured[purpose, phase]
-
-    @property
-    def given(self) -> int:
-        """How many trials were measured before the job and told to it."""
-        return self._given
 
     def of_configuration(self, digest: str) -> list[Trial]:
         """The trials of a configuration, by its digest, in the order of proposal."""
