@@ -24,7 +24,6 @@ class History:
         self._trials: dict[int, Trial] = {}
         self._with: defaultdict[str, list[int]] = defaultdict(list)
         self._unfinished: set[int] = set()
-        self._lost: set[int] = set()
         self._out: defaultdict[tuple[Purpose | None, Phase | None], int] = defaultdict(int)
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
@@ -73,7 +72,6 @@ class History:
             (self._unfinished.add if out else self._unfinished.discard)(number)
             self._out[trial.purpose, None] += 1 if out else -1
             self._out[None, trial.phase] += 1 if out else -1
-        (self._lost.add if trial.state is TrialState.LOST else self._lost.discard)(number)
 
     def _move(self, trial: Trial, before: Trial | None) -> None:
         """A trial that is run again may be run on another host."""
@@ -162,4 +160,4 @@ class History:
 
     def lost(self) -> list[Trial]:
         """Those of them that nobody measures any more."""
-        return [self._trials[number] for number in sorted(self._lost)]
+        return [trial for trial in self.unfinished() if trial.state is TrialState.LOST]
