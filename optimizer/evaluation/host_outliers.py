@@ -47,12 +47,12 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
     done = [run for run in runs if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
         numbers, values = _logs(done, metric)
-        spread = _typical_spread(evaluation, metric)
+        spread = _typical_spread(history, metric)
         if _jumped(values, spread, need=2):
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
             return HostOutlier(why, numbers[-3])
-        ratio = _noisier(evaluation, host, metric)
+        ratio = _noisier(history, host, metric)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
             return HostOutlier(why, None)
@@ -65,9 +65,10 @@ def suspect(evaluation: Evaluation, host: str) -> bool:
     Where the one before it is so too, it has told: the host is set aside, or it is the only one,
     and what it measures from then on is compared with what its baseline is from then on.
     """
-    done = [run for run in _ended(evaluation.history, host) if run.done]
+    history = evaluation.history
+    done = [run for run in _ended(history, host) if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        (_, values), spread = _logs(done, metric), _typical_spread(evaluation, metric)
+        (_, values), spread = _logs(done, metric), _typical_spread(history, metric)
         if _jumped(values, spread, need=1) and not _jumped(values, spread, need=2):
             return True
     return False
@@ -150,39 +151,32 @@ def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     return _fails(last[-1], good[-1] if good else None)
 
 
-def _typical_spread(evaluation: Evaluation, metric: str) -> float:
+def _typical_spread(history: History, metric: str) -> float:
     """Scatter of single runs within hosts, the same for all: the median over hosts."""
-    found = [_scatter(evaluation, host, metric) for host in evaluation.history.hosts]
+    found = [_scatter(history, host, metric) for host in history.hosts]
     known = [math.sqrt(square) for square, steps in found if steps]
     return max(float(np.median(known)) if known else 0.0, LEAST_SPREAD)
 
 
-def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int]:
+def _scatter(history: History, host: str, metric: str) -> tuple[float, int]:
     """Variance from successive differences, which slow drift hardly touches, and their number.
 
-    The largest step is left out: a jump is one, and is judged as such. Of many hosts one has a new
-    run; the others are as they were. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+    The largest step is left out: a jump is one, and is judged as such. J. von Neumann, Annals of
+    Mathematical Statistics 12 (1941).
     """
-    history = evaluation.history
-
-    def compute() -> tuple[float, int]:
-        _, values = _logs([run for run in _ended(history, host) if run.done], metric)
-        steps = np.sort(np.square(np.diff(values)))[:-1]
-        return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
-
-    changes = history.changes_on(host, Purpose.BASELINE)
-    return evaluation.once(("scatter", host, metric), changes, compute)
+    _, values = _logs([run for run in _ended(history, host) if run.done], metric)
+    steps = np.sort(np.square(np.diff(values)))[:-1]
+    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
 
 
-def _noisier(evaluation: Evaluation, host: str, metric: str) -> float | None:
+def _noisier(history: History, host: str, metric: str) -> float | None:
     """How many times the others' scatter, where that is too much to be chance; else None."""
     from scipy import stats
 
-    hosts = evaluation.history.hosts
-    mine, steps = _scatter(evaluation, host, metric)
+    mine, steps = _scatter(history, host, metric)
     if steps < _LEAST_NOISY:
         return None
-    others = [_scatter(evaluation, other, metric) for other in hosts if other != host]
+    others = [_scatter(history, other, metric) for other in history.hosts if other != host]
     freedom = sum(count for _, count in others)
     if freedom < _LEAST_NOISY:
         return None

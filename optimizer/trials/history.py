@@ -36,7 +36,6 @@ class History:
         self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
-        self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
         self._last = 0
         for trial in trials:
             self.put(trial)
@@ -46,8 +45,6 @@ class History:
         before = self._trials.get(trial.number)
         self._changes[trial.purpose, None] += 1
         self._changes[trial.purpose, trial.phase] += 1
-        for host in {trial.host, before.host if before else None} - {None}:
-            self._changes_on[str(host), trial.purpose] += 1
         if before is None:
             for numbers in (self._numbers,) if trial.given else (self._numbers, self._own):
                 numbers[trial.purpose, None].append(trial.number)
@@ -120,10 +117,6 @@ class History:
     def on_host(self, host: str, purpose: Purpose) -> Sequence[int]:
         """The numbers of the job's own trials of a purpose that a host measures; not a copy."""
         return self._on[host, purpose]
-
-    def changes_on(self, host: str, purpose: Purpose) -> int:
-        """Grows whenever a trial of a purpose comes to the host, changes there or leaves it."""
-        return self._changes_on[host, purpose]
 
     def since_baseline(self, host: str | None) -> int:
         """New configurations since the last run of the baseline: of a host, or of all (None)."""
