@@ -12,8 +12,7 @@ from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.evaluation.evaluation import Evaluation, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import NOTICED
+from optimizer.simplification.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.surrogate.stopping_rule import scatter

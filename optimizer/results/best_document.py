@@ -19,8 +19,7 @@ from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import contributions_of
+from optimizer.simplification.changes import Changes, contributions_of
 from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial

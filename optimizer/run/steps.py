@@ -11,7 +11,7 @@ from optimizer.confirmation.choice import best_explored, candidates_of, proof_su
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
-from optimizer.simplification.simplified import simplified_version
+from optimizer.simplification.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

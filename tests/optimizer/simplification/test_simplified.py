@@ -7,8 +7,7 @@ import pytest
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import contributions_of, noticed, simplified_version
+from optimizer.simplification.changes import Changes, contributions_of, noticed, simplified_version
 from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
