@@ -135,6 +135,12 @@ def of_all_orders(ones: Floats | Singles, total: float) -> Floats:
     return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
 
 
+def symmetric_root(covariance: Floats) -> Floats:
+    """The symmetric root of a covariance, shape ``(m, m)``, that may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
 def own_variance(components: VarianceComponents) -> float:
     """The variance of a value without noise, before anything is known: a diagonal element."""
     own = components.parameters

@@ -3,14 +3,19 @@
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from models import Floats
 from models.gaussian_process.evidence import LEAST_JUDGED, left_out_residuals
-from models.gaussian_process.kernel import KernelInputs, covariance, covariances, kernel_matrices
+from models.gaussian_process.kernel import (
+    KernelInputs,
+    covariance,
+    covariances,
+    kernel_matrices,
+    symmetric_root,
+)
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.variance_components import drawn_components, learn_components
 from optimizer.budget.budget import LEAST_TRIALS, divide
@@ -24,6 +29,7 @@ from optimizer.surrogate.training_data import (
     TEACHING,
     TrainingData,
     chosen_few,
+    latent_points,
     measured_worth,
     training_data_of,
 )
@@ -31,7 +37,6 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.latent import encode
 from sampler.space.space import Configuration, holding
 
 MEMBERS = 24
@@ -84,7 +89,7 @@ class Ensemble:
             for number, each in enumerate(members):
                 expected, doubt = each.predict_together(cross[number], among[number])
                 # The symmetric root: each configuration keeps its normals, whatever the metric.
-                rows.append(expected + normal[number, place] @ _root(doubt))
+                rows.append(expected + normal[number, place] @ symmetric_root(doubt))
             found[name] = np.vstack(rows)
         return found
 
@@ -96,7 +101,7 @@ class Ensemble:
         """Shape ``(MEMBERS, n_metrics, DRAWS_EACH, points)``; the same for as many points."""
         shape = (MEMBERS, len(self.processes), DRAWS_EACH, points)
         normal = np.random.default_rng(points).standard_normal(shape)
-        return np.asarray(np.einsum("ab,mbdc->madc", _root(self.correlation), normal))
+        return np.asarray(np.einsum("ab,mbdc->madc", symmetric_root(self.correlation), normal))
 
 
 def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
@@ -139,12 +144,6 @@ def _correlation(residuals: Floats) -> Floats:
     found = (scaled @ scaled.T + _LEAN * np.eye(len(whole))) / (whole.shape[1] + _LEAN)
     np.fill_diagonal(found, 1.0)
     return np.asarray(found)
-
-
-def _root(covariance: Floats) -> Floats:
-    """The symmetric root of a covariance that may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 _MOST = 300  # rows: beyond them learning would take too long
@@ -195,15 +194,8 @@ class Expectations:
         return np.asarray(np.clip(change, -MOST_GAIN, MOST_GAIN))
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
-        return np.vstack([self._start, *map(self._point, configurations)])
-
-    @cached_property
-    def _start(self) -> Floats:
-        return self._point(self.problem.space.start)
-
-    def _point(self, configuration: Configuration) -> Floats:
-        point = encode(self.problem.space, configuration, memory=self.problem.memory)
-        return np.array([point[name] for name in self.ensemble.layout.names])
+        start = self.problem.space.start  # the baseline comes first
+        return latent_points(self.problem, [start, *configurations], self.ensemble.layout.names)
 
 
 def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:

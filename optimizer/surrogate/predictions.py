@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
-from models.gaussian_process.kernel import covariances, kernel_matrices
+from models.gaussian_process.kernel import covariances, kernel_matrices, symmetric_root
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.expected_gain import chance_to_keep, drawn_metrics, likely_metrics
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
-from optimizer.surrogate.training_data import coordinates_of
+from optimizer.surrogate.training_data import coordinates_of, latent_points
 from optimizer.trials.problem import Problem
-from sampler.space.latent import encode
 from sampler.space.space import Configuration
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
@@ -141,17 +140,14 @@ class Comparison:
             processes.items(), crosses, amongs, normals[1:], strict=True
         ):
             expected, doubt = process.predict_together(known.of(cross), among)
-            values, vectors = np.linalg.eigh(doubt)
-            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-            errors = (1 if name in raised else -1) * (normals[0] if name in CLOCKS else own) @ root
+            errors = (1 if name in raised else -1) * (normals[0] if name in CLOCKS else own)
+            errors = errors @ symmetric_root(doubt)
             rows = np.vstack([expected, expected + errors])
             drawn[name] = np.exp(rows) if name in surrogate.data.logarithmic else rows
         return objective.fitness_of_many(drawn, self.baseline)
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
-        space, names = self.problem.space, self.surrogate.layout.names
-        points = (encode(space, each, memory=self.problem.memory) for each in configurations)
-        return np.array([[point[name] for name in names] for point in points])
+        return latent_points(self.problem, configurations, self.surrogate.layout.names)
 
 
 @one_thread()

@@ -81,8 +81,8 @@ def training_data_of(
     failed teaches that such configurations are bad: it counts as the slowest that was seen.
     """
     trials = [history[number] for number in numbers]
-    start = encode(problem.space, problem.space.start, memory=problem.memory)
-    points = np.vstack([[start[name] for name in names], coordinates_of(problem, trials, names)])
+    start = latent_points(problem, [problem.space.start], names)
+    points = np.vstack([start, coordinates_of(problem, trials, names)])
     rows = [baseline.metrics, *map(baseline.corrected_trial, trials)]
     values = {}
     for name in problem.objective.metrics:
@@ -98,6 +98,14 @@ def training_data_of(
             worst = np.nanmax(known) if term.direction == "min" else np.nanmin(known)
             values[term.metric] = np.where(failed & np.isnan(known), worst, known)
     return TrainingData(points, values, logarithmic, tuple(numbers))
+
+
+def latent_points(
+    problem: Problem, configurations: Sequence[Configuration], names: Sequence[str]
+) -> Floats:
+    """Where configurations are in the latent cube, shape ``(n_configurations, n_names)``."""
+    points = (encode(problem.space, each, memory=problem.memory) for each in configurations)
+    return np.array([[point[name] for name in names] for point in points])
 
 
 def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[str]) -> Floats:
