@@ -9,6 +9,7 @@ chromosomes are wholly new. The other parameters stay at the baseline.
 import math
 import random
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from deap import tools
@@ -149,10 +150,10 @@ def _chromosome(
 
 def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[list[float]]:
     """The best four so far: survivors stay in the population, so none better is ever lost."""
-    points = {trial.number: trial.point or {} for trial in _chromosomes(evaluation)}
-    able = [evaluation.history[n] for n, point in points.items() if set(genes) <= point.keys()]
-    best = evaluation.best_first(able)[:SURVIVORS]
-    return [[points[trial.number][name] for name in genes] for _, trial in best]
+    ranked = evaluation.best_first(_chromosomes(evaluation))
+    points = (trial.point or {} for _, trial in ranked)
+    able = (point for point in points if point.keys() >= set(genes))
+    return [[point[name] for name in genes] for point in islice(able, SURVIVORS)]
 
 
 def _child(parents: list[list[float]], rng: random.Random, place: int) -> list[float]:
