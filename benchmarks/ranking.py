@@ -10,7 +10,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from models.importance.ranking import rank_parameters
+from models.importance.importance import rank_parameters
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.strategies.registry import find_strategy

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.importance.design import FeatureMatrix, joined, measured_rows
 
 if TYPE_CHECKING:
@@ -30,12 +31,7 @@ class Fold:
 
 
 def grow_forest(
-    x: NDArray[np.float32],
-    y: NDArray[np.float64],
-    *,
-    seed: int,
-    trees: int,
-    rows_per_tree: int = ROWS_PER_TREE,
+    x: NDArray[np.float32], y: Floats, *, seed: int, trees: int, rows_per_tree: int = ROWS_PER_TREE
 ) -> RandomForestRegressor:
     """Fit a bare forest, with the settings that all forests here share.
 
@@ -71,7 +67,7 @@ class BaggedForest:
         """All of them, bag after bag."""
         return [tree for bag in self.bags for tree in bag]
 
-    def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, x: Floats) -> Floats:
         """The mean of the trees, shape `(n_rows,)`."""
         asked = np.ascontiguousarray(x, dtype=np.float32)
         return np.asarray(
@@ -81,7 +77,7 @@ class BaggedForest:
 
 def bagged_forest(
     features: FeatureMatrix,
-    target: NDArray[np.float64],
+    target: Floats,
     rows: NDArray[np.intp],
     *,
     seed: int,
@@ -118,7 +114,7 @@ def bagged_forest(
 
 
 def held_out(
-    features: FeatureMatrix, target: NDArray[np.float64], fold: NDArray[np.intp], *, seed: int
+    features: FeatureMatrix, target: Floats, fold: NDArray[np.intp], *, seed: int
 ) -> tuple[Fold, ...]:
     """A forest for each fold, of all measured trials but those that the fold holds out.
 
@@ -132,9 +128,7 @@ def held_out(
     return tuple(found)
 
 
-def pooled_r2(
-    folds: Sequence[Fold], features: FeatureMatrix, target: NDArray[np.float64]
-) -> float | None:
+def pooled_r2(folds: Sequence[Fold], features: FeatureMatrix, target: Floats) -> float | None:
     """R2 of the held-out trials of some folds together; None where they are all alike."""
     x, y = features.values, target[np.concatenate([fold.held_out for fold in folds])]
     if np.ptp(y) == 0:

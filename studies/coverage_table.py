@@ -19,7 +19,7 @@ from typing import Any
 
 from scipy import stats
 
-from models.importance.ranking import rank_parameters
+from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from sampler.machine.machine import fingerprint
 from tests.support import ROOT

@@ -39,7 +39,7 @@ from optimizer.explanation.compared import (
     compare_blocks,
     judge_minimal,
 )
-from optimizer.explanation.document import fewer_changes
+from optimizer.explanation.explanation import fewer_changes
 from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

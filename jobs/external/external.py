@@ -20,8 +20,7 @@ from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choice import winner_of
-from optimizer.confirmation.proof import declared_test
-from optimizer.confirmation.proof_clocks import declared_clocks
+from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from optimizer.evaluation.configurations import replicated
+from optimizer.evaluation.evaluation import replicated
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError

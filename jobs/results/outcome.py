@@ -20,7 +20,7 @@ from jobs.results.export import (
 from jobs.results.output_folder import Which
 from jobs.results.pages import VERSION
 from jobs.specification.specification import Specification
-from optimizer.explanation.document import fewer_changes
+from optimizer.explanation.explanation import fewer_changes
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.ports import TrialLog
 from optimizer.trials.problem import Problem

@@ -72,7 +72,7 @@ def prior_of(
     store: JobStore, job_id: int, asked: WarmStart, problem: Problem, hosts: Collection[str] | None
 ) -> Prior:
     """What a job would take along now; see ``frozen_prior``."""
-    from optimizer.surrogate.transfer_selection import MOST
+    from optimizer.surrogate.training_data import MOST
 
     if isinstance(asked, int):
         return Prior((_named(store, asked, problem),))
@@ -129,7 +129,7 @@ def _taken(
     store: JobStore, number: int, earlier: Problem, problem: Problem, hosts: Collection[str] | None
 ) -> PriorJob | None:
     """What is taken of a job; None if it measured too little there."""
-    from optimizer.surrogate.transfer_selection import prior_job
+    from optimizer.surrogate.training_data import prior_job
 
     trials = store.trials(number)
     history = History(t for t in trials if hosts is None or t.host in hosts)

@@ -13,7 +13,7 @@ from db.schema.tables import MAIN_METRICS
 from db.trials.trial_course import count_baseline, read_baseline_runs, read_course
 from jobs.results.cache import JobCache
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.configurations import each_once, replicated
+from optimizer.evaluation.evaluation import each_once, replicated
 from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document

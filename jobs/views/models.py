@@ -19,7 +19,7 @@ from jobs.results.background_fit import fitted
 from jobs.results.cache import JobCache
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
+from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
 from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from models import Floats
 
 CLIP = 2.5  # robust standard deviations; less delays the finding of large changes
 LEAST_BEFORE = 3  # values before a change
 LEAST_AFTER = 2  # one value that stands out is an outlier, two may be a change
 LEAST_VALUES = LEAST_BEFORE + LEAST_AFTER
-# Of logarithms: steadier than 0.01% counts as 0.01%, or rounding would pass for a change.
-RESOLUTION = 1e-4
+RESOLUTION = 1e-4  # of logarithms: less would take rounding for a change
 _MAD_OF_NORMAL = 1.4826
 _MOST_AUTOCORRELATION = 0.8
 # Values look less alike after the best cut than they are, by about (first + second * ln n) / n:
@@ -27,11 +26,8 @@ class Cuts:
 
     length: int  # values of each series, n
     at: NDArray[np.intp]  # shape `(m,)`, int: the values before the change
-    # Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
-    t_squared: Floats
-    # Shape `(m,)`, of neighbours around the two levels: the first one, corrected for the choice of
-    # the cut.
-    autocorrelation: Floats
+    t_squared: Floats  # shape `(m,)`, square of the two-sample t there, n - 2 degrees of freedom
+    autocorrelation: Floats  # shape `(m,)`, the first around the two levels, corrected for the cut
 
 
 def clipped(values: Floats) -> tuple[Floats, Floats]:
@@ -54,8 +50,7 @@ def between_sums(scores: Floats) -> Floats:
     n = scores.shape[1]
     before = np.arange(1, n)
     sums = np.cumsum(scores, axis=1)[:, :-1]
-    between: Floats = np.square(sums) * (n / (before * (n - before)))
-    return between
+    return np.asarray(np.square(sums) * (n / (before * (n - before))))
 
 
 def strongest_cuts(values: Floats) -> Cuts:
@@ -85,10 +80,9 @@ def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Fl
     old = np.arange(n) < at[:, None]
     sums = np.where(old, scores, 0.0).sum(axis=1)  # that of the rest is its negative
     rest = scores - np.where(old, (sums / at)[:, None], (-sums / (n - at))[:, None])
-    products: Floats = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
+    products = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
     constant, growth = AUTOCORRELATION_BIAS
-    found: Floats = products / within + (constant + growth * np.log(n)) / n
-    return found
+    return np.asarray(products / within + (constant + growth * np.log(n)) / n)
 
 
 def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats) -> Floats:
@@ -169,8 +163,7 @@ class Size:
     # report it is over-estimated on average; more nights mend that.
     low: float
     high: float
-    # before, after: values on either side.
-    before: int
+    before: int  # before, after: values on either side
     after: int
 
 

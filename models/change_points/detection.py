@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.change_points.change_point import (
     LEAST_VALUES,
     MOST_LENGTH,
     RESOLUTION,
     Cuts,
-    Floats,
     Size,
     chance,
     clipped,
@@ -37,8 +37,7 @@ class Alarm:
 
     series: int  # whose, the row's number
     since: int  # the first night of the new level, the column's number
-    # since_low, since_high: 95% interval of that night.
-    since_low: int
+    since_low: int  # since_low, since_high: 95% interval of that night
     since_high: int
     reported: int  # the night on which it was found; it is never moved later
     p: float  # how often a series without change is so striking on one night
@@ -50,8 +49,7 @@ class Alarm:
 class Outlier:
     """One night that stands out and that no change explains, so far."""
 
-    # series, night: which.
-    series: int
+    series: int  # series, night: which
     night: int
     distance: float  # from the median of the nights before, in the units of the values
     p: float  # two-sided, of so far a night among normal ones
@@ -63,8 +61,7 @@ class DetectedChanges:
 
     alarms: tuple[Alarm, ...]  # in the order of their report, then of the series
     outliers: tuple[Outlier, ...]  # likewise
-    # Shape `(nights,)`, the pooled autocorrelation each night was judged with.
-    autocorrelation: Floats
+    autocorrelation: Floats  # shape `(nights,)`, pooled: what each night was judged with
     tested: Nights  # shape `(nights,)`, how many series could be tested
 
 
@@ -117,17 +114,9 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
             for place, number in enumerate(group.numbers):
                 row, at = rows[number], group.nights[place]
                 if p[place] <= share:
-                    alarm = _alarm(
-                        row,
-                        at,
-                        int(cut.at[place]),
-                        number=number,
-                        p=float(p[place]),
-                        of=int(tested[night]),
-                        autocorrelation=float(autocorrelation[night]),
-                    )
-                    row.found.append(alarm)
-                    row.begins = alarm.since
+                    known = float(p[place]), int(tested[night]), float(autocorrelation[night])
+                    row.found.append(_alarm(number, row, at, int(cut.at[place]), *known))
+                    row.begins = row.found[-1].since
                 elif alone[place] <= share:
                     before = float(np.median(group.values[place, :-1]))
                     distance = float(row.values[night]) - before
@@ -188,7 +177,7 @@ def _pooled(cuts: list[Cuts]) -> float:
 
 
 def _alarm(
-    row: _Row, at: Nights, cut: int, *, number: int, p: float, of: int, autocorrelation: float
+    number: int, row: _Row, at: Nights, cut: int, p: float, of: int, autocorrelation: float
 ) -> Alarm:
     low, high = cuts_within(row.values[at], autocorrelation=autocorrelation)
     return Alarm(

@@ -12,12 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from models.gaussian_process.kernel import (
-    Floats,
-    KernelInputs,
-    VarianceComponents,
-    kernel_matrices,
-)
+from models import Floats
+from models.gaussian_process.kernel import KernelInputs, VarianceComponents, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess
 
 _NOTHING = 1e-4  # a smaller part of all shares is none
@@ -45,7 +41,8 @@ class Effects:
 def effects_of(process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]) -> Effects:
     """The effects in what is expected, shape ``(n_parameters,)``."""
     parts = _Parts(process.components, known, grids)
-    return parts.effects(process.solved[None, :], None)[0]
+    found = parts.effects(process.solved[None, :])
+    return Effects(found.total[0], found.alone[0])
 
 
 def drawn_effects(
@@ -66,23 +63,13 @@ def drawn_effects(
 
     rng = np.random.default_rng(seed)
     parts = _Parts(process.components, known, grids)
-    prior = parts.drawn(rng, draws)
+    mains, pairs, at_known = parts.drawn(rng, draws)
     n = len(values)
     level = np.sqrt(process.components.level) * rng.standard_normal((draws, 1))
     noise = np.sqrt(process.components.noise) * rng.standard_normal((draws, n))
-    missed = (values - process.mean) / process.spread - prior.at_known - level - noise
+    missed = (values - process.mean) / process.spread - at_known - level - noise
     solved = cho_solve((process.factor, True), missed.T, check_finite=False).T
-    found = parts.effects(solved, prior)
-    return Effects(np.array([e.total for e in found]), np.array([e.alone for e in found]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Prior:
-    """Draws before the trials are looked at: on the grids, and summed at the known settings."""
-
-    mains: list[Floats]
-    pairs: list[Floats]
-    at_known: Floats
+    return parts.effects(solved, mains, pairs)
 
 
 class _Parts:
@@ -104,7 +91,10 @@ class _Parts:
         self.cross = [cross for cross, _ in kernels]
         self.features = [_features(among, cross) for cross, among in kernels]
 
-    def drawn(self, rng: np.random.Generator, draws: int) -> _Prior:
+    def drawn(
+        self, rng: np.random.Generator, draws: int
+    ) -> tuple[list[Floats], list[Floats], Floats]:
+        """Draws before the trials are looked at: on the grids, and summed where it is known."""
         mains, pairs = [], []
         total = np.zeros((draws, self.cross[0].shape[1] if self.cross else 0))
         for size, (on_grid, at_known) in zip(self.size, self.features, strict=True):
@@ -117,22 +107,24 @@ class _Parts:
             normal = np.sqrt(strength) * rng.standard_normal(shape)
             pairs.append(one @ normal @ other.T)
             total += np.einsum("sna,na->sn", one_known @ normal, other_known)
-        return _Prior(mains, pairs, total)
+        return mains, pairs, total
 
-    def effects(self, solved: Floats, prior: _Prior | None) -> list[Effects]:
+    def effects(
+        self, solved: Floats, prior: Sequence[Floats] = (), prior_pairs: Sequence[Floats] = ()
+    ) -> Effects:
         """The effects of each row of ``solved``, shape ``(n_rows, n_known)``."""
         rows = len(solved)
         alone, total = np.zeros((rows, self.count)), np.zeros((rows, self.count))
         mains = [
             size * (solved @ cross.T) for size, cross in zip(self.size, self.cross, strict=True)
         ]
-        if prior is not None:
-            mains = [own + drawn for own, drawn in zip(mains, prior.mains, strict=True)]
+        if prior:
+            mains = [own + drawn for own, drawn in zip(mains, prior, strict=True)]
         whole = np.zeros(rows)
         for place, ((i, j), strength) in enumerate(zip(self.pairs, self.strength, strict=True)):
             surface = strength * (solved[:, None, :] * self.cross[i]) @ self.cross[j].T
-            if prior is not None:
-                surface = surface + prior.pairs[place]
+            if prior_pairs:
+                surface = surface + prior_pairs[place]
             by_one = surface @ self.weights[j]
             by_other = self.weights[i] @ surface
             mains[i], mains[j] = mains[i] + by_one, mains[j] + by_other
@@ -146,7 +138,7 @@ class _Parts:
         total += alone
         whole = whole + alone.sum(axis=1)
         scale = np.where(whole > 0, whole, 1.0)[:, None]
-        return [Effects(t, a) for t, a in zip(total / scale, alone / scale, strict=True)]
+        return Effects(total / scale, alone / scale)
 
 
 def _kernels(grid: Grid, known: KernelInputs, column: int) -> tuple[Floats, Floats]:
@@ -171,8 +163,7 @@ def _features(among: Floats, cross: Floats) -> tuple[Floats, Floats]:
 class MainEffect:
     """What the settings of one parameter do, in the mean over all settings of the others."""
 
-    # Shape ``(n_settings,)``, in the metric's unit, against the mean of all settings.
-    expected: Floats
+    expected: Floats  # shape ``(n_settings,)``, in the metric's unit, against the mean of all
     deviation: Floats  # the same shape: standard deviations
     variance: float  # of ``expected`` over the settings as often as they are drawn
 
@@ -182,8 +173,7 @@ class PairEffect:
     """What two parameters do together beyond what each does alone."""
 
     columns: tuple[int, int]  # the two
-    # Shape ``(n_settings of the one, n_settings of the other)``, in the metric's unit.
-    beyond: Floats
+    beyond: Floats  # shape ``(settings of the one, settings of the other)``, in the metric's unit
     variance: float  # of ``beyond``
 
 

@@ -5,13 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.kernel import (
-    Floats,
-    Singles,
-    VarianceComponents,
-    covariance,
-    covariances,
-)
+from models import Floats
+from models.gaussian_process.kernel import Singles, VarianceComponents, covariance, covariances
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
+
 _LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/results/searching.md
 _PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
 _ROUGH_LENGTH = 0.3  # of the range
@@ -20,7 +22,6 @@ _PER_ROUGH_LENGTH = np.float32(_LENGTH / (5.0**0.5 * _ROUGH_LENGTH))  # of steps
 
 _ORDERS = 3.0  # about how many parameters act together, at the mean
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 
@@ -31,8 +32,7 @@ class KernelInputs:
     # Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of a range.
     # Settings of different levels have nothing in common.
     level: NDArray[np.int64]
-    # Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
-    position: Floats
+    position: Floats  # shape ``(n, n_parameters)``: where in the range, in [0, 1]; else 0
 
     def __len__(self) -> int:
         return int(self.level.shape[0])
@@ -76,8 +76,7 @@ class VarianceComponents:
     """How much of the variance comes from where; that of the data is about 1."""
 
     parameters: Floats  # shape ``(n_parameters,)``: of each parameter alone
-    # How strong pairs are: the pair of i and j has ``pairs * parameters[i] * parameters[j]``.
-    pairs: float
+    pairs: float  # the pair of i and j has ``pairs * parameters[i] * parameters[j]``
     level: float  # of the common level, which is not known beforehand
     noise: float  # of what the settings do not explain
     together: float = 0.0  # of what only many parameters together do, beyond pairs
@@ -136,7 +135,52 @@ def of_all_orders(ones: Floats | Singles, total: float) -> Floats:
     return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
 
 
+def symmetric_root(covariance: Floats) -> Floats:
+    """The symmetric root of a covariance, shape ``(m, m)``, that may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
 def own_variance(components: VarianceComponents) -> float:
     """The variance of a value without noise, before anything is known: a diagonal element."""
     own = components.parameters
     return float(of_sums(own.sum(), (own**2).sum(), components))
+
+
+_FIRST_JITTER, _GROWTH = 1e-8, 10.0  # of the largest element
+
+
+def lower_factor(covariance: Floats) -> Floats:
+    """The lower Cholesky factor of a covariance with its noise, shape ``(n, n)``.
+
+    Kernels are computed in single precision, and the noise of a metric may be as little as 1e-4:
+    many settings that are alike, or values that settings explain wholly, leave a matrix whose
+    rounding errors outweigh the noise. Then the diagonal is raised until there is a factor, by a
+    hundred-millionth of the largest element at first and ten times as much at each further attempt
+    (jitter, as in Neal, "Monte Carlo implementation of Gaussian process models", 1997, section 3).
+    That is as if each value had so much more noise. A matrix that has a factor gets no jitter.
+
+    Args:
+        covariance: Symmetric; only its lower triangle is read.
+
+    Returns:
+        In the order of columns, 0 above the diagonal.
+
+    Raises:
+        ValueError: An element is not finite. No other matrix fails: a diagonal that is raised by
+            ``n`` times the largest element outweighs all the others.
+    """
+    from scipy.linalg.lapack import dpotrf
+
+    factor, failed = dpotrf(covariance, lower=1, clean=1)
+    if not failed and np.isfinite(factor.diagonal()).all():
+        return np.asarray(factor)
+    largest = float(np.abs(covariance).max())
+    if not np.isfinite(largest):
+        raise ValueError("a covariance must be finite")
+    raised, jitter = covariance.copy(), _FIRST_JITTER * (largest or 1.0)
+    while failed:
+        raised[np.diag_indices(len(raised))] = np.diag(covariance) + jitter
+        factor, failed = dpotrf(raised, lower=1, clean=1)
+        jitter *= _GROWTH
+    return np.asarray(factor)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.kernel import Floats, VarianceComponents, own_variance
+from models import Floats
+from models.gaussian_process.kernel import VarianceComponents, lower_factor, own_variance
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -23,8 +23,7 @@ class AdditiveProcess:
     """What trials teach of one metric."""
 
     components: VarianceComponents  # where its variance comes from
-    # mean, spread: of the values that it was fitted to, which are standardised inside.
-    mean: float
+    mean: float  # mean, spread: of the values it was fitted to, which are standardised inside
     spread: float
     factor: Floats  # shape ``(n, n)``, the lower Cholesky factor of their covariance
     solved: Floats  # shape ``(n,)``, the covariance's inverse times the standardised values

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.kernel import Floats
+from models import Floats
+from models.gaussian_process.kernel import lower_factor
 
 PRESENT = 0
 FIRST_GUESS = 0.8  # before the present task has values of its own
@@ -30,8 +30,7 @@ _NOISIER = 1.5  # of an earlier task's value: another day, another state of the 
 class Tasks:
     """Which task each value belongs to, and how far each task agrees with the present one."""
 
-    # Shape ``(n,)``: 0 for the present task, 1, 2, ... for the earlier ones.
-    of: NDArray[np.int64]
+    of: NDArray[np.int64]  # shape ``(n,)``: 0 for the present task, 1, 2, ... for earlier ones
     agreement: Floats  # shape ``(n_tasks,)``, from 0 to 1; that of the present task is 1
 
     def among(self) -> Floats:

@@ -1,16 +1,16 @@
-"""How far two rankings agree on what matters, those of two halves of the trials among them."""
+"""How far rankings agree on what matters: of two halves of the trials, or of resampled trials."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from models.importance.design import FeatureMatrix, joined, measured_rows
 from models.importance.importance import combined_importance, quick_forests
 
 
-def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_k: int) -> float:
+def top_overlap(first: Floats, second: Floats, *, top_k: int) -> float:
     """The share of the top k that two sets of importances have in common.
 
     Parameters that tie across the edge of the top are in neither: importances that are all equal
@@ -31,11 +31,8 @@ def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_
     return float((tops[0] & tops[1]).sum() / top_k)
 
 
-def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """Kendall's tau-b of two sets of importances, from -1 to 1.
-
-    0 where one of them has no order: all equal, or a single parameter.
-    """
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Kendall's tau-b of two sets of importances, -1 to 1; 0 where one of them has no order."""
     from scipy.stats import kendalltau
 
     if np.ptp(first) == 0 or np.ptp(second) == 0:
@@ -65,13 +62,13 @@ class SplitHalf:
     matters, not a confidence interval for new trials.
     """
 
-    overlap: NDArray[np.float64]  # shape `(splits,)`, share of the top k in common
-    kendall_tau: NDArray[np.float64]  # shape `(splits,)`, rank correlation of all parameters
+    overlap: Floats  # shape `(splits,)`, share of the top k in common
+    kendall_tau: Floats  # shape `(splits,)`, rank correlation of all parameters
 
 
 def split_half(
     features: FeatureMatrix,
-    targets: Mapping[str, NDArray[np.float64]],
+    targets: Mapping[str, Floats],
     *,
     seed: int,
     top_k: int,
@@ -82,8 +79,8 @@ def split_half(
 
     A half has half of the trials, so the ranking of all of them is steadier than what is found
     here. Trials of one setting are in the same half. Of an odd number of settings one is left out
-    of each split. Where there are fewer than
-    `top_k` parameters, all are the top. Halves that teach nothing agree on nothing: 0.
+    of each split. Where there are fewer than `top_k` parameters, all are the top. Halves that
+    teach nothing agree on nothing: 0.
     """
     if splits < 1:
         raise ValueError(f"splits must be at least 1, not {splits}")
@@ -95,22 +92,45 @@ def split_half(
     def agree(source: np.random.SeedSequence) -> tuple[float, float]:
         rng = np.random.default_rng(source)
         order = rng.permutation(len(parts))
-        first, second = (
-            combined_importance(
-                features,
-                quick_forests(
-                    features,
-                    targets,
-                    joined(parts, some),
-                    seed=int(rng.integers(2**31)),
-                    trees=trees,
-                ),
-            )
-            for some in (order[:half], order[half : 2 * half])
-        )
+        found = []
+        for some in (order[:half], order[half : 2 * half]):
+            rows, luck = joined(parts, some), int(rng.integers(2**31))
+            forests = quick_forests(features, targets, rows, seed=luck, trees=trees)
+            found.append(combined_importance(features, forests))
+        first, second = found
         return top_overlap(first, second, top_k=top), rank_correlation(first, second)
 
     # One after the other: scikit-learn's forests side by side in threads may lose the process's
     # warning filters, and a bench beside this keeps a core.
     found = np.array([agree(each) for each in np.random.SeedSequence(seed).spawn(splits)])
     return SplitHalf(overlap=found[:, 0], kendall_tau=found[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Ranks of parameters over bootstrap resamples of the trials; 1 is the most important."""
+
+    rank_low: Floats  # shape `(n_parameters,)`, 2.5th percentile of the ranks
+    rank_high: Floats  # shape `(n_parameters,)`, 97.5th percentile of the ranks
+    top_k_frequency: Floats  # shape `(n_parameters,)`, share of resamples with it in the top k
+    kendall_tau: float  # mean rank correlation of resamples with the reference, from -1 to 1
+
+
+def compare_rankings(importances: Floats, reference: Floats, *, top_k: int) -> Stability:
+    """Sum up the ranks in importances of shape `(resamples, n_parameters)`, against a reference.
+
+    Ties share a rank. Importances without any order (all equal) count as a correlation of 0.
+    `top_k` is at most `n_parameters`.
+    """
+    from scipy.stats import kendalltau, rankdata
+
+    ranks = np.asarray(rankdata(-importances, axis=1))  # (resamples, n_parameters)
+    low, high = np.percentile(ranks, [2.5, 97.5], axis=0)
+    several = len(reference) > 1  # one parameter has no order
+    taus = [kendalltau(each, reference).statistic if several else 0.0 for each in importances]
+    return Stability(
+        rank_low=low,
+        rank_high=high,
+        top_k_frequency=(ranks <= top_k).mean(axis=0),
+        kendall_tau=float(np.mean(np.nan_to_num(taus))),
+    )

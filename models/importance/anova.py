@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models import Floats
+
 Value = float | str | None  # a float may be an int or a bool
 
 
@@ -67,14 +69,13 @@ class AnovaResult:
     # varies within the groups, while their means differ (`p` is then 0).
     f: float | None
     p: float | None  # chance of so large an F if all groups had the same mean
-    # Share of the variance that the groups explain, 0 to 1. Rises with the number of groups even
-    # when they mean nothing.
+    # Share of the variance that groups explain, 0 to 1; rises with their number even by chance.
     eta_squared: float | None
-    # The same, corrected for that; around 0, so maybe negative, without effect.
-    omega_squared: float | None
+    omega_squared: float | None  # the same, corrected for that; around 0 without effect
     labels: tuple[str, ...]  # the groups compared, in the order of their first trial
-    means: NDArray[np.float64]  # shape `(n_groups,)`, in the unit of the target
+    means: Floats  # shape `(n_groups,)`, in the unit of the target
     sizes: NDArray[np.intp]  # shape `(n_groups,)`, trials in each group
+    p_holm: float | None = None  # `p` corrected for all questions of a job, where it was
 
 
 def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
@@ -157,7 +158,7 @@ def smallest_share(
     return float(optimize.brentq(missing, 1e-6, 0.99))
 
 
-def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | tuple[None, None]:
+def _f_test(samples: list[Floats]) -> tuple[float, float] | tuple[None, None]:
     """F (maybe infinite) and p, or None where there is nothing to compare."""
     from scipy.stats import f_oneway
 

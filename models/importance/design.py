@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models import Floats
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureMatrix:
@@ -21,10 +23,9 @@ class FeatureMatrix:
 
     # Shape `(n_trials, n_columns)`. NaN stands for "not active in this trial"; the forests treat
     # it as a value of its own. Infinities are refused.
-    values: NDArray[np.float64]
+    values: Floats
     names: tuple[str, ...]  # the parameters' names, length `n_parameters`, each once
-    # Shape `(n_columns,)`, the index in `names` of the parameter that a column belongs to. Every
-    # parameter owns at least one column.
+    # Shape `(n_columns,)`, the index in `names` of a column's parameter; each owns at least one.
     owner: NDArray[np.intp]
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class FeatureMatrix:
         """Return the table of the chosen rows alone, by mask or by index."""
         return type(self)(values=self.values[chosen], names=self.names, owner=self.owner)
 
-    def sum_columns(self, importances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sum_columns(self, importances: Floats) -> Floats:
         """Sum what columns contribute, `(n_columns,)`, into what parameters contribute.
 
         Raises:
@@ -90,7 +91,7 @@ class FeatureMatrix:
         np.add.at(total, self.owner, importances)
         return total
 
-    def permute(self, parameter: int, order: NDArray[np.intp]) -> NDArray[np.float64]:
+    def permute(self, parameter: int, order: NDArray[np.intp]) -> Floats:
         """Copy the values with all columns of one parameter reordered together.
 
         Shuffling one-hot columns apart from each other would make rows with two levels or none,

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
+
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
 
-Floats = NDArray[np.float64]
 _NOTHING = 1e-12  # of the largest squared value: a smaller variance is rounding
 
 
@@ -30,8 +31,7 @@ class Marginal:
     columns: NDArray[np.intp]  # shape ``(n_columns,)``
     points: Floats  # shape ``(n_points, n_columns)``: its categories or special values
     weight: Floats  # shape ``(n_points,)``: how often each is drawn
-    # Whether what is left of 1 is drawn evenly from [0, 1), which then is in its only column.
-    has_range: bool
+    has_range: bool  # whether what is left of 1 is drawn evenly from [0, 1), in its only column
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +49,7 @@ class FunctionalAnova:
 def functional_anova(
     trees: Sequence[DecisionTreeRegressor], marginals: Sequence[Marginal]
 ) -> FunctionalAnova:
-    """The shares of all parameters and pairs in each tree.
-
-    What three and more parameters make only together is what is missing to 1.
-    """
+    """The shares of parameters and pairs in each tree; what lacks to 1 only three or more make."""
     space = _Space(marginals)
     found = [space.shares(_boxes(tree, len(space.owner))) for tree in trees]
     known = [each for each in found if each is not None]
@@ -70,8 +67,7 @@ class _Boxes:
     low: Floats  # shape ``(n_leaves, n_columns)``: values in a leaf are above it
     high: Floats  # the same shape: and at most this
     value: Floats  # shape ``(n_leaves,)``
-    # column, threshold: of all splits, shape ``(n_splits,)``.
-    column: NDArray[np.intp]
+    column: NDArray[np.intp]  # column, threshold: of all splits, shape ``(n_splits,)``
     threshold: Floats
 
     def hold(self, column: NDArray[np.intp], value: Floats) -> NDArray[np.bool_]:

@@ -1,19 +1,21 @@
-"""How much a metric depends on each parameter: impurity decrease and permutation."""
+"""How much metrics depend on each parameter, by forests, and which of them matter, by tests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.importance.design import FeatureMatrix
+from models import Floats
+from models.importance.anova import AnovaResult, anova, holm
+from models.importance.design import FeatureMatrix, measured_rows
 from models.random_forest import MIN_TRIALS, BaggedForest, Fold, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
-
 
 HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2 well enough
 
@@ -25,7 +27,7 @@ def permutation_importance(
     *,
     seed: int,
     n_repeats: int = 5,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The drop in out-of-fold R2 of each shuffle, shape `(n_parameters, n_repeats)`.
 
     Permutation importance (Breiman, 2001) is out of sample: the forest of each fold predicts the
@@ -50,11 +52,8 @@ def permutation_importance(
 
 
 def _error_increase(
-    model: BaggedForest,
-    held_out: FeatureMatrix,
-    y: NDArray[np.float64],
-    orders: list[NDArray[np.intp]],
-) -> NDArray[np.float64]:
+    model: BaggedForest, held_out: FeatureMatrix, y: Floats, orders: list[NDArray[np.intp]]
+) -> Floats:
     """What shuffling each parameter adds to the squared error: `(n_parameters, n_repeats)`."""
     parameters = range(held_out.n_parameters)
     # One prediction for all parameters and repeats: a call costs more than its rows.
@@ -64,9 +63,7 @@ def _error_increase(
     return np.asarray(np.square(y - predicted).sum(axis=2) - error)
 
 
-def mean_share(
-    importances: Sequence[NDArray[np.float64]], n_parameters: int
-) -> NDArray[np.float64]:
+def mean_share(importances: Sequence[Floats], n_parameters: int) -> Floats:
     """Average the importances of metrics, each scaled to sum to 1.
 
     One that is all 0 knows no order and is left out; where none knows one, the mean is all 0.
@@ -80,16 +77,13 @@ ROWS_PER_TREE = 300
 
 def quick_forests(
     features: FeatureMatrix,
-    targets: Mapping[str, NDArray[np.float64]],
+    targets: Mapping[str, Floats],
     rows: NDArray[np.intp],
     *,
     seed: int,
     trees: int,
 ) -> dict[str, RandomForestRegressor]:
-    """Fit one small forest a metric on some of the trials, the `rows`.
-
-    Metrics that fewer than 10 of these trials have, or that are constant among them, have none.
-    """
+    """One small forest a metric on the `rows`; none of fewer than 10, or of a constant."""
     forests = {}
     for metric, target in targets.items():
         known = rows[~np.isnan(target[rows])]
@@ -106,7 +100,60 @@ def quick_forests(
 
 def combined_importance(
     features: FeatureMatrix, forests: Mapping[str, RandomForestRegressor]
-) -> NDArray[np.float64]:
+) -> Floats:
     """The mean over the metrics of each parameter's share; all 0 where none could be learned."""
     found = [features.sum_columns(f.feature_importances_) for f in forests.values()]
     return mean_share(found, features.n_parameters)
+
+
+def rank_parameters(
+    features: FeatureMatrix, targets: Mapping[str, ArrayLike], *, seed: int, trees: int = 100
+) -> tuple[str, ...]:
+    """The parameters, the most important for the metrics first.
+
+    By the mean over the metrics of each one's share of the mean decrease in impurity, as in Jin et
+    al. (JIPS 2022). Every metric counts the same, however many trials have it (NaN: it has not);
+    one that fewer than 10 settings have, or that is constant, does not count. Parameters that tie
+    keep the order of `features.names`.
+
+    Raises:
+        ValueError: If the shapes disagree or a target is infinite.
+    """
+    found = []
+    for target in targets.values():
+        rows, y = np.flatnonzero(measured_rows(features, target)), np.asarray(target, np.float64)
+        if len(features.by_setting(rows)) >= MIN_TRIALS and np.ptp(y[rows]) > 0:
+            x = features.values[rows].astype(np.float32)
+            forest = grow_forest(x, y[rows], seed=seed, trees=trees)
+            found.append(features.sum_columns(forest.feature_importances_))
+    order = np.argsort(-mean_share(found, features.n_parameters), kind="stable")
+    return tuple(features.names[place] for place in order)
+
+
+def tested_parameters(
+    features: FeatureMatrix,
+    targets: Mapping[str, ArrayLike],
+    groups: Mapping[str, Sequence[str | None]],
+) -> dict[str, dict[str, AnovaResult]]:
+    """The analysis of variance of every metric, by parameter.
+
+    `groups` has by parameter its label in each trial, from `group_labels`. Each metric asks as
+    many questions more, for which the p-values of all are corrected (`p_holm`).
+
+    Raises:
+        ValueError: If the shapes disagree, a target is infinite, or `groups` does not name exactly
+            the parameters of the features.
+    """
+    if set(groups) != set(features.names):
+        odd = sorted(set(groups) ^ set(features.names))
+        raise ValueError(f"groups must name exactly the features' parameters; check {odd[0]!r}")
+
+    tested = {
+        metric: {name: anova(groups[name], target) for name in features.names}
+        for metric, target in targets.items()
+    }
+    corrected = iter(holm([test.p for tests in tested.values() for test in tests.values()]))
+    return {
+        metric: {name: replace(test, p_holm=next(corrected)) for name, test in tests.items()}
+        for metric, tests in tested.items()
+    }

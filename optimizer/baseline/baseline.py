@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
 from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.trials.trial import Trial
@@ -22,7 +22,7 @@ from sampler.workload.metric_units import MACHINE
 
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
-_Number = TypeVar("_Number", float, NDArray[np.float64])
+_Number = TypeVar("_Number", float, Floats)
 LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 
@@ -50,9 +50,7 @@ class Baseline:
         nothing is corrected, unless there is only one host's.
         """
         own = self._own(host, least)
-        if own is None:
-            return metrics
-        factors = self._factors(own, own.factors(metrics, measured_at), 1.0)
+        factors = self._factors(own, own.factors(metrics, measured_at), 1.0) if own else {}
         if not factors:
             return metrics
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
@@ -67,11 +65,8 @@ class Baseline:
 
     def corrected_of_many(
         self, trials: Sequence[Trial], names: Sequence[str]
-    ) -> dict[str, NDArray[np.float64]]:
-        """The same of many trials at once, to the last digit: of each metric a value a trial.
-
-        NaN where a trial has none.
-        """
+    ) -> dict[str, Floats]:
+        """The same of many trials at once, to the last digit; NaN where a trial has none."""
         values = {
             name: np.array([trial.metrics.get(name, math.nan) for trial in trials], dtype=float)
             for name in names
@@ -84,7 +79,7 @@ class Baseline:
             own, moments = self._own(host), np.array(began)[here]
             if own is None:
                 continue
-            found, ones = dict(own.drift_factors_of_many(moments)), np.ones(len(here))
+            found, ones = dict(own.drift_factors(moments)), np.ones(len(here))
             for name in own.machine.coefficients:
                 state = [own.machine.factors(trials[place].metrics)[name] for place in here]
                 found[name] = found.get(name, ones) * np.array(state)

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from operator import is_
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.machine_effect import CLOCKS, MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
@@ -23,7 +23,7 @@ _PERMUTATIONS = 999
 _MOST_PERMUTED = 1000  # beyond, the ratio is normal enough, and to shuffle takes a second
 
 
-def drift_p(values: NDArray[np.float64]) -> float | None:
+def drift_p(values: Floats) -> float | None:
     """Permutation p-value of von Neumann's ratio: mean square of successive differences.
 
     Small when neighbours in time resemble each other, whatever the shape of the drift. J. von
@@ -47,7 +47,7 @@ def drift_p(values: NDArray[np.float64]) -> float | None:
     return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
 
 
-def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(seconds: Floats, values: Floats) -> Floats:
     """Local linear fit through half of the runs, at most 15, robust against single outliers.
 
     ``seconds``, when each run began, and ``values`` are of one shape, which the fit has too.
@@ -68,7 +68,7 @@ LEAST_SPREAD = 0.01  # counters can repeat to the byte
 _LEAST_BEFORE, _LEAST_AFTER = 3, 2
 
 
-def stepped_levels(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def stepped_levels(values: Floats) -> Floats | None:
     """The median of each stretch between jumps, one value a run; None where nothing jumped.
 
     Values are in the order of measurement, shape ``(n_runs,)``. Binary segmentation: A. Scott,
@@ -83,7 +83,7 @@ def stepped_levels(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return np.repeat([float(np.exp(np.median(part))) for part in parts], lengths)
 
 
-def _parts(logs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _parts(logs: Floats) -> list[Floats]:
     """Stretches between jumps, in order."""
     n = len(logs)
     if n < _LEAST_BEFORE + _LEAST_AFTER:
@@ -114,14 +114,11 @@ class MetricNoise:
     """How steady a metric of the baseline is."""
 
     median: float  # over all its runs
-    # Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
-    spread: float | None
-    # Probability of so smooth a sequence if the order of runs did not matter; None with fewer than
-    # five runs.
+    spread: float | None  # standard deviation over the mean; None with fewer than two runs
+    # Probability of so smooth a sequence if order did not matter; None with fewer than five runs.
     drift_p: float | None
     drifting: bool  # whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped
-    # Smallest and largest smoothed level over the median, if drifting.
-    range: tuple[float, float] | None = None
+    range: tuple[float, float] | None = None  # least and greatest level over the median, if so
 
 
 @dataclass(frozen=True)
@@ -136,8 +133,8 @@ class HostBaseline:
     noise: Mapping[str, MetricNoise]
     runs: int
     trials: tuple[Trial, ...] = field(repr=False)
-    _seconds: NDArray[np.float64] = field(repr=False)
-    _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    _seconds: Floats = field(repr=False)
+    _levels: Mapping[str, Floats] = field(repr=False)
     jumps: bool = False
     machine: MachineEffect = field(default_factory=MachineEffect, repr=False)
 
@@ -157,20 +154,14 @@ class HostBaseline:
         self, metrics: Mapping[str, float], measured_at: datetime | None
     ) -> Mapping[str, float]:
         """What takes a run's clocks to the usual state of the machine, and to the median level."""
-        found, drift = dict(self.machine.factors(metrics)), self.drift_factors(measured_at)
-        return found | {name: factor * found.get(name, 1.0) for name, factor in drift.items()}
+        found = dict(self.machine.factors(metrics))
+        if measured_at is not None and self._levels:
+            drift = self.drift_factors(np.array([measured_at.timestamp()]))
+            found |= {name: float(each[0]) * found.get(name, 1.0) for name, each in drift.items()}
+        return found
 
-    def drift_factors(self, measured_at: datetime | None) -> Mapping[str, float]:
-        """What takes each drifting metric from its level at that time to the median."""
-        if measured_at is None or not self._levels:
-            return {}
-        found = self.drift_factors_of_many(np.array([measured_at.timestamp()]))
-        return {name: float(factors[0]) for name, factors in found.items()}
-
-    def drift_factors_of_many(
-        self, moments: NDArray[np.float64]
-    ) -> Mapping[str, NDArray[np.float64]]:
-        """The same of many moments: seconds since 1970, NaN where nobody knows (1 there)."""
+    def drift_factors(self, moments: Floats) -> Mapping[str, Floats]:
+        """What takes drifting metrics to the median: 1 at NaN, else by seconds since 1970."""
         known = ~np.isnan(moments)
         found = {name: np.ones(len(moments)) for name in self._levels}
         for name, level in self._levels.items():
@@ -217,15 +208,11 @@ def host_baseline(
         # What was learned from these very runs fits them too well: each coefficient costs a run.
         lost = 1 + sum(map(bool, machine.coefficients.get(name, ())))
         known = len(values) > lost and mean
-        noise[name] = MetricNoise(
-            median=median,
-            spread=float(values.std(ddof=lost)) / abs(mean) if known else None,
-            drift_p=drift[name],
-            drifting=level is not None,
-            range=(float(level.min() / median), float(level.max() / median))
-            if level is not None
-            else None,
-        )
+        spread = float(values.std(ddof=lost)) / abs(mean) if known else None
+        ends = None
+        if level is not None:
+            ends = float(level.min() / median), float(level.max() / median)
+        noise[name] = MetricNoise(median, spread, drift[name], level is not None, ends)
     return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps, machine)
 
 

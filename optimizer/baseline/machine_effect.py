@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_units import MACHINE
 from sampler.workload.tree_reads import READS
 
-# Reads of the settled tree are made when the run's state has been measured: nothing of it is
-# theirs.
+# Reads of the settled tree are made when the run's state has been measured: it is not theirs.
 _CORRECTED = ("time", "rate", "load_time")
 CLOCKS = (*_CORRECTED, *READS)
 _SECONDS = ("time", "load_time")  # the other clocks are operations per second
@@ -30,7 +30,6 @@ _LEAST_FREEDOM = 4  # repeats beyond the first run of each configuration
 _NOTHING = 0.7
 _SHARES = np.array([0.0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95])
 _PRIOR = np.array([_NOTHING, *[(1 - _NOTHING) / (len(_SHARES) - 1)] * (len(_SHARES) - 1)])
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

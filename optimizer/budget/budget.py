@@ -29,23 +29,17 @@ class Plan:
     trials: int  # all runs that the job makes
     first: int  # runs of the baseline at the start
     repeat_every: int  # after so many exploring trials the baseline is measured again
-    # Runs between the first baselines and the confirmation: new configurations and the repeated
-    # baselines among them.
-    exploring: int
+    exploring: int  # runs between first baselines and confirmation, repeated baselines among them
     candidates: int  # how many of the best are measured again
     rounds: int  # how often each of them, in turn with the baseline
     pairs: int  # runs of the winner, and as many of the baseline, that prove it
-    # Runs of a block of the proof: baseline and winner, and the best starting point where there
-    # is one.
-    sides: int = 2
+    sides: int = 2  # runs of a block of the proof: baseline, winner, maybe the best starting point
     # How many of the new configurations, the last ones, are kept for simplified versions of the
     # best; what these do not need goes on with the search.
     simplified: int = 0
-    # Exploring runs that strategies lay their draws out for, where that was decided before the
-    # number of pairs was final; None: ``exploring``.
+    # Exploring runs that draws are laid out for, if fixed before the pairs; None: ``exploring``.
     laid_out: int | None = None
-    # Why there are so many pairs, where a change was to be detected.
-    detection: SampleSizePlan | None = None
+    detection: SampleSizePlan | None = None  # why so many pairs, where that was planned
 
     @property
     def explore(self) -> int:

@@ -26,13 +26,6 @@ def baseline_there(problem: Problem, history: History) -> Baseline | None:
     return summarise(runs) if runs else None
 
 
-def load_growth(problem: Problem) -> float:
-    """How many times more bytes the confirmation writes than a trial of the search."""
-    if problem.confirm is None:
-        return 1.0
-    return problem.confirm.num / problem.workload.num
-
-
 def confirming_seconds(problem: Problem, history: History) -> float | None:
     """What one run of the confirmation takes, in seconds of the benchmark.
 
@@ -48,7 +41,8 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     if not runs:
         return None
-    more, seconds = load_growth(problem) - 1, 0.0
+    more = (problem.confirm or problem.workload).num / problem.workload.num - 1
+    seconds = 0.0
     for run in runs:
         grows = run.metrics.get("time", run.bench_seconds)
         grows += run.metrics.get("prepare_seconds", 0.0)

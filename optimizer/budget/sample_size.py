@@ -67,8 +67,7 @@ def percent_words(value: float) -> str:
     return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
 
 
-# Fewer runs of the baseline say nearly nothing of its noise.
-FIRST_BASELINES = 5
+FIRST_BASELINES = 5  # fewer runs say nearly nothing of the noise
 LEAST_TRIALS_TO_DETECT = 24
 
 
@@ -81,9 +80,9 @@ class SampleSizePlan:
     spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
     runs: int  # runs of the baseline that this rests on
     needed: int  # pairs that show the change with the probability ``POWER``
-    # Pairs that are planned: no fewer than without ``--detect``, and no more than half of the
-    # budget holds.
-    pairs: int
+    pairs: (
+        int  # planned: at least those without ``--detect``, at most what half of the budget holds
+    )
     trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
 
     def document(self) -> dict[str, Any]:
@@ -165,11 +164,6 @@ def spread_of(*series: Sequence[float]) -> float | None:
         steps = np.diff(np.log(values) if (values > 0).all() else values / level)
         squares += np.square(steps).tolist()
     return math.sqrt(float(np.mean(squares)) / 2) if squares else None
-
-
-def sentence(plan: Plan) -> str | None:
-    """One line: what was planned, with a warning where the budget does not hold it."""
-    return None if plan.detection is None else sample_size_words(plan.detection.document())
 
 
 def _detection(

@@ -7,17 +7,14 @@ from itertools import zip_longest
 
 import numpy as np
 
-from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.configurations import configurations_of
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import NOTICED
+from optimizer.simplification.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
-from optimizer.surrogate.comparison import Comparison, comparison_of
+from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.surrogate.stopping_rule import scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -69,10 +66,7 @@ def proof_subjects(evaluation: Evaluation, plan: Plan) -> list[int]:
 
 
 def best_without_trade(evaluation: Evaluation) -> int | None:
-    """The fittest explored configuration that is worse than the baseline in no term.
-
-    By the means of its runs, clocks corrected; None without one.
-    """
+    """The fittest explored one, by its means, that is worse than the baseline in no term."""
     objective, before = evaluation.problem.objective, as_explored(evaluation)
     level = before.baseline.metrics
     found = configurations_of(before, before.history.of(Purpose.CANDIDATE))
@@ -110,11 +104,9 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     known = _models(evaluation) if tried else None
     if known is None:
         return [trial.number for trial in tried][-2:]
-    with one_thread():
-        fitness = known.fitness([history[n].configuration for n in best] + [
-            trial.configuration for trial in tried
-        ])  # fmt: skip
-    counts = [_own(problem, trial) for trial in tried]
+    numbers = [*best, *(trial.number for trial in tried)]
+    fitness = known.fitness([history[n].configuration for n in numbers])
+    counts = [Changes(problem, trial.configuration).own for trial in tried]
     worth = fitness[len(best) :]
     fittest = int(np.argmax(worth))
     enough = float(fitness.max()) - NOTICED * abs(float(fitness.max()))
@@ -123,20 +115,10 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
 
 
-def _own(problem: Problem, trial: Trial) -> int:
-    changes = Changes(problem, trial.configuration)
-    return changes.own(frozenset(changes.names))
-
-
 def _models(evaluation: Evaluation) -> Comparison | None:
     """What the job's models expect by all that was explored; None where there are none."""
     before = as_explored(evaluation)
-
-    def learn() -> Comparison | None:
-        with one_thread():
-            return comparison_of(before)
-
-    return before.once("comparison", None, learn)
+    return before.once("comparison", None, lambda: comparison_of(before))
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:
@@ -212,10 +194,7 @@ class Choice:
 
 
 def winner_of(evaluation: Evaluation, plan: Plan) -> int | None:
-    """The candidate that goes into the proof; None if there is none.
-
-    The simplest whose means over the choosing runs are as good as the best ones.
-    """
+    """The candidate for the proof: the simplest that is as good as the best; None without one."""
     return choice_of(evaluation, plan).winner
 
 
@@ -260,7 +239,7 @@ def _choice(evaluation: Evaluation, plan: Plan) -> Choice:
         mean = mean_metrics([run for _, run in runs])
         rank = problem.objective.rank_value
         values = {place: rank(run, baseline.metrics) for place, run in runs}
-        own = _own(problem, history[number])
+        own = Changes(problem, history[number].configuration).own
         found.append(Chosen(number, rank(mean, baseline.metrics), values, mean, own))
     if not found:
         return Choice(None, ())
@@ -302,10 +281,8 @@ def _simplest_as_good(
         if worse > sure:
             continue
         if known is not None and error > 0:
-            with one_thread():
-                drawn = known.drawn_fitness(
-                    [history[number].configuration for number in (best.number, each.number)]
-                )
+            both = [history[number].configuration for number in (best.number, each.number)]
+            drawn = known.drawn_fitness(both)
             less = drawn[:, 0] - drawn[:, 1]
             weights = error**-2, max(float(less[1:].std()), 1e-9) ** -2
             worse = (weights[0] * worse + weights[1] * float(less[0])) / sum(weights)

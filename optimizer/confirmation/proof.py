@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
+from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan
+from optimizer.budget.confirm_load import apart
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
 from optimizer.objective.objective import MOST_GAIN, Objective
+from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_units import MACHINE
 
 CONFIDENCE = 0.95
@@ -23,8 +27,7 @@ class Change:
     """How a metric of the winner differs from the baseline's."""
 
     percent: float  # signed change: geometric mean of the pairs' ratios, less 1, in percent
-    # low, high: its 95% interval.
-    low: float
+    low: float  # low, high: its 95% interval
     high: float
     p: float  # two-sided p-value of no change
 
@@ -35,8 +38,7 @@ class Verdict:
 
     confirmed: bool  # whether the declared test passed, and the medians keep every limit
     fitness: float  # of the medians of the fresh runs
-    # low, high: 95% interval of the fitness at the geometric means of the pairs' ratios.
-    low: float
+    low: float  # low, high: 95% interval of it at the geometric means of the pairs' ratios
     high: float
     p: float  # one-sided p-value of "that fitness is not above 0"
     pairs: int  # how many pairs ended well on both sides
@@ -145,7 +147,7 @@ def judge(
     )
 
 
-def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> Floats:
     """One value for each pair that has every term, of which the t distribution is taken.
 
     Their mean is the fitness at the geometric means of the pairs' ratios, their scatter that of
@@ -153,7 +155,7 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
     rate lifts the mean of its ratios by 4%, and with many pairs that would pass for a gain.
     """
     whole = with_fitness(objective, pairs)
-    gains: dict[str, NDArray[np.float64]] = {}
+    gains: dict[str, Floats] = {}
     for term in objective.terms if whole else ():
         differences, logarithmic = differences_of(
             [(t[term.metric], m[term.metric]) for t, m in whole]
@@ -205,7 +207,7 @@ def _percent(difference: float, logarithmic: bool) -> float:
     return 100 * (math.expm1(min(difference, 700.0)) if logarithmic else difference)
 
 
-def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[NDArray[np.float64], bool]:
+def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[Floats, bool]:
     """What the t distribution is applied to: one difference for each (baseline, winner) pair.
 
     Logarithms of the ratios and True, or, where a value is not above 0, differences over the
@@ -224,9 +226,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.median([run[name] for run in runs])) for name in names}
 
 
-def interval_of_mean(
-    values: NDArray[np.float64], unseen: float = 0.0
-) -> tuple[float, float, float]:
+def interval_of_mean(values: Floats, unseen: float = 0.0) -> tuple[float, float, float]:
     """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
 
     There are at least two values. ``unseen``: a standard error that they do not show.
@@ -279,9 +279,97 @@ def sensitivity_of(
     return Sensitivity(POWER, len(pairs), changes, fitness)
 
 
-def _smallest(differences: NDArray[np.float64], unseen: float) -> float:
+def _smallest(differences: Floats, unseen: float) -> float:
     scatter = math.hypot(float(differences.std(ddof=1)), unseen * math.sqrt(len(differences)))
     # Counters can be the same to the byte; what is left is rounding.
     if scatter <= 1e-12 * max(abs(float(differences.mean())), 1e-300):
         return 0.0
     return smallest_mean(scatter, len(differences))
+
+
+_CHANGED = 0.05  # a p-value of "the winner changes the state" below this says that it does
+# By how much a winner may change each of ``MACHINE`` (a share of the processors, the logarithm of
+# the speed) unseen: the pairs show larger changes alone, and what the correction makes of a small
+# one must not pass for a gain. One standard deviation.
+_UNSEEN = (0.02, math.log(1.01))
+
+
+@dataclass(frozen=True)
+class ProofClocks:
+    """By which clocks a proof is judged: corrected for the machine's state; raw without effects.
+
+    The correction is right only of a state that the winner does not change itself.
+    """
+
+    effects: Mapping[str | None, MachineEffect] = field(default_factory=dict)  # by host
+    # For ``judge``: what a change of the state too small to be seen does to the winner's clocks.
+    unseen: Sequence[Mapping[str, float]] = ()
+    why: str = ""  # one clause, where the winner changes the state
+
+    def metrics(self, trial: Trial) -> Mapping[str, float]:
+        """A run of the proof as it is judged."""
+        effect = self.effects.get(trial.host)
+        return effect.corrected(trial.metrics) if effect else trial.metrics
+
+    def pairs(self, both: Sequence[tuple[Trial, Trial]]) -> list[Pair]:
+        """(baseline's, winner's) metrics as they are judged."""
+        return [(self.metrics(theirs), self.metrics(mine)) for theirs, mine in both]
+
+
+def machine_before_proof(evaluation: Evaluation) -> dict[str, Any] | None:
+    """How each host's clocks depend on the machine's state, by what ran before the proof.
+
+    Its runs change nothing of it, so that they are corrected by what was fixed before them. Where
+    the confirmation measures another load, runs of that load alone count.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    until = next(iter(history.numbers(Purpose.PROVE)), history.next_number)
+    state = (until, *(history.changes(each) for each in Purpose if each is not Purpose.PROVE))
+
+    def learn() -> dict[str, Any] | None:
+        before = [trial for trial in history if trial.done and trial.number < until]
+        runs = [t for t in before if problem.confirm is None or apart(problem, t)]
+        hosts = dict.fromkeys(trial.host for trial in runs)
+        return machine_document({host: [t for t in runs if t.host == host] for host in hosts})
+
+    return evaluation.once("machine", state, learn)
+
+
+def declared_clocks(evaluation: Evaluation) -> dict[str, Any]:
+    """What the declared test says of its clocks; nothing where they are raw."""
+    machine = machine_before_proof(evaluation)
+    if machine is None or not any(host["coefficients"] for host in machine["hosts"]):
+        return {}
+    by = (
+        "corrected for the machine's load by coefficients learned before, unless the winner "
+        f"itself changes it: paired t, p < {_CHANGED:g}; then raw clocks"
+    )
+    return {"clocks": by, "machine": machine}
+
+
+def proof_clocks(
+    machine: Mapping[str, Any] | None, both: Sequence[tuple[Trial, Trial]]
+) -> ProofClocks:
+    """The clocks of (baseline, winner) runs, by the coefficients that were declared.
+
+    Raw ones where the winner itself changes a state that a coefficient is used of: where the
+    paired t test of what is corrected for, winner less baseline, gives p < 0.05.
+    """
+    effects = {host: effect for host, effect in effects_of(machine).items() if effect.coefficients}
+    both = [pair for pair in both if pair[0].host in effects and pair[1].host in effects]
+    if len(both) < 2:
+        return ProofClocks(effects)
+    away = [[effects[run.host].away(run.metrics) for run in pair] for pair in both]
+    moved = np.diff(np.array(away), axis=1)[:, 0]
+    slopes = [effects[mine.host].coefficients for _, mine in both]
+    unseen = []
+    for place, (name, least) in enumerate(zip(MACHINE, _UNSEEN, strict=True)):
+        used = {clock for each in slopes for clock in each if each[clock][place]}
+        if not used:
+            continue
+        p = interval_of_mean(moved[:, place])[2]
+        if p < _CHANGED:
+            return ProofClocks(why=f"by raw clocks, as the winner changes {name} ({p_words(p)})")
+        mean = {c: sum(s[c][place] for s in slopes if c in s) / len(slopes) for c in used}
+        unseen.append({clock: math.exp(slope * least) for clock, slope in mean.items()})
+    return ProofClocks(effects, unseen)

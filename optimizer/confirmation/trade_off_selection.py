@@ -6,26 +6,19 @@ many single runs is partly luck, so what is picked is explored, not proven. One 
 not picked, nor one that was given and needs more memory than the job may.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optimizer.baseline.baseline import Baseline
 from optimizer.budget.confirm_load import apart
 from optimizer.confirmation.choice import may_win
-from optimizer.evaluation.configurations import by_configuration
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, by_configuration
 from optimizer.objective.objective import Metrics, Objective
-from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import result_names
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A configuration that a preference is for, by the number of its first trial.
-
-    Metrics are means over its runs, and the fitness is by the preference.
-    """
+    """A configuration, by its first trial: means over its runs, and fitness by a preference."""
 
     trial: int
     runs: int
@@ -53,13 +46,13 @@ def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: in
     problem, history = evaluation.problem, evaluation.history
     baseline = evaluation.baseline
     ended = (t for t in history if t.has_outcome and not t.is_baseline and not apart(problem, t))
-    runs_of_each = [
-        runs
-        for runs in by_configuration(ended)
-        if all(run.done for run in runs) and may_win(problem, runs[0])
-    ]
-    judged = [_judged(objective, baseline, runs) for runs in runs_of_each]
-    whole = [each for each in judged if each is not None]
+    whole = []
+    for runs in by_configuration(ended):
+        if all(run.done for run in runs) and may_win(problem, runs[0]):
+            metrics = baseline.corrected_mean(runs)
+            fitness = objective.fitness(metrics, baseline.metrics)
+            if fitness is not None:  # no metric of the preference is missing
+                whole.append(TradeOff(runs[0].number, len(runs), metrics, fitness))
     keeping = [each for each in whole if objective.admissible(each.metrics, baseline.metrics)]
     keeping.sort(key=lambda each: (-each.fitness, each.trial))
     return TradeOffs(len(whole), len(keeping), tuple(keeping[:count]))
@@ -81,10 +74,3 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
 def unmeasured_words(metric: str, known: Metrics) -> str:
     """What is wrong with a metric that is not known, and what is."""
     return f"the job has not measured {metric!r:.80}; known are {result_names(known)}"
-
-
-def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> TradeOff | None:
-    """None where a metric of the preference is missing."""
-    metrics = baseline.corrected_mean(runs)
-    fitness = objective.fitness(metrics, baseline.metrics)
-    return None if fitness is None else TradeOff(runs[0].number, len(runs), metrics, fitness)

@@ -1,17 +1,22 @@
-"""What the trials of a job say: made comparable by the baseline, and ranked by their draws."""
+"""What the trials of a job say: made comparable by the baseline, and ranked by their draws.
+
+Several measurements of one configuration count as one: by their mean, under the first's number. A
+strategy may measure again what it doubts, and a user may give the same configuration twice.
+"""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.importance.anova import group_labels
+from models import Floats
+from models.importance.anova import AnovaResult, group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import Tested, rank_parameters, tested_parameters
-from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
+from models.importance.importance import rank_parameters, tested_parameters
+from optimizer.baseline.baseline import CLOCKS, Baseline, mean_metrics, summarise
+from optimizer.objective.objective import Objective
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -102,10 +107,7 @@ class Evaluation:
         return sorted(self.comparable(trials), key=lambda p: (-p[0], p[1].number))
 
     def rank_values(self, trials: Iterable[Trial]) -> list[float]:
-        """``rank_value`` of each, beside the baseline over all its runs.
-
-        Kept until the baseline is measured again: a proposal asks for that of every trial.
-        """
+        """``rank_value`` of each beside the whole baseline, kept until that is measured again."""
         baseline = self.baseline
         known: dict[int, tuple[Trial, float]] = self.once("values", self._baseline_state(), dict)
         found = []
@@ -129,25 +131,32 @@ class Evaluation:
 
         return self.once("ranking", draws, ranked)
 
-    def draw_tests(self) -> tuple[int, Mapping[str, Tested]]:
-        """How many genuine draws teach something, and their analysis of variance by metric."""
-        draws, history = self._draws(None), self.history
-        tested = self.once(
-            "tests", draws, lambda: tested_parameters(*_learned_from(self.problem, history, draws))
-        )
-        return len(draws.numbers), tested
+    def draw_tests(self) -> tuple[int, Mapping[str, Mapping[str, AnovaResult]]]:
+        """How many genuine draws teach something, and an analysis of each metric and parameter."""
+        draws, problem, history = self._draws(None), self.problem, self.history
+
+        def tested() -> Mapping[str, Mapping[str, AnovaResult]]:
+            drawn = [history[number].features for number in draws.numbers]
+            groups = {
+                p.name: group_labels(
+                    [features.get(p.name) for features in drawn],
+                    special=[value for value in p.special if not isinstance(value, str)],
+                )
+                for p in problem.space.parameters
+            }
+            return tested_parameters(*draws_table(problem, history, draws), groups)
+
+        return len(draws.numbers), self.once("tests", draws, tested)
 
     def _draws(self, before: int | None) -> Draws:
         history = self.history
-        changes = (
-            history.changes(Purpose.CANDIDATE, Phase.SAMPLE), history.changes(Purpose.BASELINE),
-        )  # fmt: skip
+        sampled = history.changes(Purpose.CANDIDATE, Phase.SAMPLE)
 
         def drawn() -> Draws:  # only then is it worth looking at every draw
             trials = [t for t in history.of(Purpose.CANDIDATE, Phase.SAMPLE) if not t.is_start]
             return draws_of(history, [t for t in trials if before is None or t.number < before])
 
-        return self.once(("drawn", before), changes, drawn)
+        return self.once(("drawn", before), (sampled, history.changes(Purpose.BASELINE)), drawn)
 
     def _baseline_state(self) -> Hashable:
         return tuple(self.history.changes(purpose) for purpose in self._baseline_purposes())
@@ -167,6 +176,22 @@ def rank_value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
     return problem.objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
 
 
+def fittest_first(
+    objective: Objective, baseline: Baseline, trials: Sequence[Trial]
+) -> list[Trial]:
+    """The trials by fitness, clocks corrected for drift; whether limits hold does not matter.
+
+    Trials ended with a whole measurement. Equal ones stay as they were given, those that lack a
+    term's metric come at the end.
+    """
+    metrics = baseline.corrected_of_many(trials, [term.metric for term in objective.terms])
+    fitness = objective.fitness_of_many(metrics, baseline.metrics)
+    for place in np.flatnonzero(np.isnan(fitness)).tolist():
+        trial = trials[place]
+        fitness[place] = objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
+    return [trials[place] for place in np.argsort(-fitness, kind="stable").tolist()]
+
+
 def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
     """Those of some draws that teach something."""
     known = [trial for trial in trials if trial.state in COMPARABLE]
@@ -182,7 +207,7 @@ def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
 
 def draws_table(
     problem: Problem, history: History, draws: Draws
-) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
+) -> tuple[FeatureMatrix, dict[str, Floats]]:
     """What the models learn from: the settings in effect, a row a draw, and values by metric.
 
     Those of each metric of the objective have the shape ``(n_draws,)``: clocks corrected for drift
@@ -191,7 +216,6 @@ def draws_table(
     trials = [history[number] for number in draws.numbers]
     baseline = summarise([history[number] for number in draws.baselines])
     values, owner = encode_columns(problem.space, [trial.features for trial in trials])
-    features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
     measured = [baseline.corrected_trial(trial) for trial in trials]
     targets = {}
     for name in (term.metric for term in problem.objective.terms):
@@ -200,19 +224,69 @@ def draws_table(
         # Clocks have a long tail: on a plain scale few slow trials would be all that is learned.
         logs = [math.log(v) if name in CLOCKS and v > 0 else v for v in known]
         targets[name] = np.array(logs)
-    return features, targets
+    return FeatureMatrix(values, problem.space.names, owner), targets
 
 
-def _learned_from(
-    problem: Problem, history: History, draws: Draws
-) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]], dict[str, tuple[str | None, ...]]]:
-    """Settings, targets and groups of the draws, as ``tested_parameters`` takes them."""
-    configurations = [history[number].features for number in draws.numbers]
-    groups = {
-        p.name: group_labels(
-            [configuration.get(p.name) for configuration in configurations],
-            special=[value for value in p.special if not isinstance(value, str)],
-        )
-        for p in problem.space.parameters
-    }
-    return *draws_table(problem, history, draws), groups
+@dataclass(frozen=True)
+class MeasuredConfiguration:
+    """A new configuration, and all that was measured of it."""
+
+    first: Trial  # the trial that first measured it whole
+    runs: int
+    metrics: Mapping[str, float]  # means over the runs, clocks corrected for drift
+    fitness: float  # ``Objective.rank_value`` of these
+
+
+def configurations_of(
+    evaluation: Evaluation, trials: Iterable[Trial]
+) -> list[MeasuredConfiguration]:
+    """Each configuration once, those left out that ever ended without a whole measurement.
+
+    Trials are new configurations; those in flight are passed over. The baseline is known.
+    """
+    rank, baseline = evaluation.problem.objective.rank_value, evaluation.baseline
+    ended = by_configuration(trial for trial in trials if trial.has_outcome)
+    whole = [runs for runs in ended if all(run.done for run in runs)]
+    worth = evaluation.rank_values(runs[0] for runs in whole)
+    found = []
+    for runs, of_first in zip(whole, worth, strict=True):
+        metrics = baseline.corrected_mean(runs)
+        fitness = rank(metrics, baseline.metrics) if len(runs) > 1 else of_first
+        found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))
+    return found
+
+
+def by_configuration(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials of each configuration, in the order of proposal."""
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.digest, []).append(trial)
+    return list(found.values())
+
+
+def each_once(
+    trials: Sequence[Trial], fitness: Mapping[int, float]
+) -> tuple[list[Trial], dict[int, float]]:
+    """Trials, and their fitness by number, with every new configuration once, by its mean.
+
+    Whole measurements alone count; where there is none, all of its trials stay as they are.
+    """
+    candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.done]
+    merged: dict[int, Trial] = {}
+    values, dropped = dict(fitness), set[int]()
+    for runs in by_configuration(candidates):
+        if len(runs) == 1:
+            continue
+        first, *others = (run.number for run in runs)
+        merged[first] = replace(runs[0], metrics=mean_metrics([run.metrics for run in runs]))
+        known = [values[run.number] for run in runs if run.number in values]
+        if known:
+            values[first] = sum(known) / len(known)
+        dropped.update(others)
+    kept = [merged.get(trial.number, trial) for trial in trials if trial.number not in dropped]
+    return kept, {number: value for number, value in values.items() if number not in dropped}
+
+
+def replicated(trials: Iterable[Trial]) -> list[Trial]:
+    """The new configurations' trials that measured what was measured before."""
+    return [t for t in trials if t.purpose is Purpose.CANDIDATE and t.subject is not None]

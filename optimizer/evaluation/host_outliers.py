@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.host_baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
@@ -33,8 +33,7 @@ class HostOutlier:
     """Why a host is set aside, in one line."""
 
     why: str
-    # The number of the last run of the baseline that was in line; what the host measured after it
-    # is measured again. None: all that it measured.
+    # The last run of the baseline in line; what was measured after it (None: all) is made again.
     since: int | None
 
 
@@ -47,15 +46,13 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
         return failing
     done = [run for run in runs if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        numbered = _numbered_logs(done, metric)
-        values = _values(numbered)
-        spread = _typical_spread(evaluation, metric)
+        numbers, values = _logs(done, metric)
+        spread = _typical_spread(history, metric)
         if _jumped(values, spread, need=2):
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
-            last_in_line, _ = numbered[-3]
-            return HostOutlier(why, last_in_line)
-        ratio = _noisier(evaluation, host, metric)
+            return HostOutlier(why, numbers[-3])
+        ratio = _noisier(history, host, metric)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
             return HostOutlier(why, None)
@@ -68,9 +65,10 @@ def suspect(evaluation: Evaluation, host: str) -> bool:
     Where the one before it is so too, it has told: the host is set aside, or it is the only one,
     and what it measures from then on is compared with what its baseline is from then on.
     """
-    done = [run for run in _ended(evaluation.history, host) if run.done]
+    history = evaluation.history
+    done = [run for run in _ended(history, host) if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        values, spread = _logs(done, metric), _typical_spread(evaluation, metric)
+        (_, values), spread = _logs(done, metric), _typical_spread(history, metric)
         if _jumped(values, spread, need=1) and not _jumped(values, spread, need=2):
             return True
     return False
@@ -80,19 +78,12 @@ def measured_since(history: History, host: str, since: int | None) -> list[Trial
     """What a host explored after a run of its baseline, in the order of proposal."""
     begun = None if since is None else history[since].started_at
     trials = [history[number] for number in history.on_host(host, Purpose.CANDIDATE)]
-    return [
-        trial
-        for trial in trials
-        if trial.has_outcome
-        and (begun is None or (trial.started_at is not None and trial.started_at > begun))
-    ]
+    ended = [trial for trial in trials if trial.has_outcome]
+    return [t for t in ended if begun is None or (t.started_at and t.started_at > begun)]
 
 
 def confirmed_without_baseline(history: History, host: str) -> list[Trial]:
-    """What a host measured of the confirmation, where no run of the baseline has ended well on it.
-
-    In the order of proposal; empty where one has.
-    """
+    """What a host measured to confirm, in order, if no run of the baseline ended well on it."""
     if any(run.done for run in _all_baselines(history, host)):
         return []
     numbers = sorted(n for each in _CONFIRMING for n in history.on_host(host, each))
@@ -111,7 +102,7 @@ def _never_measured(history: History, host: str) -> HostOutlier | None:
     others = (other for other in history.hosts if other != host)
     if not any(run.done for other in others for run in _all_baselines(history, other)):
         return None
-    return HostOutlier(f"the baseline fails on it: {_last_line(failed[-1])}", None)
+    return _fails(failed[-1], None)
 
 
 def _all_baselines(history: History, host: str) -> list[Trial]:
@@ -121,8 +112,9 @@ def _all_baselines(history: History, host: str) -> list[Trial]:
     return [run for run in found if run.is_baseline]
 
 
-def _last_line(run: Trial) -> str:
-    return (run.failure or "no reason was given").splitlines()[-1]
+def _fails(run: Trial, since: int | None) -> HostOutlier:
+    said = (run.failure or "no reason was given").splitlines()[-1]
+    return HostOutlier(f"the baseline fails on it: {said}", since)
 
 
 def _ended(history: History, host: str) -> list[Trial]:
@@ -130,24 +122,14 @@ def _ended(history: History, host: str) -> list[Trial]:
     return [run for run in runs if run.has_outcome]
 
 
-def _numbered_logs(runs: Sequence[Trial], metric: str) -> list[tuple[int, float]]:
+def _logs(runs: Sequence[Trial], metric: str) -> tuple[list[int], Floats]:
     """The numbers of the runs whose metric is above 0, and its logarithms."""
-    return [
-        (run.number, math.log(run.metrics[metric]))
-        for run in runs
-        if run.metrics.get(metric, 0.0) > 0
-    ]
+    known = [run for run in runs if run.metrics.get(metric, 0.0) > 0]
+    logs = [math.log(run.metrics[metric]) for run in known]
+    return [run.number for run in known], np.array(logs)
 
 
-def _values(numbered: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
-    return np.array([value for _, value in numbered])
-
-
-def _logs(runs: Sequence[Trial], metric: str) -> NDArray[np.float64]:
-    return _values(_numbered_logs(runs, metric))
-
-
-def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
+def _jumped(values: Floats, spread: float, *, need: int) -> bool:
     """Whether the last ``need`` values lie on the same side, far from the median before them."""
     before, last = values[:-need], values[-need:]
     if len(before) < _LEAST_BEFORE:
@@ -165,44 +147,36 @@ def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     mine = {run.number for run in runs}
     if not any(history[n].done for n in history.own(Purpose.BASELINE) if n not in mine):
         return None
-    said = _last_line(last[-1])
     good = [run.number for run in runs if run.done]
-    return HostOutlier(f"the baseline fails on it: {said}", good[-1] if good else None)
+    return _fails(last[-1], good[-1] if good else None)
 
 
-def _typical_spread(evaluation: Evaluation, metric: str) -> float:
+def _typical_spread(history: History, metric: str) -> float:
     """Scatter of single runs within hosts, the same for all: the median over hosts."""
-    found = [_scatter(evaluation, host, metric) for host in evaluation.history.hosts]
+    found = [_scatter(history, host, metric) for host in history.hosts]
     known = [math.sqrt(square) for square, steps in found if steps]
     return max(float(np.median(known)) if known else 0.0, LEAST_SPREAD)
 
 
-def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int]:
+def _scatter(history: History, host: str, metric: str) -> tuple[float, int]:
     """Variance from successive differences, which slow drift hardly touches, and their number.
 
-    The largest step is left out: a jump is one, and is judged as such. Of many hosts one has a new
-    run; the others are as they were. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+    The largest step is left out: a jump is one, and is judged as such. J. von Neumann, Annals of
+    Mathematical Statistics 12 (1941).
     """
-    history = evaluation.history
-
-    def compute() -> tuple[float, int]:
-        values = _logs([run for run in _ended(history, host) if run.done], metric)
-        steps = np.sort(np.square(np.diff(values)))[:-1]
-        return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
-
-    changes = history.changes_on(host, Purpose.BASELINE)
-    return evaluation.once(("scatter", host, metric), changes, compute)
+    _, values = _logs([run for run in _ended(history, host) if run.done], metric)
+    steps = np.sort(np.square(np.diff(values)))[:-1]
+    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
 
 
-def _noisier(evaluation: Evaluation, host: str, metric: str) -> float | None:
+def _noisier(history: History, host: str, metric: str) -> float | None:
     """How many times the others' scatter, where that is too much to be chance; else None."""
     from scipy import stats
 
-    hosts = evaluation.history.hosts
-    mine, steps = _scatter(evaluation, host, metric)
+    mine, steps = _scatter(history, host, metric)
     if steps < _LEAST_NOISY:
         return None
-    others = [_scatter(evaluation, other, metric) for other in hosts if other != host]
+    others = [_scatter(history, other, metric) for other in history.hosts if other != host]
     freedom = sum(count for _, count in others)
     if freedom < _LEAST_NOISY:
         return None

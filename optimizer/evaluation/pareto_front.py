@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace as Namespace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.configurations import by_configuration
+from optimizer.evaluation.evaluation import by_configuration
 from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.trial import Purpose, Trial
 
@@ -63,7 +63,7 @@ def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int,
 
     Points are relative gains on the baseline, one for each metric, better when higher.
     """
-    front: NDArray[np.float64] | None = None
+    front: Floats | None = None
     found: list[tuple[int, float]] = []
     for number, gain in gains.items():
         point = np.asarray(gain, dtype=np.float64)
@@ -76,7 +76,7 @@ def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int,
     return tuple(found)
 
 
-def hypervolume(gains: NDArray[np.float64]) -> float:
+def hypervolume(gains: Floats) -> float:
     """What points cover, as a multiple of what the baseline covers by itself.
 
     The reference is as far below the baseline as the baseline is above nothing: a gain of -1 in

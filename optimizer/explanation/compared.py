@@ -5,18 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models import Floats
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.proof import (
-    Change,
-    change,
-    fitness_by_pair,
-    interval_of_mean,
-    medians,
-)
+from optimizer.confirmation.proof import Change, change, fitness_by_pair, interval_of_mean, medians
 from optimizer.explanation.explanation import Estimate
 from optimizer.objective.limits import kept_words, limits_kept
 from optimizer.objective.objective import Metrics, Objective
-from optimizer.surrogate.coordinates import Floats
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
 Round = Mapping[str, Metrics]
@@ -27,8 +21,7 @@ class BlockComparison:
     """One configuration against another, over the rounds that measured both."""
 
     rounds: int  # how many rounds
-    # The difference in fitness; each fitness is against the baseline of its round.
-    fitness: Estimate
+    fitness: Estimate  # the difference; each fitness is against the baseline of its round
     changes: Mapping[str, Change]  # by metric, the ratio of the two, in percent
 
 

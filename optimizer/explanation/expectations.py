@@ -1,30 +1,150 @@
-"""What the models of a job's metrics expect of configurations, against its baseline."""
+"""What a job's models expect of configurations, against its baseline, where they know enough."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from models import Floats
+from models.gaussian_process.evidence import LEAST_JUDGED, left_out_residuals
+from models.gaussian_process.kernel import (
+    KernelInputs,
+    covariance,
+    covariances,
+    kernel_matrices,
+    symmetric_root,
+)
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import drawn_components, learn_components
+from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.confirm_load import apart
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.ensemble import Ensemble, ensemble_of
-from optimizer.explanation.withheld import distinct
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
-from optimizer.surrogate.coordinates import Floats, cube_layout
-from optimizer.surrogate.learned_components import FIRST
+from optimizer.surrogate.coordinates import CubeLayout, cube_layout
+from optimizer.surrogate.surrogate import FIRST
 from optimizer.surrogate.training_data import (
     TEACHING,
     TrainingData,
     chosen_few,
+    latent_points,
     measured_worth,
     training_data_of,
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from sampler.space.latent import encode
+from optimizer.trials.trial import Trial
+from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, holding
+
+MEMBERS = 24
+DRAWS_EACH = 40
+DRAWS = MEMBERS * DRAWS_EACH
+_ROUGH = 0.5  # of each parameter's variance: effects of options often come in steps
+_MOST_ROWS = 120  # of the walk over shares, which takes a Cholesky factor at each of its steps
+_MOST_RESIDUAL = 3.0  # standard deviations; one run that went wrong tells no correlation
+_LEAN = 5.0  # as many rows speak for unrelated metrics
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Several processes for each metric, each with other shares of the variance.
+
+    A single process takes the shares of the variance as known, the metrics as unrelated and
+    effects as smooth: its intervals held the truth in as few as three of four cases, see
+    docs/results/explanation_coverage.md. Here the shares are drawn from their posterior, the
+    metrics err together, and a part of each effect may come in steps.
+    """
+
+    layout: CubeLayout  # what the coordinates stand for
+    settings: Mapping[str, KernelInputs]  # by metric, the known settings
+    # By metric, ``MEMBERS`` processes over them.
+    processes: Mapping[str, tuple[AdditiveProcess, ...]]
+    correlation: Floats  # shape ``(n_metrics, n_metrics)``: of what the processes do not know
+
+    def expected(self, points: Floats) -> dict[str, Floats]:
+        """The mean of each metric over all members at points, in the unit of the training data."""
+        asked = self.layout.settings(points)
+        return {
+            name: _means(members, self._cross(name, asked)).mean(axis=0)
+            for name, members in self.processes.items()
+        }
+
+    def drawn(self, points: Floats) -> dict[str, Floats]:
+        """The expectation and equally likely values of each metric, shape ``(1 + DRAWS, m)``.
+
+        In the unit of the training data. Values of one row belong together, those of different
+        metrics too: where a run is slower than expected its rate is lower, so the doubts about a
+        fitness do not cancel.
+        """
+        asked = self.layout.settings(points)
+        kernels, normal = kernel_matrices(asked, asked, rough=_ROUGH), self._normal(len(points))
+        found = {}
+        for place, (name, members) in enumerate(self.processes.items()):
+            cross = self._cross(name, asked)
+            among = covariances(kernels, [each.components for each in members])
+            rows = [_means(members, cross).mean(axis=0)[None]]
+            for number, each in enumerate(members):
+                expected, doubt = each.predict_together(cross[number], among[number])
+                # The symmetric root: each configuration keeps its normals, whatever the metric.
+                rows.append(expected + normal[number, place] @ symmetric_root(doubt))
+            found[name] = np.vstack(rows)
+        return found
+
+    def _cross(self, name: str, asked: KernelInputs) -> Floats:
+        kernels = kernel_matrices(asked, self.settings[name], rough=_ROUGH)
+        return covariances(kernels, [each.components for each in self.processes[name]])
+
+    def _normal(self, points: int) -> Floats:
+        """Shape ``(MEMBERS, n_metrics, DRAWS_EACH, points)``; the same for as many points."""
+        shape = (MEMBERS, len(self.processes), DRAWS_EACH, points)
+        normal = np.random.default_rng(points).standard_normal(shape)
+        return np.asarray(np.einsum("ab,mbdc->madc", symmetric_root(self.correlation), normal))
+
+
+def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
+    """Draws the shares of every metric's process, and fits a process to each draw."""
+    settings, processes, residuals = {}, {}, {}
+    for place, (name, target) in enumerate(data.targets.items()):
+        rows = np.flatnonzero(np.isfinite(target))
+        values, known = target[rows], layout.settings(data.points[rows])
+        kernels = kernel_matrices(known, known, rough=_ROUGH)
+        few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
+        scaled, _, _ = standardised(values)
+        components = drawn_components(
+            kernels[:, few[:, None], few],
+            scaled[few],
+            learn_components(kernel_matrices(known, known), scaled),
+            draws=MEMBERS,
+            seed=(seed, place),
+        )
+        members = tuple(
+            fit_process(covariance(kernels, each), values, each) for each in components
+        )
+        settings[name], processes[name] = known, members
+        residuals[name] = np.full(len(target), np.nan)
+        residuals[name][rows] = np.mean([left_out_residuals(each) for each in members], axis=0)
+    correlation = _correlation(np.array(list(residuals.values())))
+    return Ensemble(layout, settings, processes, correlation)
+
+
+def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:
+    """What each member expects, shape ``(MEMBERS, m)``."""
+    return np.array([each.expected(own) for each, own in zip(members, cross, strict=True)])
+
+
+def _correlation(residuals: Floats) -> Floats:
+    """Of the residuals, shape ``(n_metrics, n_rows)``; leans to none where rows are few."""
+    whole = residuals[:, np.isfinite(residuals).all(axis=0)]
+    whole = np.clip(whole, -_MOST_RESIDUAL, _MOST_RESIDUAL)
+    size = np.sqrt((whole**2).mean(axis=1)) if whole.shape[1] else np.zeros(len(whole))
+    scaled = whole / np.where(size > 0, size, 1.0)[:, None]
+    found = (scaled @ scaled.T + _LEAN * np.eye(len(whole))) / (whole.shape[1] + _LEAN)
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(found)
+
 
 _MOST = 300  # rows: beyond them learning would take too long
 
@@ -74,22 +194,12 @@ class Expectations:
         return np.asarray(np.clip(change, -MOST_GAIN, MOST_GAIN))
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
-        return np.vstack([self._start, *map(self._point, configurations)])
-
-    @cached_property
-    def _start(self) -> Floats:
-        return self._point(self.problem.space.start)
-
-    def _point(self, configuration: Configuration) -> Floats:
-        point = encode(self.problem.space, configuration, memory=self.problem.memory)
-        return np.array([point[name] for name in self.ensemble.layout.names])
+        start = self.problem.space.start  # the baseline comes first
+        return latent_points(self.problem, [start, *configurations], self.ensemble.layout.names)
 
 
 def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
-    """Learns the models from every trial that has ended, those of the proof included.
-
-    None where there are too few.
-    """
+    """Learns the models from all trials that have ended, the proof's too; None: too few have."""
     problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
     # A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
@@ -118,3 +228,65 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
         data = replace(data, targets=unknown)
     ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
     return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
+
+
+# Different configurations, of a search over as many options or more: of fewer the intervals held
+# too rarely where they were counted, see docs/results/explanation_coverage.md.
+_HOLDS = 20
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why a winner is not explained.
+
+    Runs of the same configuration again say how noisy they are, and nothing of what an option
+    does. So configurations are counted, and not trials.
+    """
+
+    configurations: int  # how many different ones, beside the baseline, ended well
+    needed: int  # how many it takes
+    changes: int  # how many options differ between the winner and the baseline
+    trials: int  # the smallest ``--trials`` that measures as many as are needed
+
+    @property
+    def why(self) -> str:
+        """One line."""
+        least = "as many as a ranking of the options"
+        if self.needed > max(LEAST_JUDGED, self.changes):
+            least = "with fewer its intervals do not hold"
+        elif self.needed > LEAST_JUDGED:
+            least = f"one for each of the {self.changes} options that the winner changes"
+        return (
+            f"withheld: {self.configurations} different configurations ended well, and an "
+            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures as many"
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "why": self.why}
+
+
+def withheld_of(problem: Problem, history: History, changes: Changes) -> Withheld | None:
+    """Why a winner is not explained; None where there is enough to learn from.
+
+    It takes as many configurations as a ranking of the options does, and up to ``_HOLDS`` where as
+    many options move. With fewer of them than there are changes, what they measured can be shared
+    out between the changes in any way.
+    """
+    known = distinct(trial for trial in history if not apart(problem, trial))
+    count = len(changes.names)
+    if not count and not changes.fixed:
+        return None  # it is the baseline: there is nothing to explain
+    needed = max(LEAST_JUDGED, count, min(_HOLDS, len(problem.searched)))
+    if known >= needed:
+        return None
+    starts = bool(problem.starts)
+    trials = next(
+        n for n in itertools.count(LEAST_TRIALS) if divide(n, starts=starts).explore >= needed
+    )
+    return Withheld(known, needed, count, trials)
+
+
+def distinct(trials: Iterable[Trial]) -> int:
+    """How many different configurations ended well, the baseline left out."""
+    return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})

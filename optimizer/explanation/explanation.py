@@ -1,18 +1,19 @@
-"""Why a winner is better, by the models of the job's metrics: a path, and the fewest changes."""
+"""Why a winner is better, by the models of its job: a path, the fewest changes, and a document."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.expectations import Expectations, expectations_of
-from optimizer.explanation.withheld import withheld_of
+from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
 from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.surrogate.coordinates import Floats
+from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
 
@@ -38,8 +39,7 @@ class Estimate:
 class Step:
     """One step of the path."""
 
-    # The options that change, more than one where they depend on each other.
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the options that change, several where they depend on each other
     gain: Estimate  # in fitness, on top of the steps before
     fitness: Estimate  # after the step
     metrics: Mapping[str, Estimate]  # the change of each metric by this step, in percent
@@ -49,8 +49,7 @@ class Step:
 class Minimal:
     """The fewest changes that are as good as all of them."""
 
-    # kept, dropped: the changes, in the order of the path.
-    kept: tuple[str, ...]
+    kept: tuple[str, ...]  # kept, dropped: the changes, in the order of the path
     dropped: tuple[str, ...]
     configuration: Mapping[str, Value]
     fitness: Estimate  # of the configuration with those that are kept
@@ -63,13 +62,13 @@ class Explanation:
     """Why a winner is better."""
 
     trials: int  # how many the models have learned from
-    # What the space sets in every configuration; the first step, if there is any.
-    fixed: tuple[str, ...]
+    fixed: tuple[str, ...]  # what the space always sets; the first step, if there is any
     fitness: Estimate  # what the models expect of the winner
     steps: tuple[Step, ...]  # from the baseline to the winner
     minimal: Minimal | None  # none where the models do not see that the winner is better
 
 
+@one_thread()
 def explain_winner(
     evaluation: Evaluation, winner: Configuration, *, error: float
 ) -> Explanation | None:
@@ -85,13 +84,12 @@ def explain_winner(
         return None
     if withheld_of(problem, history, changes) is not None:
         return None
-    with one_thread():
-        known = expectations_of(evaluation, changes)
-        if known is None:
-            return None
-        steps = path_of(changes, known.fitness)
-        minimal, noise = _fewest(changes, known, steps, error)
-        return _explanation(changes, known, steps, minimal, noise)
+    known = expectations_of(evaluation, changes)
+    if known is None:
+        return None
+    steps = path_of(changes, known.fitness)
+    minimal, noise = _fewest(changes, known, steps, error)
+    return _explanation(changes, known, steps, minimal, noise)
 
 
 def _fewest(
@@ -120,13 +118,9 @@ def _fewest(
 
 def _kept_limits(known: Expectations, moved: Mapping[str, Floats]) -> NDArray[np.bool_]:
     """Which limits configurations are expected to keep, shape ``(n_limits, m)``."""
-    bounds = known.problem.objective.bounds(known.baseline)
-    kept = np.ones((len(bounds), len(next(iter(moved.values())))), dtype=np.bool_)
-    for row, limit in enumerate(bounds):
-        level = known.baseline[limit.metric]
-        values = level + (abs(level) or 1.0) * moved[limit.metric]
-        kept[row] = (values >= limit.at_least) & (values <= limit.at_most)
-    return kept
+    baseline = known.baseline
+    there = {name: baseline[name] + (abs(baseline[name]) or 1.0) * moved[name] for name in moved}
+    return known.problem.objective.kept_limits(there, baseline)
 
 
 def _explanation(
@@ -238,3 +232,66 @@ def _estimate(values: Floats) -> Estimate:
     below = expected - float(np.quantile(low, _TAIL))
     above = float(np.quantile(high, 1 - _TAIL)) - expected
     return Estimate(expected, expected - WIDER * below, expected + WIDER * above)
+
+
+NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}
+_INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
+
+
+def explanation_document(
+    evaluation: Evaluation, winner: Configuration, *, low: float, high: float
+) -> dict[str, Any]:
+    """Why a winner is better, by the models alone: a part of result.json.
+
+    ``low`` and ``high`` are the 95% interval of its fitness in the proof.
+
+    Returns:
+        ``explanation``: ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which
+            is null until points of the path are measured; null where nothing can be explained.
+            ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for
+            want of configurations; else null.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    withheld = withheld_of(problem, history, Changes(problem, winner))
+    if withheld is not None:
+        return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
+    found = explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS)
+    if found is None:
+        return dict(NOTHING_EXPLAINED)
+    return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}
+
+
+def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The minimal configuration of a result.json, if it has fewer changes; old ones have none."""
+    minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
+    return minimal if minimal and minimal["dropped"] else None
+
+
+def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
+    context, figures = problem.space.context, with_lists(asdict(found))
+    steps = [
+        {
+            "changes": [
+                {"name": n, "from": context[n], "to": winner[n]} for n in step.pop("names")
+            ],
+            "fixed": bool(found.fixed) and place == 0,
+            **step,
+        }
+        for place, step in enumerate(figures["steps"])
+    ]
+    # ``refused``: RocksDB's words, where it does not take this file.
+    minimal = figures["minimal"] and {**figures["minimal"], "refused": None}
+    return {
+        "trials": found.trials,
+        "predicted": figures["fitness"],
+        "steps": steps,
+        "minimal": minimal,
+        "measured": None,
+    }
+
+
+def with_lists(value: Any) -> Any:
+    """The same with lists where there are tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {name: with_lists(each) for name, each in value.items()}
+    return [with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value

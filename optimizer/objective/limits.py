@@ -18,8 +18,7 @@ from sampler.workload.metric_units import format_metric, in_unit_of
 _MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
 _BOUND = re.compile(
-    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)?\s*(?P<unit>.*)",
-    re.ASCII | re.IGNORECASE,
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)?\s*(?P<unit>.*)", re.ASCII | re.IGNORECASE
 )
 _BASELINE = re.compile(r"(?P<percent>%)?\s*(?:x|of)?\s*baseline", re.IGNORECASE)
 
@@ -60,14 +59,14 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
 def limit_words(limit: Limit) -> str:
     """The limit as ``parse_limit`` reads it, ``and`` between its bounds where it has two."""
     bounds = []
-    if math.isfinite(limit.at_least):
-        bounds.append(f">= {format_metric(limit.metric, limit.at_least)}")
-    if limit.at_least_baseline is not None:
-        bounds.append(f">= {limit.at_least_baseline:.12g} baseline")
-    if math.isfinite(limit.at_most):
-        bounds.append(f"<= {format_metric(limit.metric, limit.at_most)}")
-    if limit.at_most_baseline is not None:
-        bounds.append(f"<= {limit.at_most_baseline:.12g} baseline")
+    for sign, figure, multiple in (
+        (">=", limit.at_least, limit.at_least_baseline),
+        ("<=", limit.at_most, limit.at_most_baseline),
+    ):
+        if math.isfinite(figure):
+            bounds.append(f"{sign} {format_metric(limit.metric, figure)}")
+        if multiple is not None:
+            bounds.append(f"{sign} {multiple:.12g} baseline")
     return f"{limit.metric} {' and '.join(bounds)}"
 
 

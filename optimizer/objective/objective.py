@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from models import Floats
+
 Direction = Literal["min", "max"]
 Metrics = Mapping[str, float]  # by name, each in its own unit
-Number = TypeVar("Number", float, "NDArray[np.float64]")
+Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
-# Far below any fitness that can be measured.
-_PARTIAL, _BROKEN = 1e13, 1e15
+_PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class Limit:
     """A metric that must stay at or within a bound, whatever the fitness."""
 
     metric: str
-    # at_most, at_least: in the metric's own unit.
-    at_most: float = math.inf
+    at_most: float = math.inf  # at_most, at_least: in the metric's own unit
     at_least: float = -math.inf
     # at_most_baseline, at_least_baseline: multiples of the baseline's figure (0.95 is 95% of it);
     # None: the baseline does not matter.
@@ -127,9 +127,7 @@ class Objective:
         gains = self.gains(metrics, baseline)
         return sum(gains.values()) if len(gains) == len(self.terms) else None
 
-    def fitness_of_many(
-        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Metrics
-    ) -> NDArray[np.float64]:
+    def fitness_of_many(self, metrics: Mapping[str, Floats], baseline: Metrics) -> Floats:
         """The fitness of many measurements at once, to the last digit that of ``fitness``.
 
         Of each term's metric it takes an array, a value a measurement, and returns one of that
@@ -144,13 +142,11 @@ class Objective:
             }
         return self._summed(gains)
 
-    def fitness_of_changes(
-        self, changes: Mapping[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def fitness_of_changes(self, changes: Mapping[str, Floats]) -> Floats:
         """The fitness where metrics differ by such ratios from the baseline's (0.1: 10% more)."""
         return self._summed({t.metric: t.gain_of(changes[t.metric]) for t in self.terms})
 
-    def _summed(self, gains: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _summed(self, gains: Mapping[str, Floats]) -> Floats:
         import numpy as np
 
         return np.asarray(sum(self.weighted(gains).values()), dtype=np.float64)
@@ -162,6 +158,16 @@ class Objective:
     def admissible(self, metrics: Metrics, baseline: Metrics) -> bool:
         """Whether every limit holds, multiples of the baseline by the one that is given."""
         return all(limit.holds(metrics) for limit in self.bounds(baseline))
+
+    def kept_limits(self, metrics: Mapping[str, Floats], baseline: Metrics) -> NDArray[np.bool_]:
+        """Which limits many measurements keep: a row a limit, each of the shape of a metric."""
+        import numpy as np
+
+        kept = np.ones((len(self.limits), *next(iter(metrics.values())).shape), dtype=np.bool_)
+        for row, limit in enumerate(self.bounds(baseline)):
+            values = metrics[limit.metric]
+            kept[row] = (values >= limit.at_least) & (values <= limit.at_most)
+        return kept
 
     def rank_value(self, metrics: Metrics, baseline: Metrics) -> float:
         """A number to sort measurements by, broken limits and partial ones at the end.

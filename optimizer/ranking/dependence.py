@@ -10,10 +10,10 @@ from itertools import chain
 
 import numpy as np
 
+from models import Floats
 from models.gaussian_process.effects import Grid, MarginalEffects
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
@@ -30,8 +30,7 @@ class EffectCurve:
     parameter: str
     metric: str
     share: float  # of the variance over the whole space: what the parameter makes alone
-    # effect, low, high: against the mean of all settings, in percent, with 95% intervals.
-    effect: Floats
+    effect: Floats  # effect, low, high: against the mean of all, in percent, with 95% intervals
     low: Floats
     high: Floats
 
@@ -51,17 +50,14 @@ class Dependences:
     """What the models of a job's metrics say."""
 
     trials: int  # how many they have learned from
-    # By metric, as the objective names them, the share of the variance of the trials that no
-    # setting explains.
-    unexplained: Mapping[str, float]
-    # By parameter, the values that stand for its range, where the others are at the baseline; the
-    # special ones and the lowest first.
+    unexplained: Mapping[str, float]  # by metric, the share of the variance no setting explains
+    # By parameter, values that stand for its range, others at the baseline: special, lowest first.
     settings: Mapping[str, Sequence[Value]]
-    # Of every metric and parameter that has a share, the largest share first.
-    curves: tuple[EffectCurve, ...]
+    curves: tuple[EffectCurve, ...]  # of all that have a share, the largest share first
     pairs: tuple[Together, ...]  # likewise, of all metrics
 
 
+@one_thread()
 def dependences(evaluation: Evaluation) -> Dependences | None:
     """Learns the models, and asks them about every parameter and pair; None: too little is known.
 
@@ -70,12 +66,11 @@ def dependences(evaluation: Evaluation) -> Dependences | None:
     problem = evaluation.problem
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
     metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
-    with one_thread():
-        surrogate = job_surrogate(evaluation, names)
-        if surrogate is None:
-            return None
-        grids = surrogate.layout.grids()
-        found = [_of_metric(surrogate, metric, grids) for metric in metrics]
+    surrogate = job_surrogate(evaluation, names)
+    if surrogate is None:
+        return None
+    grids = surrogate.layout.grids()
+    found = [_of_metric(surrogate, metric, grids) for metric in metrics]
     components = {name: each[0].components for name, each in surrogate.processes.items()}
     return Dependences(
         trials=len(surrogate.data.numbers),

@@ -4,6 +4,7 @@ A process and a forest learn each metric from all trials, the searched ones too:
 does not matter to either. Of each metric that one ranks that predicts unseen trials better.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,20 +12,105 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
 from models.gaussian_process.kernel import KernelInputs, kernel_matrices, of_sums
 from models.gaussian_process.process import one_thread, standardised
+from models.importance.agreement import Stability, compare_rankings
 from models.importance.anova import holm
-from models.importance.importance import mean_share
+from models.importance.functional_anova import FunctionalAnova, functional_anova
+from models.importance.importance import mean_share, permutation_importance
+from models.random_forest import bagged_forest, held_out, pooled_r2
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.forest_effects import ForestEffects, forest_effects
-from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.expected_gain import likely_metrics
+from optimizer.surrogate.coordinates import CubeLayout
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
 from sampler.parameters.parameter import Parameter, Value
+
+_MOST_PAIRS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ForestEffects:
+    """What the forest of one metric says; arrays follow the parameters that move."""
+
+    # Share of the forest's variance over the whole space that the parameter makes by itself, and
+    # with all its pairs (functional analysis of variance).
+    alone: Floats
+    total: Floats
+    low: Floats  # low, high: of ``total``, 2.5th and 97.5th percentile over resampled trials
+    high: Floats
+    mdi: Floats  # mean decrease in impurity, the paper's measure; sums to 1
+    # R2 of unseen trials lost when its settings are shuffled, and the deviation over the shuffles.
+    permutation: Floats
+    permutation_std: Floats
+    stability: Stability  # the order by ``total``, over resampled trials
+    pairs: tuple[tuple[str, str, float], ...]  # the largest shares that two make only together
+    r2: float  # of unseen trials, all folds together
+    r2_std: float  # standard deviation over the folds
+    trials: int  # how many have the metric
+
+
+def forest_effects(
+    layout: CubeLayout,
+    points: Floats,
+    target: Floats,
+    fold: NDArray[np.intp],
+    *,
+    seed: int,
+    top_k: int,
+) -> ForestEffects | None:
+    """Grow a metric's forest and take it apart; None where all trials measured the same.
+
+    Args:
+        layout: Of the points.
+        points: Shape ``(n, n_names)``, latent coordinates of trials, wherever a search went.
+        target: Shape ``(n,)``; NaN where unknown.
+        fold: Shape ``(n,)``: in which fold a trial is held out, -1 for none.
+        seed: Decides everything random.
+        top_k: How many count as the top in ``stability``.
+    """
+    features, known = layout.features(points), np.flatnonzero(np.isfinite(target))
+    folds = held_out(features, target, fold, seed=seed)
+    r2 = pooled_r2(folds, features, target)
+    forest = bagged_forest(features, target, known, seed=seed)
+    found = [functional_anova(bag, layout.marginals()) for bag in forest.bags]
+    totals = [each.total() for each in found if len(each.alone)]
+    if r2 is None or not totals:
+        return None
+    total, bags = np.concatenate(totals).mean(axis=0), np.array([t.mean(axis=0) for t in totals])
+    low, high = np.percentile(bags, [2.5, 97.5], axis=0)
+    lost = permutation_importance(features, target, folds, seed=seed)
+    each_r2 = [pooled_r2([one], features, target) for one in folds if one.held_out.size]
+    return ForestEffects(
+        alone=np.concatenate([each.alone for each in found]).mean(axis=0),
+        total=total,
+        low=low,
+        high=high,
+        mdi=features.sum_columns(
+            np.mean([tree.feature_importances_ for tree in forest.trees], axis=0)
+        ),
+        permutation=lost.mean(axis=1),
+        permutation_std=lost.std(axis=1),
+        stability=compare_rankings(bags, total, top_k=min(top_k, len(total))),
+        pairs=_strongest(layout, found),
+        r2=r2,
+        r2_std=float(np.std([each for each in each_r2 if each is not None])),
+        trials=len(known),
+    )
+
+
+def _strongest(
+    layout: CubeLayout, found: list[FunctionalAnova]
+) -> tuple[tuple[str, str, float], ...]:
+    mean = np.triu(np.concatenate([each.pairs for each in found]).mean(axis=0))
+    order = np.argsort(-mean, axis=None, kind="stable")[:_MOST_PAIRS]
+    places = zip(*np.unravel_index(order, mean.shape), strict=True)
+    named = [(layout.names[i], layout.names[j], float(mean[i, j])) for i, j in places]
+    return tuple(each for each in named if each[2] > 0)
+
 
 _DRAWS = 100
 Model = Literal["process", "forest"]
@@ -40,13 +126,11 @@ class MetricEffects:
     # total index of what the process expects); 0 of one that does not move.
     total: Floats
     alone: Floats  # without its pairs
-    # low, high: 95% interval of ``total`` over what the process holds possible.
-    low: Floats
+    low: Floats  # low, high: 95% interval of ``total`` over what the process holds possible
     high: Floats
     p: Floats  # p-value of no effect; NaN of a parameter that does not move
     p_holm: Floats  # corrected for all parameters and metrics of the job
-    # Share of the variance of unseen trials that is explained, five folds; None: too few.
-    r2: float | None
+    r2: float | None  # of unseen trials, five folds; None: too few
     noise: float  # share of the variance that no setting explains, by the process
     trials: int  # how many have the metric
 
@@ -72,17 +156,17 @@ class ParameterEffects:
         return self.model.layout.names
 
 
+@one_thread()
 def parameter_effects(evaluation: Evaluation) -> ParameterEffects | None:
     """What all trials so far teach of the parameters that move; None while too few have ended.
 
     Those are what may be searched, and what draws and given trials move although no search does.
     """
     names = _moving(evaluation)
-    with one_thread():
-        model = job_surrogate(evaluation, names)
-        if model is None:
-            return None
-        return evaluation.once("effects", model, lambda: _effects(evaluation, model))
+    model = job_surrogate(evaluation, names)
+    if model is None:
+        return None
+    return evaluation.once("effects", model, lambda: _effects(evaluation, model))
 
 
 def _moving(evaluation: Evaluation) -> list[str]:
@@ -186,11 +270,9 @@ def _better(process: float | None, forest: ForestEffects | None) -> Model:
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
     """With p-values corrected over all questions that the job asks."""
-    asked = np.concatenate([each.p for each in found.values()])
-    fixed = np.full(len(asked), np.nan)
-    known = np.isfinite(asked)
-    fixed[known] = [p for p in holm(asked[known].tolist()) if p is not None]
-    parts = np.split(fixed, len(found))
+    asked = np.concatenate([each.p for each in found.values()]).tolist()
+    fixed = holm([None if math.isnan(p) else p for p in asked])
+    parts = np.split(np.array(fixed, dtype=np.float64), len(found))
     return {
         name: replace(each, p_holm=part)
         for (name, each), part in zip(found.items(), parts, strict=True)
@@ -205,11 +287,10 @@ class Direction:
     """Where a parameter is best, whatever the others are set to."""
 
     better: Value  # ``high``, ``low`` or ``middle`` of its range, or the category or special value
-    # How much fitness that is worth in the mean over the other parameters, against the baseline's
-    # setting.
-    gain: float
+    gain: float  # of fitness, in the mean over the others, against the baseline's setting
 
 
+@one_thread()
 def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, Direction]:
     """The direction of each parameter that has a share in some metric, by the processes.
 
@@ -219,34 +300,31 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
 
     problem = evaluation.problem
     model, baseline = effects.model, evaluation.baseline.metrics
-    moved = len(model.layout.names)
-    others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)
+    moved = model.layout.names
+    others = qmc.Sobol(len(moved), rng=np.random.default_rng(problem.seed)).random(_OTHERS)
     start = model.layout.settings(model.data.points[:1])
     around = model.layout.settings(others)
     found = {}
-    with one_thread():
-        surfaces = {name: _Surface(model, name, around) for name in model.processes}
-        for column, (name, grid) in enumerate(
-            zip(model.layout.names, model.layout.grids(), strict=True)
-        ):
-            at = effects.names.index(name)
-            if not any(each.total[at] > 0 for each in effects.metrics.values()):
-                continue
-            # The settings of the grid and, last, the baseline's, each with all of the others.
-            own = start.of(np.array([column]))
-            rows = KernelInputs(
-                np.vstack([grid.settings.level, own.level]),
-                np.vstack([grid.settings.position, own.position]),
-            )
-            expected = {metric: each.with_own(column, rows) for metric, each in surfaces.items()}
-            predicted = {metric: (each, np.zeros(len(each))) for metric, each in expected.items()}
-            metrics = likely_metrics(predicted, model.data.logarithmic)
-            fitness = problem.objective.fitness_of_many(metrics, baseline)[0]
-            mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
-            best = int(mean[:-1].argmax())
-            place = int(rows.level[best, 0]), float(rows.position[best, 0])
-            better = _words(problem.space.by_name[name], *place)
-            found[name] = Direction(better, float(mean[best] - mean[-1]))
+    surfaces = {name: _Surface(model, name, around) for name in model.processes}
+    for column, (name, grid) in enumerate(zip(moved, model.layout.grids(), strict=True)):
+        at = effects.names.index(name)
+        if not any(each.total[at] > 0 for each in effects.metrics.values()):
+            continue
+        # The settings of the grid and, last, the baseline's, each with all of the others.
+        own = start.of(np.array([column]))
+        rows = KernelInputs(
+            np.vstack([grid.settings.level, own.level]),
+            np.vstack([grid.settings.position, own.position]),
+        )
+        expected = {metric: each.with_own(column, rows) for metric, each in surfaces.items()}
+        for metric in model.data.logarithmic:
+            expected[metric] = np.exp(expected[metric])
+        fitness = problem.objective.fitness_of_many(expected, baseline)
+        mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
+        best = int(mean[:-1].argmax())
+        place = int(rows.level[best, 0]), float(rows.position[best, 0])
+        better = _words(problem.space.by_name[name], *place)
+        found[name] = Direction(better, float(mean[best] - mean[-1]))
     return found
 
 

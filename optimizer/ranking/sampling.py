@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.importance.agreement import beyond_chance, split_half
-from optimizer.evaluation.evaluation import Draws, Evaluation, draws_of, draws_table
+from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.trials.problem import Problem
 
 FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
@@ -76,10 +76,7 @@ def decides_at(evaluation: Evaluation, planned: int) -> bool:
 
 
 def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
-    """Whether the rule ends the sampling phase of at most ``planned`` draws here.
-
-    At a checkpoint all draws must have ended.
-    """
+    """Whether the rule ends the sampling of at most ``planned`` draws here: all of them are in."""
     problem, drawn = evaluation.problem, len(evaluation.history.drawn)
     if not decides_at(evaluation, planned):
         return False
@@ -95,23 +92,20 @@ def checkpoint_at(evaluation: Evaluation, draws: int) -> Checkpoint:
     Raises:
         ValueError: One of them has not ended.
     """
-    history = evaluation.history
+    problem, history = evaluation.problem, evaluation.history
     first = [history[n] for n in history.drawn[:draws]]
     for trial in first:
         if not trial.has_outcome:
             raise ValueError(f"draw {trial.number} has not ended")
     known = draws_of(history, first)
-    return evaluation.once(
-        ("checkpoint", draws), known, lambda: _checkpoint(evaluation, known, draws)
-    )
 
+    def learn() -> Checkpoint:
+        if len(known.numbers) < LEAST_JUDGED:
+            return Checkpoint(draws, 0.0, 0.0, 0.0, 0.0)
+        features, targets = draws_table(problem, history, known)
+        found = split_half(features, targets, seed=problem.seed, top_k=problem.search.top)
+        low, high = np.percentile(found.overlap, [2.5, 97.5])
+        mean, tau = float(found.overlap.mean()), float(found.kendall_tau.mean())
+        return Checkpoint(draws, mean, float(low), float(high), tau)
 
-def _checkpoint(evaluation: Evaluation, known: Draws, draws: int) -> Checkpoint:
-    problem = evaluation.problem
-    if len(known.numbers) < LEAST_JUDGED:
-        return Checkpoint(draws, 0.0, 0.0, 0.0, 0.0)
-    features, targets = draws_table(problem, evaluation.history, known)
-    found = split_half(features, targets, seed=problem.seed, top_k=problem.search.top)
-    low, high = np.percentile(found.overlap, [2.5, 97.5])
-    mean, tau = float(found.overlap.mean()), float(found.kendall_tau.mean())
-    return Checkpoint(draws, mean, float(low), float(high), tau)
+    return evaluation.once(("checkpoint", draws), known, learn)

@@ -4,25 +4,23 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from models.gaussian_process.process import one_thread
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import choice_of, proof_subjects
 from optimizer.confirmation.proof import (
+    ProofClocks,
     Verdict,
     change,
     fitness_by_pair,
     interval_of_mean,
     with_fitness,
 )
-from optimizer.confirmation.proof_clocks import ProofClocks
 from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import contributions_of
-from optimizer.surrogate.comparison import comparison_of
+from optimizer.simplification.changes import Changes, contributions_of
+from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
 from sampler.options.applying import parameter_document
@@ -41,27 +39,28 @@ def changes_document(
     problem = evaluation.problem
     changes = Changes(problem, winner)
     kept, start = frozenset(changes.names), problem.space.context
-    with one_thread():
-        known = comparison_of(evaluation) if kept else None
-        worth = contributions_of(known, changes, kept) if known else []
-    leaders = changes.leaders(kept)
+    known = comparison_of(evaluation) if kept else None
+    worth = contributions_of(known, changes, kept) if known else []
+    leaders = changes.leaders
     rows = []
     for name in (*changes.fixed, *changes.names):
         # Of the moves that take it back, the one that takes the least else with it.
-        mine = min((w for w in worth if name in w.names), key=lambda w: len(w.names), default=None)
-        gain: dict[str, float] | None = None
-        if mine is not None:
-            gain = {"expected": mine.gain, "low": mine.low, "high": mine.high}
+        leads = name not in changes.fixed and name not in leaders
+        with_it = [w for w in worth if leads and name in w.names]
+        mine = min(with_it, key=lambda w: len(w.names), default=None)
+        gain = (
+            None if mine is None else {"expected": mine.gain, "low": mine.low, "high": mine.high}
+        )
         if name in changes.fixed:
-            gain, reason = None, "the space sets it in every configuration"
+            reason = "the space sets it in every configuration"
         elif name in leaders:
-            gain, reason = None, f"follows {' and '.join(leaders[name])}"
-        elif gain is None:
+            reason = f"follows {' and '.join(leaders[name])}"
+        elif mine is None:
             reason = "too few trials to tell it from the others"
         else:
-            shown = "" if gain["low"] > 0 else ", not shown by itself"
-            figures = f"{gain['expected']:+z.0f} [{gain['low']:+z.0f}, {gain['high']:+z.0f}]"
-            others = sorted(mine.names - {name}) if mine else []
+            shown = "" if mine.low > 0 else ", not shown by itself"
+            figures = f"{mine.gain:+z.0f} [{mine.low:+z.0f}, {mine.high:+z.0f}]"
+            others = sorted(mine.names - {name})
             beside = f" together with {' and '.join(others)}" if others else ""
             reason = f"fitness {figures} by models{beside}{shown}"
         rows.append(
@@ -79,10 +78,7 @@ def changes_document(
 
 
 def fullest_document(evaluation: Evaluation, plan: Plan) -> dict[str, Any] | None:
-    """The best of the candidates with more changes than the winner; null: there is none.
-
-    It was measured beside the winner in the choice, and is not proven.
-    """
+    """The best candidate with more changes than the winner, measured beside it, unproven."""
     choice = choice_of(evaluation, plan)
     fullest = choice.fullest
     if fullest is None:

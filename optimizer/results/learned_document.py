@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.anova import smallest_share
-from models.importance.ranking import Tested
+from models.importance.anova import AnovaResult, smallest_share
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.forest_effects import ForestEffects
 from optimizer.ranking.parameter_effects import (
     Direction,
+    ForestEffects,
     ParameterEffects,
     directions,
     parameter_effects,
@@ -20,7 +19,9 @@ from optimizer.ranking.parameter_effects import (
 from optimizer.trials.problem import Problem
 
 
-def _parameters(problem: Problem, tested: Mapping[str, Tested]) -> list[dict[str, Any]]:
+def _parameters(
+    problem: Problem, tested: Mapping[str, Mapping[str, AnovaResult]]
+) -> list[dict[str, Any]]:
     """A row a parameter, in the order of the space; nothing is ranked yet."""
     return [
         {
@@ -30,24 +31,19 @@ def _parameters(problem: Problem, tested: Mapping[str, Tested]) -> list[dict[str
             "workload_factor": parameter.section == "workload",
             "searched": parameter.name not in problem.space.unsearched,
             "importance": {},
-            "anova": {metric: _anova(found, parameter.name) for metric, found in tested.items()},
+            "anova": {metric: _anova(found[parameter.name]) for metric, found in tested.items()},
         }
         for rank, parameter in enumerate(problem.space.parameters, start=1)
     ]
 
 
-def _anova(metric: Tested, name: str) -> dict[str, Any]:
-    test = metric.anova[name]
-    return {
-        "f": test.f,
-        "p": test.p,
-        "p_holm": metric.p_holm[name],
-        "eta_squared": test.eta_squared,
-        "omega_squared": test.omega_squared,
+def _anova(test: AnovaResult) -> dict[str, Any]:
+    told = ("f", "p", "p_holm", "eta_squared", "omega_squared")
+    return {name: getattr(test, name) for name in told} | {
         "groups": [
             {"label": label, "mean": float(mean), "size": int(size)}
             for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
-        ],
+        ]
     }
 
 

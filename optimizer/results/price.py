@@ -42,8 +42,7 @@ class Traded:
     change: Change
     better: bool  # whether its 95% interval lies on the better side of 0
     worse: bool  # the same of the worse side
-    # How far that interval reaches on the worse side of 0, in percent; below 0: nowhere.
-    feared: float
+    feared: float  # how far that reaches on the worse side of 0, in percent; below 0: nowhere
     up_is_worse: bool
 
     @property

@@ -11,24 +11,34 @@ from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
-from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
-from optimizer.confirmation.proof_clocks import ProofClocks, machine_before_proof, proof_clocks
+from optimizer.confirmation.proof import (
+    Pair,
+    ProofClocks,
+    Verdict,
+    judge,
+    machine_before_proof,
+    proof_clocks,
+    sensitivity_of,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.pareto_front import front_of
-from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (
     changes_document,
     fullest_document,
     no_trade_document,
     starting_point_document,
 )
-from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
 from optimizer.results.price import price_document, trade_words
-from optimizer.results.search_document import sampling_document, search_document
+from optimizer.results.search_document import (
+    contributions_document,
+    sampling_document,
+    search_document,
+)
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.coordinates import cube_layout
-from optimizer.surrogate.learned_components import learned_of
+from optimizer.surrogate.surrogate import learned_of
 from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
@@ -47,8 +57,7 @@ class Conclusion:
     plan: Plan
     winner: int | None  # the number of the trial that won the choice; None if no trial ended well
     verdict: Verdict | None  # what the fresh runs say of it; None if there were not enough
-    # Why which hosts were set aside, by name.
-    aside: Mapping[str, str] = field(default_factory=dict)
+    aside: Mapping[str, str] = field(default_factory=dict)  # why, by host set aside
     clocks: ProofClocks = field(default_factory=ProofClocks)  # by which the proof was judged
     machine: Mapping[str, Any] | None = None  # what was learned of the machine's state before it
 
@@ -89,10 +98,7 @@ def conclude(
 
 
 def proof_pairs(conclusion: Conclusion) -> list[Pair]:
-    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well.
-
-    As they were judged: see ``ProofClocks``.
-    """
+    """(baseline's, winner's) metrics, as they were judged, of all pairs whose runs ended well."""
     return conclusion.clocks.pairs(both_done(conclusion.history, conclusion.winner))
 
 
@@ -109,6 +115,7 @@ def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]
             yield theirs, mine
 
 
+@one_thread()
 def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row for each earlier job; empty for a job that took nothing along.
 
@@ -120,8 +127,7 @@ def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     if not jobs:
         return []
     layout = cube_layout(problem.space, problem.searched)
-    with one_thread():
-        learned = learned_of(evaluation, layout, teaching(history))
+    learned = learned_of(evaluation, layout, teaching(history))
     return [
         {
             "job": job.job,
@@ -141,10 +147,7 @@ _COUNTED = [state for state in TrialState if state is not TrialState.RUNNING]
 
 
 def result_document(
-    conclusion: Conclusion,
-    *,
-    job: Mapping[str, Any],
-    environment: Mapping[str, Any],
+    conclusion: Conclusion, *, job: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The whole result of a job, its specification and the machine and RocksDB that it ran on.
 

@@ -13,7 +13,11 @@ from optimizer.budget.budget import (
     trials_in,
 )
 from optimizer.budget.confirm_load import confirming_seconds, where_words
-from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, sentence, with_planned_pairs
+from optimizer.budget.sample_size import (
+    LEAST_TRIALS_TO_DETECT,
+    sample_size_words,
+    with_planned_pairs,
+)
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -45,9 +49,12 @@ def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | Non
 
     ``confirm`` is the load of the confirmation, where it is another than the search's.
     """
-    said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
-    where = f", {where_words(confirm)}" if confirm and phase is Phase.CONFIRM else ""
-    return strategy.phase_words.get(phase, _WHY[phase]) + where + (f"; {said}" if said else "")
+    said = strategy.phase_words.get(phase, _WHY[phase])
+    if confirm and phase is Phase.CONFIRM:
+        said += f", {where_words(confirm)}"
+    if plan.detection and phase in (Phase.SAMPLE, Phase.CONFIRM):
+        said += f"; {sample_size_words(plan.detection.document())}"
+    return said
 
 
 def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:

@@ -94,10 +94,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class EndedTrial:
-    """A trial that is over on its host: which of its attempts, and what came of it.
-
-    The outcome is ``lost`` when its host has gone.
-    """
+    """Which attempt of a trial is over on its host, and what came of it: ``lost`` if that went."""
 
     number: int
     attempt: int

@@ -8,8 +8,7 @@ from typing import Any
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import apart, confirming_seconds
 from optimizer.confirmation.choice import may_win
-from optimizer.evaluation.configurations import by_configuration
-from optimizer.evaluation.leaders import fittest_first
+from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
@@ -23,12 +22,9 @@ class RunProgress:
     done: int  # trials that ended with a whole measurement
     failed: int  # trials that ended otherwise, cut-off ones included
     total: int  # trials that the job makes in all
-    # The number of the fittest new configuration so far (of the trial that measured it first), and
-    # its fitness (the mean, where it was measured again).
+    # The fittest new configuration, by the trial that measured it first, and its mean fitness.
     best: tuple[int, float] | None
-    # An estimate from the mean trial so far, and from the mean run of a confirmation with a larger
-    # load.
-    seconds_left: float
+    seconds_left: float  # by the mean trial so far, and the mean run of a larger confirmation
     counts: Mapping[TrialState, int]  # how many trials ended in each state that occurs
     bench_seconds: float  # what the benchmark has run in all
     # Mean time from the end of a trial to the beginning of the next, as far as this controller has
@@ -49,15 +45,14 @@ class ProgressTracker:
         """Begins with the trials that are there."""
         self._problem, self._history = problem, history
         self._baseline: Baseline | None = None
-        self._best_on: dict[str | None, tuple[int, float]] = {}  # by host
+        self._best: tuple[int, float] | None = None
         self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
         self._apart, self._apart_seconds = 0, 0.0  # of a confirmation with a larger load
-        self._again = False  # whether anything was measured several times
         self._between = self._gaps = 0.0
         for trial in history:
             self._count(trial)
-        self._rescore(history.of(Purpose.CANDIDATE))
+        self._rescore()
 
     def put(self, trial: Trial, *, between: float | None = None) -> None:
         """Takes in a trial that has ended and is in the history.
@@ -70,12 +65,12 @@ class ProgressTracker:
             self._gaps += 1
             self._between += between
         if trial.purpose is Purpose.BASELINE:
-            self._rescore(self._compared_with(trial.host))
+            self._rescore()
         elif trial.purpose is Purpose.CANDIDATE:
             if len(self._history.of_configuration(trial.digest)) == 1:
                 self._consider([trial])
             else:  # what was the best may be so no more
-                self._rescore(self._history.of(Purpose.CANDIDATE))
+                self._rescore()
 
     @property
     def baseline(self) -> Baseline | None:
@@ -93,7 +88,7 @@ class ProgressTracker:
             done=done,
             failed=ended - done,
             total=total,
-            best=max(self._best_on.values(), key=lambda pair: (pair[1], -pair[0]), default=None),
+            best=self._best,
             seconds_left=self._seconds_left(max(total - ended, 0), confirming) / hosts,
             counts=dict(self._counts),
             bench_seconds=self._seconds,
@@ -118,31 +113,22 @@ class ProgressTracker:
         one = confirming_seconds(self._problem, self._history)
         return (left - larger) * each + larger * (each if one is None else one)
 
-    def _compared_with(self, host: str | None) -> list[Trial]:
-        """The candidates that a run of the baseline is for: all, where nobody said which host."""
-        if host is None or None in self._best_on or self._again:
-            return self._history.of(Purpose.CANDIDATE)
-        numbers = self._history.on_host(host, Purpose.CANDIDATE)
-        return [self._history[number] for number in numbers]
-
-    def _rescore(self, candidates: list[Trial]) -> None:
-        """What these are compared with has moved."""
+    def _rescore(self) -> None:
+        """What the candidates are compared with has moved."""
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
         self._baseline = summarise(self._history.of(Purpose.BASELINE), before=self._baseline)
-        for host in {trial.host for trial in candidates}:
-            self._best_on.pop(host, None)
-        ended = [trial for trial in candidates if trial.has_outcome]
-        self._again = self._again or len({trial.digest for trial in ended}) < len(ended)
-        if self._again:
+        self._best = None
+        ended = [trial for trial in self._history.of(Purpose.CANDIDATE) if trial.has_outcome]
+        if len({trial.digest for trial in ended}) < len(ended):  # some were measured again
             for runs in by_configuration(ended):
                 self._consider(runs)
             return
         done = [trial for trial in ended if trial.done]
         for trial in fittest_first(self._problem.objective, self._baseline, done):
-            # A host's best is the first that may be.
-            if trial.host not in self._best_on:
-                self._consider([trial])
+            self._consider([trial])
+            if self._best is not None:  # the first that may be
+                return
 
     def _consider(self, runs: Sequence[Trial]) -> None:
         """Takes in a configuration, of which these are all the runs that have ended."""
@@ -155,6 +141,5 @@ class ProgressTracker:
         if not self._problem.objective.admissible(metrics, self._baseline.metrics):
             return
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)
-        best = self._best_on.get(trial.host)
-        if best is None or value > best[1]:
-            self._best_on[trial.host] = (trial.number, value)
+        if self._best is None or value > self._best[1]:
+            self._best = (trial.number, value)

@@ -1,6 +1,6 @@
 """What a job does next: a pure function of its history, so that it can stop and go on anywhere."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,13 +11,12 @@ from optimizer.confirmation.choice import best_explored, candidates_of, proof_su
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
-from optimizer.simplification.simplified import simplified_version
+from optimizer.simplification.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, Basis, PackedPoint, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
 from sampler.common.errors import InputError
-from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
 from sampler.workload.metric_units import result_names
@@ -218,7 +217,7 @@ def _searched(
         return None
     if evaluation.history.simplified:  # no phase comes twice
         proposal = replace(proposal, phase=Phase.SEARCH)
-    return candidate_trial(evaluation, proposal)
+    return proposed_trial(evaluation, proposal)
 
 
 def _simplified(evaluation: Evaluation, plan: Plan) -> Trial | None:
@@ -233,20 +232,30 @@ def _simplified(evaluation: Evaluation, plan: Plan) -> Trial | None:
     proposal = evaluation.once(
         "simplified", state, lambda: simplified_version(evaluation, best) if best else None
     )
-    return None if proposal is None else candidate_trial(evaluation, proposal)
+    return None if proposal is None else proposed_trial(evaluation, proposal)
 
 
-def candidate_trial(evaluation: Evaluation, proposal: Proposal) -> Trial:
-    """What was proposed, as the next trial."""
-    return _next(
-        evaluation,
-        proposal.phase,
-        Purpose.CANDIDATE,
-        proposal.configuration,
-        proposal.why,
+def proposed_trial(
+    evaluation: Evaluation,
+    proposal: Proposal,
+    purpose: Purpose = Purpose.CANDIDATE,
+    block: int | None = None,
+) -> Trial:
+    """What was proposed, as the next trial; ``block`` is its round in the confirmation."""
+    number = evaluation.history.next_number
+    return Trial(
+        number=number,
+        phase=proposal.phase,
+        purpose=purpose,
+        seed=evaluation.problem.seed_of(number),
+        configuration=proposal.configuration,
+        digest=digest(proposal.configuration),
         point=PackedPoint.of(proposal.point),
         subject=proposal.subject,
+        why=proposal.why,
         basis=proposal.basis,
+        based_on=evaluation.history.finished,
+        round=block,
     )
 
 
@@ -281,42 +290,16 @@ def _baseline(evaluation: Evaluation, why: str) -> Trial:
     explored = evaluation.history.own(Purpose.CANDIDATE)
     phase = evaluation.history[explored[-1]].phase if explored else Phase.BASELINE
     configuration = evaluation.problem.space.default_configuration()
-    return _next(evaluation, phase, Purpose.BASELINE, configuration, why, subject=BASELINE_TRIAL)
+    proposal = Proposal(phase, None, configuration, why, BASELINE_TRIAL)
+    return proposed_trial(evaluation, proposal, Purpose.BASELINE)
 
 
 def _again(evaluation: Evaluation, run: BlockRun, purpose: Purpose, why: str) -> Trial:
     if run.lost is not None:
         return run.lost.again()
-    first = evaluation.history[run.subject]
-    made = _next(evaluation, Phase.CONFIRM, purpose, first.configuration, why, subject=run.subject)
-    return replace(made, round=run.round)
-
-
-def _next(
-    evaluation: Evaluation,
-    phase: Phase,
-    purpose: Purpose,
-    configuration: Mapping[str, Value],
-    why: str,
-    *,
-    subject: int | None,
-    point: PackedPoint | None = None,
-    basis: Basis = Basis.PLAIN,
-) -> Trial:
-    number = evaluation.history.next_number
-    return Trial(
-        number=number,
-        phase=phase,
-        purpose=purpose,
-        seed=evaluation.problem.seed_of(number),
-        configuration=configuration,
-        digest=digest(configuration),
-        point=point,
-        subject=subject,
-        why=why,
-        basis=basis,
-        based_on=evaluation.history.finished,
-    )
+    configuration = evaluation.history[run.subject].configuration
+    proposal = Proposal(Phase.CONFIRM, None, configuration, why, run.subject)
+    return proposed_trial(evaluation, proposal, purpose, run.round)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
 from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, proof_subjects
-from optimizer.confirmation.proof import declared_test
-from optimizer.confirmation.proof_clocks import declared_clocks
+from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import (
     confirmed_without_baseline,
@@ -46,8 +45,7 @@ _TICK_SECONDS = 0.25
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
 _TAKEN_BACK = "taken back, for no other host was left"
-# So long a job waits for another host before it takes back one that was set aside, or ends because
-# none that is there can measure it.
+# So long a job waits for another host before it takes back one set aside, or ends without any.
 ALONE_SECONDS = 300.0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from deap import base, tools
 
-from optimizer.surrogate.coordinates import Floats
+from models import Floats
 
 _KEPT, _CHILDREN, _GENERATIONS = 24, 48, 12
 _MOVES = 2.0  # coordinates that a mutation moves, on average

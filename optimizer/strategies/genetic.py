@@ -9,12 +9,12 @@ chromosomes are wholly new. The other parameters stay at the baseline.
 import math
 import random
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from deap import tools
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
 from optimizer.strategies.draws import draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import Individual, drawing_from
@@ -148,24 +148,15 @@ def _chromosome(
     return first_new(evaluation, Phase.SEARCH, why, point)
 
 
-def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[Individual]:
+def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[list[float]]:
     """The best four so far: survivors stay in the population, so none better is ever lost."""
-    history = evaluation.history
-    if history.nowhere(Purpose.CANDIDATE, Phase.SEARCH):  # told by a runner of the user's own
-        ranked = evaluation.best_first(_chromosomes(evaluation))
-    else:
-        ranked = leaders(evaluation, Phase.SEARCH, SURVIVORS)
-    population = []
-    for value, trial in ranked:
-        if trial.point is not None and set(genes) <= trial.point.keys():
-            chromosome = Individual([trial.point[name] for name in genes])
-            chromosome.fitness.values = (value,)
-            population.append(chromosome)
-    best: list[Individual] = tools.selBest(population, SURVIVORS)
-    return best
+    ranked = evaluation.best_first(_chromosomes(evaluation))
+    points = (trial.point or {} for _, trial in ranked)
+    able = (point for point in points if point.keys() >= set(genes))
+    return [[point[name] for name in genes] for point in islice(able, SURVIVORS)]
 
 
-def _child(parents: list[Individual], rng: random.Random, place: int) -> list[float]:
+def _child(parents: list[list[float]], rng: random.Random, place: int) -> list[float]:
     mother, father = rng.sample(parents, 2)
     crossover = drawing_from(random.Random(rng.getrandbits(63)), tools.crossover)
     children = crossover.cxUniform(Individual(mother), Individual(father), 0.5)

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.draws import DrawsFirst, draws_planned, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import expected_gain
 from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
 from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
@@ -97,6 +97,7 @@ class Guided(DrawsFirst):
             return found
         return replace(found, why=f"{found.why}; {_moved(evaluation, acquisition, found)}")
 
+    @one_thread()
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What the next run promises; see ``Strategy.stopping_rule``."""
         problem, history = evaluation.problem, evaluation.history
@@ -104,22 +105,19 @@ class Guided(DrawsFirst):
         if not names or sampled(history) < samples:
             return None
         number = history.next_number
-        with one_thread():
-            acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
+        acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
         return acquisition.stopping_rule
 
+    @one_thread()
     def preferred(self, evaluation: Evaluation) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them."""
         problem, history = evaluation.problem, evaluation.history
-        with one_thread():
-            surrogate = surrogate_of(evaluation, problem.searched)
-            if surrogate is None:
-                return []
-            numbers = surrogate.data.numbers
-            points = surrogate.data.points[1 : len(numbers) + 1]
-            predicted = posterior_prediction(
-                problem, surrogate, points, evaluation.baseline.metrics
-            )
+        surrogate = surrogate_of(evaluation, problem.searched)
+        if surrogate is None:
+            return []
+        numbers = surrogate.data.numbers
+        points = surrogate.data.points[1 : len(numbers) + 1]
+        predicted = posterior_prediction(problem, surrogate, points, evaluation.baseline.metrics)
         order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
@@ -137,11 +135,8 @@ class Acquisition:
     surrogate: Surrogate | None  # the models; None: too few trials have ended
     worth: Floats  # what they hold for the fitness of each row of their data
     points: Floats  # what is expected to gain most, the best first, shape ``(n, n_names)``
-    # What the first of them is expected to gain, or, while nothing keeps the limits, the chance
-    # that it does.
-    gain: float
-    # Whether that is worth a run; None while that cannot be said.
-    stopping_rule: StoppingRule | None
+    gain: float  # of the first of them; while nothing keeps the limits the chance that it does
+    stopping_rule: StoppingRule | None  # whether that is worth a run; None: nobody can say
 
     @property
     def exhausted(self) -> bool:
@@ -184,10 +179,7 @@ def acquisition_of(
 
 
 def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal) -> str:
-    """Which parameters a proposal moves against the nearest of what the models hold for good.
-
-    Those first that the models hold for the most important.
-    """
+    """Which parameters a proposal moves against the nearest good one, the most important first."""
     problem, history, surrogate = evaluation.problem, evaluation.history, acquisition.surrogate
     assert surrogate is not None
     start, numbers = problem.space.start, surrogate.data.numbers
@@ -224,10 +216,7 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    evaluation: Evaluation,
-    surrogate: Surrogate,
-    predicted: PosteriorPrediction,
-    seed: int,
+    evaluation: Evaluation, surrogate: Surrogate, predicted: PosteriorPrediction, seed: int
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
     problem = evaluation.problem

@@ -40,10 +40,7 @@ class Axis:
 
 
 def axes_of(problem: Problem) -> tuple[Axis, ...]:
-    """The coordinates that a search over the whole cube moves along.
-
-    All parameters that may be searched, or those that the user named.
-    """
+    """The coordinates a search moves along: what the user named, or all that may be searched."""
     space = problem.space
     names = problem.search.over or [n for n in space.names if n not in space.unsearched]
     parameters = [space.by_name[name] for name in names]
@@ -77,8 +74,7 @@ class Observation:
     # ``Objective.rank_value``; of a trial that failed, was cut off or broke a limit the worst
     # fitness of those that did not, so that no scale is stretched by it.
     fitness: float
-    # The terms of the fitness in the objective's order, each better when higher; None where one is
-    # unknown.
+    # The terms of the fitness in order, each better when higher; None where one is unknown.
     gains: tuple[float, ...] | None = None
     admissible: bool = True  # whether it was measured whole and every limit holds
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.evaluation.configurations import (
+from models import Floats
+from optimizer.evaluation.evaluation import (
+    Evaluation,
     MeasuredConfiguration,
     configurations_of,
     replicated,
 )
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.stopping_rule import fitness_noise
 from optimizer.surrogate.surrogate import Surrogate

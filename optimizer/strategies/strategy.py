@@ -17,7 +17,7 @@ from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
-    from optimizer.strategies.sweeps import SweepProgress
+    from optimizer.strategies.greedy import SweepProgress
 
 
 _ATTEMPTS = 1000
@@ -28,12 +28,10 @@ class Proposal:
     """A configuration to measure, and why."""
 
     phase: Phase
-    # The latent coordinates that it was decoded from; None: it was given as it is.
-    point: Point | None
+    point: Point | None  # the latent coordinates it was decoded from; None: given as it is
     configuration: Mapping[str, Value]
     why: str
-    # The trial that measured it first, where it is measured again; None: it is new.
-    subject: int | None = None
+    subject: int | None = None  # the trial that measured it first; None: it is new
     basis: Basis = Basis.PLAIN  # what it rests on; ``why`` says more of it, to people alone
 
 
@@ -48,11 +46,9 @@ class Strategy(ABC):
     # The settings of a search (``SearchSettings``) that change what it proposes; ``warm_start``
     # among them: its models learn from earlier jobs (``Problem.prior``).
     settings: ClassVar[frozenset[str]]
-    # Whether models guide it. They know what matters, which few draws do not, and they learn from
-    # every trial of the search.
+    # Whether models guide it: they know what matters, and learn from every trial of the search.
     has_models: ClassVar[bool] = False
-    # What it says of phases that it does in its own way.
-    phase_words: ClassVar[Mapping[Phase, str]] = {}
+    phase_words: ClassVar[Mapping[Phase, str]] = {}  # of phases it does its own way
 
     @abstractmethod
     def samples(self, problem: Problem, explore: int) -> int:
@@ -105,10 +101,7 @@ def first_new(
     *,
     basis: Basis = Basis.PLAIN,
 ) -> Proposal | None:
-    """The first of many points whose configuration was never proposed; None if all were.
-
-    ``points`` gives that of an attempt, counted from 0.
-    """
+    """The first new configuration, by the points of attempts from 0 on; None: all are known."""
     for attempt in range(_ATTEMPTS):
         point = points(attempt)
         configuration = evaluation.problem.configuration(point)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from models.gaussian_process.effects import Grid
 from models.gaussian_process.kernel import KernelInputs
 from models.importance.design import FeatureMatrix
@@ -13,7 +14,6 @@ from models.importance.functional_anova import Marginal
 from sampler.space.latent import SPECIAL_SHARE
 from sampler.space.space import Space
 
-Floats = NDArray[np.float64]
 _STEPS = 16  # of a range: what the kernel makes of one is smooth
 
 
@@ -22,8 +22,7 @@ class CubeLayout:
     """What the coordinates of a point stand for."""
 
     names: tuple[str, ...]  # the moving parameters, in the order of the columns
-    # For each, how many categories it has (0: it has a range), and how many special values take
-    # the lowest part of its coordinate.
+    # For each, how many categories (0: a range), and special values in its lowest part, it has.
     kinds: tuple[tuple[int, int], ...]
 
     def settings(self, points: Floats) -> KernelInputs:

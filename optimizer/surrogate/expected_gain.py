@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from optimizer.objective.objective import Limit, Objective
-from optimizer.surrogate.coordinates import Floats
+from models import Floats
+from optimizer.objective.objective import Objective
 
 _DRAWS = 64
 _LEAST_DEVIATION = 1e-9  # of what is certain
@@ -23,10 +23,7 @@ MetricPredictions = Mapping[str, tuple[Floats, Floats]]
 def drawn_metrics(
     prediction: MetricPredictions, logarithmic: frozenset[str]
 ) -> Mapping[str, Floats]:
-    """Equally likely values of each metric, in its unit, shape ``(64, m)``.
-
-    They are the same quantiles for every configuration.
-    """
+    """Equally likely values of each metric, in its unit, ``(64, m)``: the same quantiles each."""
     normals = _normals(len(prediction))
     drawn = {}
     for column, (name, (expected, deviation)) in enumerate(prediction.items()):
@@ -43,17 +40,6 @@ def likely_metrics(
         name: (np.exp(expected) if name in logarithmic else expected)[None, :]
         for name, (expected, _) in prediction.items()
     }
-
-
-def keeps(
-    limits: tuple[Limit, ...], metrics: Mapping[str, Floats], shape: tuple[int, ...]
-) -> Floats:
-    """1 where all limits hold, 0 elsewhere."""
-    kept = np.ones(shape)
-    for limit in limits:
-        values = metrics[limit.metric]
-        kept *= (values >= limit.at_least) & (values <= limit.at_most)
-    return kept
 
 
 def chance_to_keep(
@@ -108,13 +94,8 @@ def expected_gain(
         return chance_to_keep(objective, prediction, logarithmic, baseline)
     metrics = drawn_metrics(prediction, logarithmic)
     fitness = objective.fitness_of_many(metrics, baseline)
-    kept = keeps(objective.bounds(baseline), metrics, fitness.shape)
-    return np.asarray((improvement(fitness, best) * kept).mean(axis=0))
-
-
-def improvement(fitness: Floats, best: float) -> Floats:
-    """By how much each draw of the fitness surpasses the best that is known, of the same shape."""
-    return np.maximum(fitness - best, 0.0)
+    kept = objective.kept_limits(metrics, baseline).all(axis=0)
+    return np.asarray((np.maximum(fitness - best, 0.0) * kept).mean(axis=0))
 
 
 @lru_cache(maxsize=8)

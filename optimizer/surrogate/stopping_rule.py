@@ -18,12 +18,10 @@ class StoppingRule:
     """What the next run of a search promises, in units of fitness."""
 
     gain: float  # what the best configuration that was found on the models is expected to gain
-    # By how much the last runs have raised the best that the models hold; None: too few were
-    # searched to tell.
+    # By how much the last runs have raised the best that the models hold; None: too few to tell.
     lately: float | None
     runs: int  # how many these last runs are
-    # Standard deviation of single runs of the baseline; None with fewer than two.
-    noise: float | None
+    noise: float | None  # standard deviation of single runs of the baseline; None: fewer than two
 
     @property
     def exhausted(self) -> bool:

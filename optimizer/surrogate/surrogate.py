@@ -2,28 +2,104 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.joint_components import LearnedComponents, learn_alone
+from models import Floats
 from models.gaussian_process.kernel import KernelInputs, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
+from models.gaussian_process.variance_components import (
+    LearnedComponents,
+    learn_alone,
+    learn_jointly,
+)
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
-from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_of
+from optimizer.surrogate.coordinates import CubeLayout, cube_layout
 from optimizer.surrogate.training_data import (
     PriorRows,
     TrainingData,
     chosen_few,
     coordinates_of,
+    measured_worth,
+    prior_rows,
     teaching,
     training_data_of,
 )
 from optimizer.trials.history import MOST_IN_FLIGHT
-from optimizer.trials.problem import NO_PRIOR
+from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Purpose
+
+FIRST, _FIRST_WITH_PRIOR = 8, 4
+_GROWTH = 1.25
+_MOST_LEARNED = 200  # rows: beyond them learning would take too long
+MOST_PRIOR = 120  # rows
+
+
+def learned_of(
+    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
+) -> Mapping[str, LearnedComponents]:
+    """What the first so many of the given trials teach of each metric, with the earlier jobs.
+
+    It is learned anew when there are a quarter more, beginning with what was learned the time
+    before: whoever resumes a job comes to the same.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    learned: Mapping[str, LearnedComponents] = {}
+    for size in _sizes(len(numbers), prior=bool(problem.prior.jobs)):
+        first = numbers[:size]
+        learned = evaluation.once(
+            ("components", layout.names, size),
+            tuple((number, history[number].attempt) for number in first),
+            partial(_learn, evaluation, layout, first, learned),
+        )
+    return learned
+
+
+def _sizes(count: int, *, prior: bool) -> list[int]:
+    sizes, size = ([0], _FIRST_WITH_PRIOR) if prior else ([], FIRST)
+    while size <= count:
+        sizes.append(size)
+        size = int(size * _GROWTH) + 1
+    return sizes
+
+
+def _learn(
+    evaluation: Evaluation,
+    layout: CubeLayout,
+    numbers: list[int],
+    before: Mapping[str, LearnedComponents],
+) -> Mapping[str, LearnedComponents]:
+    problem, history, names = evaluation.problem, evaluation.history, layout.names
+    targets: Mapping[str, Floats]
+    if numbers:
+        baseline = evaluation.baseline_at(numbers[-1])
+        worth = measured_worth(problem, history, baseline, numbers)
+        few = chosen_few(numbers, worth, _MOST_LEARNED)
+        data = training_data_of(problem, history, baseline, names, few)
+        rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))
+        points, targets = data.points, data.targets
+    else:  # nothing of this job, not even the level of its baseline, which may move
+        metrics = problem.objective.metrics
+        levels = dict.fromkeys(metrics, 1.0)
+        rows = prior_rows(problem.prior, names, levels, metrics, most=MOST_PRIOR)
+        points, targets = np.empty((0, len(names))), dict.fromkeys(metrics, np.empty(0))
+    tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
+    settings = layout.settings(np.vstack([points, rows.points]))
+    kernels = kernel_matrices(settings, settings)
+    return {
+        name: learn_jointly(
+            kernels,
+            np.concatenate([own, rows.targets[name]]),
+            tasks_of,
+            len(problem.prior.jobs),
+            before.get(name),
+        )
+        for name, own in targets.items()
+    }
+
 
 _MOST = 300  # rows: beyond them a proposal would take too long
 _MOST_EVENLY = 200  # trials, evenly over the job: it must not take longer than a few seconds
@@ -37,10 +113,8 @@ _LEAST_SHARE = 0.01
 class Known:
     """The rows that a metric's model knows."""
 
-    # Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
-    rows: NDArray[np.bool_]
-    # Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are the job's
-    # own.
+    rows: NDArray[np.bool_]  # shape ``(n,)``: which of the job's own and, below, earlier jobs'
+    # Shape ``(n_known,)``: how far each one's task agrees; None: all are the job's own.
     kernels: Floats | None
 
     def of(self, cross: Floats) -> Floats:
@@ -58,8 +132,7 @@ class Surrogate:
     data: TrainingData
     prior: PriorRows
     settings: KernelInputs  # the known settings
-    # Metric to the shares of its variance and the agreement of earlier jobs.
-    learned: Mapping[str, LearnedComponents]
+    learned: Mapping[str, LearnedComponents]  # by metric: shares, and agreement of earlier jobs
     # A model for each metric, and which rows it knows.
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
 
@@ -134,7 +207,7 @@ def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | N
         settings = layout.settings(data.points)
         kernels = kernel_matrices(settings, settings)
         learned = {name: learn_alone(kernels, values) for name, values in data.targets.items()}
-        return _fitted(layout, data, data.earlier(NO_PRIOR, names, most=0), learned)
+        return _fitted(layout, data, data.earlier(Prior(), names, most=0), learned)
 
     trials = tuple((number, history[number].attempt) for number in numbers)
     return evaluation.once(("surrogate", tuple(names)), trials, learn)

@@ -1,22 +1,24 @@
-"""What models learn from: the points and metrics of ended trials, and of earlier jobs."""
+"""What models learn from: points and metrics of ended trials, and what earlier jobs add."""
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models import Floats
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.evaluation import rank_value
-from optimizer.surrogate.coordinates import Floats
+from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.trials.history import History
-from optimizer.trials.problem import Prior, Problem
+from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.latent import encode
+from sampler.space.space import Configuration
 
 TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.TIMED_OUT)
 
@@ -29,8 +31,7 @@ class TrainingData:
     # Metric to shape ``(n,)``: logarithms where ``logarithmic``; NaN where unknown.
     targets: Mapping[str, Floats]
     logarithmic: frozenset[str]  # the metrics that are above 0 wherever they were measured
-    # The trials' numbers, in the order of the rows after the first; a model may be given more rows
-    # than these, of trials in flight.
+    # The trials' numbers, a row each after the first; rows of trials in flight may come below.
     numbers: tuple[int, ...]
 
     def levels(self) -> Mapping[str, float]:
@@ -80,8 +81,8 @@ def training_data_of(
     failed teaches that such configurations are bad: it counts as the slowest that was seen.
     """
     trials = [history[number] for number in numbers]
-    start = encode(problem.space, problem.space.start, memory=problem.memory)
-    points = np.vstack([[start[name] for name in names], coordinates_of(problem, trials, names)])
+    start = latent_points(problem, [problem.space.start], names)
+    points = np.vstack([start, coordinates_of(problem, trials, names)])
     rows = [baseline.metrics, *map(baseline.corrected_trial, trials)]
     values = {}
     for name in problem.objective.metrics:
@@ -97,6 +98,14 @@ def training_data_of(
             worst = np.nanmax(known) if term.direction == "min" else np.nanmin(known)
             values[term.metric] = np.where(failed & np.isnan(known), worst, known)
     return TrainingData(points, values, logarithmic, tuple(numbers))
+
+
+def latent_points(
+    problem: Problem, configurations: Sequence[Configuration], names: Sequence[str]
+) -> Floats:
+    """Where configurations are in the latent cube, shape ``(n_configurations, n_names)``."""
+    points = (encode(problem.space, each, memory=problem.memory) for each in configurations)
+    return np.array([[point[name] for name in names] for point in points])
 
 
 def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[str]) -> Floats:
@@ -152,3 +161,65 @@ def prior_rows(
     }  # fmt: skip
     tasks = np.array([task for task, _ in taken], dtype=np.int64)
     return PriorRows(points.reshape(len(taken), len(names)), targets, tasks)
+
+
+MOST = 120  # trials of all earlier jobs together
+
+
+def prior_job(
+    problem: Problem, earlier: Problem, history: History, *, job: int, most: int = MOST
+) -> PriorJob:
+    """What an earlier job measured of what the present one asks for: at most so many trials.
+
+    The baseline comes first, then in turn one of the best and one of the others, so that any first
+    few of them tell both of good places and of all others. A trial's worth is by the present
+    objective. What the present space does not move is left out, and what the earlier one did not
+    is as it was there. Trials that this job could not propose, by their memory or a choice that it
+    lacks, are left out.
+
+    Raises:
+        ValueError: No run of its baseline ended well.
+    """
+    baseline = Evaluation(earlier, history).baseline
+    metrics = [name for name in problem.objective.metrics if baseline.metrics.get(name, 0) > 0]
+
+    def ratios(trial: Trial) -> Mapping[str, float]:
+        values = baseline.corrected_trial(trial)
+        return {
+            name: math.log(values[name] / baseline.metrics[name])
+            for name in metrics
+            if values.get(name, 0) > 0
+        }
+
+    def here(configuration: Configuration) -> Configuration:
+        values = earlier.space.complete(configuration)
+        return {name: values[name] for name in problem.space.names if name in values}
+
+    def taken(configuration: Configuration, found: Mapping[str, float]) -> PriorTrial:
+        return PriorTrial(encode(problem.space, here(configuration), memory=problem.memory), found)
+
+    # Its baseline is the earlier job's, which may have been confirmed at another load.
+    judged = replace(earlier, objective=problem.objective)
+    ended = Evaluation(judged, history).comparable(history.of(Purpose.CANDIDATE))
+    known = [pair for pair in ended if _possible(problem, here(pair[1].features))]
+    kept = [trial for _, trial in _in_turn(known, seed=job)]
+    shown = [(trial, found) for trial in kept if (found := ratios(trial))]
+    start = taken(earlier.space.default_configuration(), dict.fromkeys(metrics, 0.0))
+    first = [taken(trial.features, found) for trial, found in shown[: most - 1]]
+    return PriorJob(job, earlier.workload.name, (start, *first), len(shown))
+
+
+def _possible(problem: Problem, values: Configuration) -> bool:
+    """Whether the present job could propose it, but for the ends of ranges."""
+    chosen = all(
+        parameter.is_numeric or values.get(parameter.name) in (None, *parameter.values)
+        for parameter in problem.space.parameters
+    )
+    return chosen and problem.affords({**problem.space.start, **values})
+
+
+def _in_turn(known: list[tuple[float, Trial]], *, seed: int) -> list[tuple[float, Trial]]:
+    best = sorted(known, key=lambda pair: (-pair[0], pair[1].number))
+    others = random.Random(seed).sample(known, len(known))
+    both = [pair for two in zip(best, others, strict=True) for pair in two]
+    return list({trial.number: (value, trial) for value, trial in both}.values())

@@ -24,19 +24,18 @@ class History:
         self._trials: dict[int, Trial] = {}
         self._with: defaultdict[str, list[int]] = defaultdict(list)
         self._unfinished: set[int] = set()
-        self._lost: set[int] = set()
         self._out: defaultdict[tuple[Purpose | None, Phase | None], int] = defaultdict(int)
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
-        self._drawn: list[int] = []
-        self._simplified: list[int] = []
+        # Not to be changed: the numbers of the job's own draws (no starting points and no given
+        # trials) and of the simplified versions of the best; how many trials were given.
+        self.drawn: list[int] = []
+        self.simplified: list[int] = []
+        self.given = 0
         self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
-        self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
-        self._nowhere: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
-        self._given = 0
         self._last = 0
         for trial in trials:
             self.put(trial)
@@ -46,24 +45,20 @@ class History:
         before = self._trials.get(trial.number)
         self._changes[trial.purpose, None] += 1
         self._changes[trial.purpose, trial.phase] += 1
-        for host in {trial.host, before.host if before else None} - {None}:
-            self._changes_on[str(host), trial.purpose] += 1
         if before is None:
             for numbers in (self._numbers,) if trial.given else (self._numbers, self._own):
                 numbers[trial.purpose, None].append(trial.number)
                 numbers[trial.purpose, trial.phase].append(trial.number)
             candidate = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
             if candidate and not (trial.given or trial.is_start):
-                self._drawn.append(trial.number)
+                self.drawn.append(trial.number)
             if trial.is_simplified and not trial.given:
-                self._simplified.append(trial.number)
-            self._given += trial.given
+                self.simplified.append(trial.number)
+            self.given += trial.given
             self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
         self._trials[trial.number] = trial
-        was_nowhere = before is not None and before.host is None
-        self._nowhere[trial.purpose, trial.phase] += (trial.host is None) - was_nowhere
         self._note_whether_out(trial)
         if not trial.given and (before is None or before.host != trial.host):
             self._move(trial, before)
@@ -74,7 +69,6 @@ class History:
             (self._unfinished.add if out else self._unfinished.discard)(number)
             self._out[trial.purpose, None] += 1 if out else -1
             self._out[None, trial.phase] += 1 if out else -1
-        (self._lost.add if trial.state is TrialState.LOST else self._lost.discard)(number)
 
     def _move(self, trial: Trial, before: Trial | None) -> None:
         """A trial that is run again may be run on another host."""
@@ -116,16 +110,6 @@ class History:
         return self._own[purpose, phase]
 
     @property
-    def drawn(self) -> Sequence[int]:
-        """The numbers of the job's own draws: no starting points and no given trials; no copy."""
-        return self._drawn
-
-    @property
-    def simplified(self) -> Sequence[int]:
-        """The numbers of the simplified versions of the best; not a copy."""
-        return self._simplified
-
-    @property
     def hosts(self) -> Sequence[str]:
         """Every host that a trial of the job was ever on, in the order in which they came."""
         return tuple(self._hosts)
@@ -133,14 +117,6 @@ class History:
     def on_host(self, host: str, purpose: Purpose) -> Sequence[int]:
         """The numbers of the job's own trials of a purpose that a host measures; not a copy."""
         return self._on[host, purpose]
-
-    def nowhere(self, purpose: Purpose, phase: Phase) -> int:
-        """How many trials no host is known to have measured: a runner of the user's own did."""
-        return self._nowhere[purpose, phase]
-
-    def changes_on(self, host: str, purpose: Purpose) -> int:
-        """Grows whenever a trial of a purpose comes to the host, changes there or leaves it."""
-        return self._changes_on[host, purpose]
 
     def since_baseline(self, host: str | None) -> int:
         """New configurations since the last run of the baseline: of a host, or of all (None)."""
@@ -154,11 +130,6 @@ class History:
     def given_measured(self, purpose: Purpose, phase: Phase) -> int:
         """How many given trials of a purpose and phase ended with a whole measurement."""
         return self._given_measured[purpose, phase]
-
-    @property
-    def given(self) -> int:
-        """How many trials were measured before the job and told to it."""
-        return self._given
 
     def of_configuration(self, digest: str) -> list[Trial]:
         """The trials of a configuration, by its digest, in the order of proposal."""
@@ -182,4 +153,4 @@ class History:
 
     def lost(self) -> list[Trial]:
         """Those of them that nobody measures any more."""
-        return [self._trials[number] for number in sorted(self._lost)]
+        return [trial for trial in self.unfinished() if trial.state is TrialState.LOST]

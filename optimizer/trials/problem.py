@@ -34,8 +34,7 @@ class PriorTrial:
     """A trial of an earlier job."""
 
     point: Point  # where its configuration is in the present job's latent cube
-    # Metric to the logarithm of its ratio to the earlier job's baseline.
-    ratios: Mapping[str, float]
+    ratios: Mapping[str, float]  # metric to logarithm, over the earlier job's baseline
 
 
 @dataclass(frozen=True)
@@ -72,19 +71,13 @@ class Prior:
         return cls(tuple(jobs))
 
 
-NO_PRIOR = Prior()
-
-
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
     """How the search behaves."""
 
-    # How many configurations are drawn before the search; None: as many as the strategy finds
-    # right (``genetic``: half of all that are explored).
-    samples: int | None = None
+    samples: int | None = None  # drawn before the search; None: as the strategy finds right
     top: int = 5  # over how many of the most important parameters the genetic algorithm searches
-    # The parameters that are searched instead, by name; empty: the most important ones, or all of
-    # a strategy that does not choose.
+    # The parameters that are searched instead; empty: the most important, or all without a choice.
     over: tuple[str, ...] = ()
     generations: int | None = None  # it stops after so many; None: only the budget ends it
     fitness: float | None = None  # it stops when this is reached; None: never
@@ -132,9 +125,8 @@ class Problem:
     search: SearchSettings = SearchSettings()
     # Known good configurations, which are measured right after the baseline.
     starts: tuple[StartingPoint, ...] = ()
-    prior: Prior = NO_PRIOR  # what earlier jobs measured, for strategies that learn from it
-    # What the confirmation measures instead of ``workload``; None: the same.
-    confirm: Workload | None = None
+    prior: Prior = Prior()  # what earlier jobs measured, for strategies that learn from it
+    confirm: Workload | None = None  # what the confirmation measures; None: ``workload``
     price: bool = True  # whether the proof also measures what reads of the settled trees cost
 
     @property

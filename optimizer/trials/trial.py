@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome, TrialState
@@ -91,26 +92,20 @@ class Basis(StrEnum):
 class Trial:
     """One row of a job's history."""
 
-    # 1, 2, 3, ... within the job, in the order of proposal.
-    number: int
+    number: int  # 1, 2, 3, ... within the job, in the order of proposal
     phase: Phase
     purpose: Purpose
-    # Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
-    seed: int
-    # The values asked for, full scale, active parameters only. The baseline's is the baseline
-    # itself.
-    configuration: Mapping[str, Value]
+    seed: int  # of what is random in its proposal; from (job seed, number), 0 to 2**63-1
+    configuration: Mapping[str, Value]  # what is asked for, full scale, active parameters only
     digest: str  # ``sampler.space.space.digest`` of the configuration
-    # The latent coordinates that it was decoded from; None for the baseline and for configurations
-    # that were given.
+    # The latent coordinates that it was decoded from; None of the baseline and of given ones.
     point: Mapping[str, float] | None = None
     # For the baseline and in confirmation, the number of the trial that first measured the same
     # configuration (a baseline's first trial is its own subject); also of a candidate that a
     # search measures again; else None.
     subject: int | None = None
     why: str = ""  # one line for people: what proposed it and from what
-    # What it rests on; None of trials of earlier versions, whose ``why`` tells.
-    basis: Basis | None = None
+    basis: Basis | None = None  # None of trials of earlier versions, whose ``why`` tells
     based_on: int = 0  # how many finished trials the proposal was made from
     attempt: int = 1  # 1, or more when a lost trial was run again
     given: bool = False  # measured before the job and told to it: it teaches, and costs no budget
@@ -166,20 +161,9 @@ class Trial:
 
     def again(self) -> Trial:
         """The same trial at the beginning of its next attempt, without what came of the last."""
-        return replace(
-            self,
-            attempt=self.attempt + 1,
-            state=TrialState.RUNNING,
-            metrics={},
-            counters={},
-            effective=None,
-            failure=None,
-            warnings=(),
-            bench_seconds=0.0,
-            host=None,
-            started_at=None,
-            finished_at=None,
-        )
+        begun = _told(Outcome(state=TrialState.RUNNING))
+        again = replace(self, attempt=self.attempt + 1, **begun)
+        return replace(again, host=None, started_at=None, finished_at=None)
 
     def lost(self, why: str, *, at: datetime) -> Trial:
         """The same trial without an outcome, to be run again."""
@@ -191,17 +175,12 @@ class Trial:
         Where its host was another's first, it began when that had ended: clocks are corrected by
         what the baseline was at the time.
         """
-        waited = timedelta(seconds=outcome.waited_seconds)
-        return replace(
-            self,
-            state=outcome.state,
-            metrics=outcome.metrics,
-            counters=outcome.counters,
-            effective=outcome.effective,
-            failure=outcome.failure,
-            warnings=outcome.warnings,
-            bench_seconds=outcome.bench_seconds,
-            host=host,
-            started_at=self.started_at and self.started_at + waited,
-            finished_at=finished_at,
-        )
+        began = self.started_at and self.started_at + timedelta(seconds=outcome.waited_seconds)
+        over = replace(self, host=host, started_at=began, finished_at=finished_at)
+        return replace(over, **_told(outcome))
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    """What a trial keeps of an outcome, under the same names."""
+    kept = ("state", "metrics", "counters", "effective", "failure", "warnings", "bench_seconds")
+    return {name: getattr(outcome, name) for name in kept}

@@ -15,12 +15,12 @@ from unittest.mock import patch
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
+from models import Floats
 from models.gaussian_process import kernel
 from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies import evolution, guided, replication
 from optimizer.surrogate import expected_gain as gains
-from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import MetricPredictions
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from sampler.common.errors import InputError

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from optimizer.confirmation.proof import Pair, judge
-from optimizer.confirmation.proof_clocks import ProofClocks
+from optimizer.confirmation.proof import Pair, ProofClocks, judge
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.results.result import Conclusion, both_done, proof_pairs

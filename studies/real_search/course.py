@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from optimizer.budget.budget import cutoff_seconds
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.steps import candidate_trial
+from optimizer.run.steps import proposed_trial
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -59,7 +59,7 @@ def next_asked(
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     if proposal is None:
         return None
-    return Asked(candidate_trial(evaluation, proposal), wall, processor)
+    return Asked(proposed_trial(evaluation, proposal), wall, processor)
 
 
 def run_seed(study: Study, book: Book, strategies: Mapping[str, Strategy], seed: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.steps import candidate_trial
+from optimizer.run.steps import proposed_trial
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
@@ -91,7 +91,7 @@ def measure_baseline(function: TestFunction, evaluation: Evaluation) -> None:
 
 def measure(function: TestFunction, evaluation: Evaluation, proposal: Proposal) -> None:
     """Adds what was proposed to the history, as the function answers."""
-    trial = candidate_trial(evaluation, proposal)
+    trial = proposed_trial(evaluation, proposal)
     level = evaluation.baseline.metrics.get("time")
     evaluation.history.put(function.measured(trial, level))
 

@@ -22,7 +22,7 @@ from jobs.specification.start_from import starting_points
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import prior_document
 from optimizer.strategies.registry import find_strategy
-from optimizer.surrogate.transfer_selection import prior_job
+from optimizer.surrogate.training_data import prior_job
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, Problem
 from sampler.machine.machine import fingerprint

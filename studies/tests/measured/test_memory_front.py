@@ -15,7 +15,7 @@ from cli.main import main as terminal
 from cli.options.exits import Exit
 from cli.tuning import tune
 from models.importance.agreement import split_half
-from models.importance.ranking import rank_parameters
+from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from optimizer.ranking import sampling
 from sampler.common.errors import InputError

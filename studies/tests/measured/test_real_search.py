@@ -11,7 +11,7 @@ import pytest
 
 from optimizer.budget.budget import cutoff_seconds
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.steps import candidate_trial
+from optimizer.run.steps import proposed_trial
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
@@ -90,7 +90,7 @@ def test_a_trial_is_read_back_as_it_was(cutoff, subject):
         assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
     proposal = random.propose(Evaluation(problem, history), number=3, explore=15)
     proposal = replace(proposal, subject=subject)  # of one that measures again what was doubtful
-    trial = candidate_trial(Evaluation(problem, history), proposal)
+    trial = proposed_trial(Evaluation(problem, history), proposal)
     trial = measured(study.bench, problem, trial, cutoff)
     assert trial.state is (TrialState.DONE if cutoff is None else TrialState.CENSORED)
     assert trial.subject == subject

@@ -6,18 +6,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError, cho_factor
 
-from models.gaussian_process.cholesky import lower_factor
-from models.gaussian_process.component_posterior import drawn_components
 from models.gaussian_process.evidence import matter_p, unseen_r2
 from models.gaussian_process.kernel import (
     KernelInputs,
     VarianceComponents,
     covariance,
     kernel_matrices,
+    lower_factor,
 )
 from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import log_evidence
-from models.gaussian_process.variance_components import learn_components, settled_components
+from models.gaussian_process.variance_components import (
+    drawn_components,
+    learn_components,
+    settled_components,
+)
 
 STRONG = VarianceComponents(np.array([10.0, 10.0]), pairs=10.0, level=0.5, noise=1e-4)
 

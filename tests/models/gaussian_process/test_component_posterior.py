@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from models.gaussian_process.component_posterior import drawn_components
 from models.gaussian_process.kernel import (
     KernelInputs,
     VarianceComponents,
@@ -11,7 +10,7 @@ from models.gaussian_process.kernel import (
     own_variance,
 )
 from models.gaussian_process.process import standardised
-from models.gaussian_process.variance_components import learn_components
+from models.gaussian_process.variance_components import drawn_components, learn_components
 
 
 def known(count: int, parameters: int = 6, seed: int = 0) -> tuple[KernelInputs, np.ndarray]:

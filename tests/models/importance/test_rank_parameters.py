@@ -3,8 +3,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import rank_parameters
-from models.importance.ranking import tested_parameters as analyses
+from models.importance.importance import rank_parameters
+from models.importance.importance import tested_parameters as analyses
 
 
 def rank(features, targets, *, seed=0):
@@ -27,22 +27,22 @@ def test_metrics_count_alike_in_the_order(planted, two_metrics):
 
 def test_p_values_are_corrected_for_all_parameters_and_metrics(planted, two_metrics):
     tested = analyses(planted.features, two_metrics, planted.groups)
-    first = tested["first"].p_holm
-    assert {name for name, p in first.items() if p < 0.01} == {"strong", "codec"}
+    first = tested["first"]
+    assert {name for name, each in first.items() if each.p_holm < 0.01} == {"strong", "codec"}
     asked = [(metric, name) for metric in tested for name in planted.features.names]
-    plain = [tested[metric].anova[name].p for metric, name in asked]
-    corrected = [tested[metric].p_holm[name] for metric, name in asked]
+    plain = [tested[metric][name].p for metric, name in asked]
+    corrected = [tested[metric][name].p_holm for metric, name in asked]
     assert len(plain) == 14
     np.testing.assert_allclose(corrected, multipletests(plain, method="holm")[1], rtol=1e-9)
-    assert tested["second"].p_holm["noise_0"] < 1e-9
-    assert first["noise_0"] > 0.05
+    assert tested["second"]["noise_0"].p_holm < 1e-9
+    assert first["noise_0"].p_holm > 0.05
 
 
 def test_a_metric_in_company_is_asked_more_questions(planted, two_metrics):
-    both = analyses(planted.features, two_metrics, planted.groups)["second"].p_holm
+    both = analyses(planted.features, two_metrics, planted.groups)["second"]
     second = {"second": two_metrics["second"]}
-    alone = analyses(planted.features, second, planted.groups)["second"].p_holm
-    assert all(both[name] >= alone[name] for name in both)
+    alone = analyses(planted.features, second, planted.groups)["second"]
+    assert all(both[name].p_holm >= alone[name].p_holm for name in both)
 
 
 def test_the_seed_decides(planted):
@@ -75,7 +75,7 @@ def test_metrics_that_tell_nothing_do_not_count(planted):
     assert rank(planted.features, nothing) == planted.features.names
     assert rank(planted.features, told | nothing) == rank(planted.features, told)
     tested = analyses(planted.features, told | nothing, planted.groups)
-    assert set(tested["constant"].p_holm.values()) == {None}
+    assert {each.p_holm for each in tested["constant"].values()} == {None}
 
 
 def test_few_settings_do_not_count_however_often_they_were_measured(planted):

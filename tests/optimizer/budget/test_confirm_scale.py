@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import Plan, divide
-from optimizer.budget.confirm_load import confirming_seconds, load_growth
+from optimizer.budget.confirm_load import confirming_seconds
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.run.progress import ProgressTracker
@@ -87,7 +87,6 @@ def test_the_declared_test_and_the_phase_say_where():
 
 def test_time_left_counts_the_larger_runs():
     problem = two_loads()
-    assert load_growth(problem) == 8
     first = trial_of(1, {"time": 10.0}, purpose=Purpose.BASELINE, bench_seconds=12.0)
     history = History([first])
     assert confirming_seconds(problem, history) == 82

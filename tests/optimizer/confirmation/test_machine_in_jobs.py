@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from optimizer.baseline.machine_effect import machine_document
-from optimizer.confirmation.proof import Verdict, judge
-from optimizer.confirmation.proof_clocks import machine_before_proof, proof_clocks
+from optimizer.confirmation.proof import Verdict, judge, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of

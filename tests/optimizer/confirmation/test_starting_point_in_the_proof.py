@@ -6,7 +6,7 @@ import pytest
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import best_without_trade, candidates_of, proof_subjects
-from optimizer.confirmation.proof_clocks import ProofClocks
+from optimizer.confirmation.proof import ProofClocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.best_document import (
     no_trade_document,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from optimizer.baseline.baseline import mean_metrics
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of
-from optimizer.evaluation.configurations import (
+from optimizer.evaluation.evaluation import (
+    Evaluation,
     configurations_of,
     each_once,
     replicated,
 )
-from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import conclude, result_document
 from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.importance.ranking import rank_parameters
+from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from optimizer.evaluation.evaluation import (
     Evaluation,
@@ -184,7 +184,7 @@ class TestWhatTheModelsAreTaught:
         evaluation = Evaluation(problem, conclusion.history)
         assert {"threads", "compression_ratio"} <= set(evaluation.ranking())
         (_, tested) = evaluation.draw_tests()
-        assert set(tested["waf"].anova["threads"].labels) <= {"1", "2", "4"}
+        assert set(tested["waf"]["threads"].labels) <= {"1", "2", "4"}
 
 
 class TestRanking:

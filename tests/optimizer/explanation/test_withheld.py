@@ -9,8 +9,7 @@ from jobs.report.rows import explanation_rows
 from jobs.results.explanation_words import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import explanation_document
-from optimizer.explanation.explanation import explain_winner
+from optimizer.explanation.explanation import explain_winner, explanation_document
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState

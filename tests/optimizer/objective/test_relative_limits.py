@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.leaders import leaders
 from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
 from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
@@ -99,7 +98,8 @@ class TestOrder:
             base(5, "slow", 100.0), base(6, "slow", 100.0),
         ])  # fmt: skip
         problem = problem_of(objective=self.LIMITED)
-        assert leaders(Evaluation(problem, history), Phase.SAMPLE, 1)[0][1].number == best
+        ranked = Evaluation(problem, history).best_first(history.of(Purpose.CANDIDATE))
+        assert ranked[0][1].number == best
         standing = ProgressTracker(problem, history).progress(12)
         assert standing.best is not None and standing.best[0] == best
 

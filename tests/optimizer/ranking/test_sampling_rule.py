@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import with_lists
+from optimizer.explanation.explanation import with_lists
 from optimizer.ranking.sampling import (
     FIRST_CHECKPOINT,
     IN_A_ROW,

@@ -7,9 +7,8 @@ import pytest
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
-from optimizer.simplification.changes import Changes
-from optimizer.simplification.simplified import contributions_of, noticed, simplified_version
-from optimizer.surrogate.comparison import comparison_of
+from optimizer.simplification.changes import Changes, contributions_of, noticed, simplified_version
+from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.known_effects import additive, history_of, problem
@@ -122,12 +121,11 @@ class TestLeaders:
         start = asked.space.start
         winner = {**start, trigger: start[slowdown] + 2, slowdown: start[slowdown] + 4}
         changes = Changes(asked, winner)
-        kept = frozenset(changes.names)
-        assert kept == {trigger, slowdown}
-        assert changes.leaders(kept) == {slowdown: (trigger,)}
-        assert changes.own(kept) == 1
+        assert {*changes.names} == {trigger, slowdown}
+        assert changes.leaders == {slowdown: (trigger,)}
+        assert changes.own == 1
 
     def test_a_change_that_no_rule_asks_for_does_not(self):
         changes = Changes(problem(), ALL)
-        assert changes.leaders(frozenset(changes.names)) == {}
-        assert changes.own(frozenset(changes.names)) == len(ALL)
+        assert changes.leaders == {}
+        assert changes.own == len(ALL)

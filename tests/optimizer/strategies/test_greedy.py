@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.contributions import contributions_document
+from optimizer.results.search_document import contributions_document
 from optimizer.run.planning import Budget
+from optimizer.strategies.greedy import probes_of, sweep_progress
 from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.sweeps import probes_of, sweep_progress
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 
 from optimizer.confirmation.choice import candidates_of
-from optimizer.evaluation.configurations import replicated
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import guided
 from optimizer.strategies import replication as doubt

@@ -16,7 +16,6 @@ from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
     expected_gain,
-    keeps,
     likely_metrics,
 )
 from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
@@ -129,7 +128,7 @@ class TestLimits:
             "waf": waf + spread * rng.standard_normal((20_000, 1)),
             "rate": rate * np.exp(other * rng.standard_normal((20_000, 1))),
         }
-        counted = keeps(objective.bounds(BASELINE), drawn, (20_000, 1)).mean()
+        counted = objective.kept_limits(drawn, BASELINE).all(axis=0).mean()
         (found,) = chance_to_keep(objective, prediction, frozenset({"rate"}), BASELINE)
         assert found == pytest.approx(counted, abs=0.02)
 
@@ -156,8 +155,7 @@ class TestLimits:
 
     def test_are_judged_row_by_row(self):
         metrics = {"rate": np.array([[94.0, 96.0]])}
-        bounds = self.objective.bounds(BASELINE)
-        assert keeps(bounds, metrics, (1, 2)).tolist() == [[0.0, 1.0]]
+        assert self.objective.kept_limits(metrics, BASELINE).tolist() == [[[False, True]]]
 
 
 def test_draws_are_spread_as_the_model_says():

@@ -16,8 +16,7 @@ from optimizer.results.result import prior_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
 from optimizer.surrogate.surrogate import surrogate_of
-from optimizer.surrogate.training_data import teaching
-from optimizer.surrogate.transfer_selection import prior_job
+from optimizer.surrogate.training_data import prior_job, teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, Problem
 from optimizer.trials.trial import Phase, Purpose

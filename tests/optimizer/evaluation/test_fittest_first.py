@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.leaders import fittest_first, leaders
+from optimizer.evaluation.evaluation import Evaluation, fittest_first
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Purpose, Trial
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 OBJECTIVE = Objective("both", (Term("time", "min"), Term("waf", "min", 2.0)))
@@ -85,7 +84,7 @@ def test_the_order_is_that_of_each_ones_worth(baseline: Baseline, known: list[Tr
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_leaders_are_what_looking_at_all_trials_anew_gives(data: st.DataObject):
+def test_the_best_are_what_looking_at_all_trials_anew_gives(data: st.DataObject):
     """Whichever host has measured its baseline last, and however often."""
     problem = problem_of(objective=OBJECTIVE)
     grown = Evaluation(problem, History())
@@ -98,7 +97,8 @@ def test_leaders_are_what_looking_at_all_trials_anew_gives(data: st.DataObject):
         purpose = Purpose.BASELINE if baseline else Purpose.CANDIDATE
         grown.history.put(trial_of(number, metrics, purpose=purpose, host=host))
         anew = Evaluation(problem, History(grown.history))
-        found = leaders(grown, Phase.SAMPLE, 5)
-        expected = leaders(anew, Phase.SAMPLE, 5)
+        found, expected = (
+            each.best_first(each.history.of(Purpose.CANDIDATE)) for each in (grown, anew)
+        )
         assert [t.number for _, t in found] == [t.number for _, t in expected]
         assert [value for value, _ in found] == pytest.approx([value for value, _ in expected])
