@@ -24,7 +24,7 @@ from db.nightly.batches import (
 from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
-from jobs.execution.heartbeat import JobCancelled
+from jobs.execution.held_job import JobCancelled
 from jobs.execution.retry import unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost
 

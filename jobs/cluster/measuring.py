@@ -12,8 +12,7 @@ from typing import Any
 from distributed import get_worker
 
 from jobs.cluster.host_descriptor import unfit
-from jobs.execution.assembly import Assembly, assemble
-from jobs.execution.run_environment import environment_of
+from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.bench.installed import InstalledDbBench

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from jobs.execution.assembly import Assembly, assemble
-from jobs.execution.run_environment import environment_of
+from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts, OneHost

@@ -15,7 +15,7 @@ from db.leases.lease import Lease, LeaseHeld, acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
-from jobs.execution.heartbeat import renewed_meanwhile
+from jobs.execution.held_job import renewed_meanwhile
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored

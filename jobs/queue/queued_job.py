@@ -14,7 +14,7 @@ from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
-from jobs.execution.heartbeat import JobCancelled
+from jobs.execution.held_job import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
