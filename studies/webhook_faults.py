@@ -29,7 +29,7 @@ from db.schema.job_row import JobState
 from db.webhooks import EVENTS, add_webhook, read_deliveries
 from jobs import worker
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks import delivery, sending
+from jobs.webhooks import delivery
 from jobs.webhooks.delivery import deliver_due
 from jobs.webhooks.message import new_secret
 from sampler.machine.machine import fingerprint
@@ -257,7 +257,7 @@ def page(rows: list[Row]) -> str:
 
 def main() -> int:
     """Strikes every fault and writes the page; the exit status."""
-    sending.ANSWER_SECONDS, worker._ROUND_SECONDS = ANSWER, 0.1
+    delivery.ANSWER_SECONDS, worker._ROUND_SECONDS = ANSWER, 0.1
     rows = []
     for kind in DATABASES:
         for row in rows_on(kind):

@@ -23,8 +23,7 @@ from jobs.cluster.certificates import (
     validities,
 )
 from jobs.cluster.listening import facing, listening_host, scheduler_address
-from jobs.queue.logs import configure_logs
-from jobs.queue.service_settings import load_service_settings
+from jobs.queue.service_settings import configure_logs, load_service_settings
 from sampler.bench.builds import is_build_name
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError

@@ -16,8 +16,7 @@ from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
 from jobs.batch.batch_result import end_batch_now
 from jobs.queue.lifecycle import WAITS
-from jobs.schedule.schedule_due import AS_SCHEDULED, UNREADABLE_AGAIN, due
-from jobs.schedule.schedule_times import read_times
+from jobs.schedule.schedule_times import AS_SCHEDULED, UNREADABLE_AGAIN, due, read_times
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError, refuse_noted

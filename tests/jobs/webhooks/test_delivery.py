@@ -20,7 +20,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import delivery as deliveries
 from db.webhooks import EVENTS, add_webhook, read_deliveries, read_webhooks, remove_webhook
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks import delivery, sending
+from jobs.webhooks import delivery
 from jobs.webhooks.delivery import deliver_due, wait_after
 from jobs.webhooks.message import new_secret
 from tests.support.jobs.receiver import Receiver, nobody_there, receiving
@@ -90,7 +90,7 @@ def test_a_message_arrives_signed_and_once(database: Engine) -> None:
 def test_what_fails_is_sent_again_until_it_is_acknowledged(
     database: Engine, fault: str, ahead: Ahead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(delivery, "ANSWER_SECONDS", 0.2)
     port = nobody_there()
     receiver = Receiver(port=port, elsewhere=f"http://127.0.0.1:{port}/")
     hook(database, receiver.url)
@@ -225,7 +225,7 @@ def test_the_waits_double_to_an_hour_and_differ(monkeypatch: pytest.MonkeyPatch)
 def test_a_receiver_that_says_nothing_holds_up_no_job_and_no_worker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr(delivery, "ANSWER_SECONDS", 5.0)
     monkeypatch.setattr(delivery, "FIRST_SECONDS", 0.1)
     with receiving("slow") as receiver:
         hook(scene.engine, receiver.url)
