@@ -13,15 +13,16 @@ from rich.table import Table
 from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
 from cli.render.screen import TextConsole
-from jobs.cluster.authority import DAYS, make_set
-from jobs.cluster.authority import renew_certificates as make_anew
 from jobs.cluster.certificates import (
     AUTHORITY,
     AUTHORITY_KEY,
+    DAYS,
     CertificateRole,
+    make_set,
     security_of,
     validities,
 )
+from jobs.cluster.certificates import renew_certificates as make_anew
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.service_settings import configure_logs, load_service_settings
 from sampler.bench.builds import is_build_name

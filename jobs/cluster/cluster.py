@@ -8,9 +8,8 @@ from typing import Any
 from distributed import Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import SchedulerConnection, submitted
+from jobs.cluster.connection import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.host_descriptor import HostSeen, own_version
 from jobs.cluster.measuring import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.execution.execution_backend import JobEvents

@@ -16,8 +16,7 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import SchedulerConnection, submitted
-from jobs.cluster.host_descriptor import HostSeen
+from jobs.cluster.connection import HostSeen, SchedulerConnection, submitted
 from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial

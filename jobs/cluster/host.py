@@ -12,9 +12,11 @@ import dask
 import structlog
 from distributed import Security, Worker
 
-import jobs.cluster.measuring  # noqa: F401  # now, so that no trial waits for it
-from jobs.cluster.host_descriptor import DESCRIPTOR, FITNESS, RESOURCE, descriptor_of, unfit
+from jobs.cluster.connection import DESCRIPTOR, FITNESS, RESOURCE, own_version
 from jobs.cluster.listening import HTTP_ADDRESS
+from jobs.cluster.measuring import unfit  # all of it now, so that no trial waits for it
+from sampler.bench.builds import advertised
+from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings
 
 _AGAIN_SECONDS = 2.0
@@ -49,7 +51,9 @@ def serve_host(
     ask for hosts of a kind. ``security`` is None on loopback alone.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    descriptor = descriptor_of(settings, kind)
+    # what does not change while the host is there
+    environment = fingerprint(settings.bench_dir) | advertised(settings)
+    descriptor = {"version": own_version(), "kind": kind, "environment": environment}
     folder = settings.bench_dir / "host"  # the one folder that a host may surely write
     folder.mkdir(parents=True, exist_ok=True)
     make = partial(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,16 +12,16 @@ from typing import Any
 
 from distributed import get_worker
 
-from jobs.cluster.host_descriptor import unfit
 from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
+from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import load_settings
+from sampler.runner.settings import Settings, load_settings
 
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 
@@ -59,6 +60,14 @@ def measure_trial(request: MeasureRequest) -> Outcome:
     if outcome.state is not TrialState.FAILED or outcome.by_host or problem is None:
         return outcome
     return replace(outcome, by_host=True, failure=f"{problem}; {outcome.failure}")
+
+
+def unfit(settings: Settings) -> str | None:
+    """Why no trial can be measured just now; None when one can."""
+    free = shutil.disk_usage(nearest_folder(settings.bench_dir)).free
+    if free < settings.free_bytes:
+        return f"its disk has {free / 2**20:,.0f} MiB left, less than ROCKTUNE_FREE_BYTES"
+    return None
 
 
 def _pause(seconds: float) -> None:

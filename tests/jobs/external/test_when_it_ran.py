@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 
 from db.connection.transactions import reading
 from db.schema.tables import job
-from jobs.external.open_jobs import OpenJobs
+from jobs.external.external import OpenJobs
 from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
