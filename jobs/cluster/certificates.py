@@ -22,9 +22,14 @@ from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sampler.common.errors import InputError
@@ -77,7 +82,7 @@ class Validity:
 def validities(folder: Path) -> tuple[Validity, ...]:
     """A folder's certificates, the authority's first; an InputError if that or a file has none."""
     found = [AUTHORITY, *(role.file for role in CertificateRole if (folder / role.file).exists())]
-    certificates = [(name, _certificates(folder / name)[0]) for name in found]
+    certificates = [(name, _read_certificates(folder / name)[0]) for name in found]
     return tuple(Validity(name, it.not_valid_after_utc, names_in(it)) for name, it in certificates)
 
 
@@ -105,7 +110,7 @@ def security_of(
     if folder is None:
         return None
     now = now or datetime.now(UTC)
-    authorities = _certificates(folder / AUTHORITY)
+    authorities = _read_certificates(folder / AUTHORITY)
     roles = [role] if role else [each for each in CertificateRole if (folder / each.file).exists()]
     if not roles:
         wanted = ", ".join(each.file for each in CertificateRole)
@@ -126,7 +131,7 @@ def security_of(
 
 
 def _check(path: Path, authorities: Sequence[x509.Certificate], now: datetime) -> None:
-    certificate, pem = _certificates(path)[0], path.read_bytes()
+    certificate, pem = _read_certificates(path)[0], path.read_bytes()
     if path.stat().st_mode & 0o007:
         raise InputError(_FIELD, f"everyone here can read the key in '{path}': chmod 600 it")
     key = _PRIVATE_KEY.search(pem)
@@ -158,9 +163,9 @@ def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
     return True
 
 
-def _certificates(path: Path) -> list[x509.Certificate]:
+def _read_certificates(path: Path) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
+        return x509.load_pem_x509_read_certificates(path.read_bytes())
     except FileNotFoundError:
         mend = "copy it there, or make a set with `rocktune cluster certificates DIR`"
         raise InputError(_FIELD, f"there is no '{path}': {mend}") from None
@@ -171,6 +176,7 @@ def _certificates(path: Path) -> list[x509.Certificate]:
 
 
 _AUTHORITY_DAYS = 3650
+DAYS = 825
 _CLOCKS_DIFFER = timedelta(hours=1)
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_*]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 # Schedulers and hosts are called and call; a controller only calls, and cannot pose as either.
@@ -182,8 +188,7 @@ _USES = {
 }
 
 
-def alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
-    """Host names and addresses as certificates hold them, each once; else an InputError."""
+def _alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
     found: list[x509.GeneralName] = []
     for name in dict.fromkeys(names):
         try:
@@ -195,8 +200,7 @@ def alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
     return found
 
 
-def authority_of(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
-    """The certificate of an authority with this key, for ten years."""
+def _authority_of(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
     # A name of its own: of two authorities with one name, OpenSSL says only "signature failure".
     name = _name(f"Rocktune cluster authority {secrets.token_hex(4)}")
     uses = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
@@ -222,7 +226,7 @@ def _certificates(
     ends = min(now + timedelta(days=days), authority.not_valid_after_utc)
     uses = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key())
-    alternatives = alternative_names(names)
+    alternatives = _alternative_names(names)
     files = {}
     for role in CertificateRole:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -237,7 +241,7 @@ def _certificates(
             named = x509.SubjectAlternativeName(alternatives)
             builder = builder.add_extension(named, critical=False)
         signed = builder.sign(authority_key, hashes.SHA256())
-        files[role.file] = key_pem(key) + certificate_pem(signed)
+        files[role.file] = _key_pem(key) + _pem(signed)
     return files
 
 
@@ -264,21 +268,12 @@ def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def certificate_pem(certificate: x509.Certificate) -> bytes:
-    """A certificate as text."""
-    return certificate.public_bytes(serialization.Encoding.PEM)
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.PEM)
 
 
-def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """A private key as text, not encrypted: who can read the file has it."""
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-
-
-DAYS = 825
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:  # not encrypted: who reads the file has it
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def make_set(
@@ -295,8 +290,8 @@ def make_set(
     now = now or datetime.now(UTC)
     folder = folder.resolve()
     key = ec.generate_private_key(ec.SECP256R1())
-    authority = authority_of(key, now)
-    files = {AUTHORITY: certificate_pem(authority), AUTHORITY_KEY: key_pem(key)}
+    authority = _authority_of(key, now)
+    files = {AUTHORITY: _pem(authority), AUTHORITY_KEY: _key_pem(key)}
     files |= _certificates(authority, key, names, days, now)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -337,7 +332,7 @@ def renew_certificates(
 def _read_authority(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     try:
         authority = x509.load_pem_x509_certificate((folder / AUTHORITY).read_bytes())
-        key = serialization.load_pem_private_key((folder / AUTHORITY_KEY).read_bytes(), None)
+        key = load_pem_private_key((folder / AUTHORITY_KEY).read_bytes(), None)
     except FileNotFoundError as error:
         where = "renew where the set was made"
         raise InputError("DIR", f"there is no '{error.filename}': {where}") from None
