@@ -9,9 +9,15 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity
-from jobs.doctor.idle_host import look_at_conditions, look_at_disk_speed, look_for_benchmarks
+from jobs.doctor.idle_host import (
+    ExaminedLoad,
+    examined_load,
+    look_at_conditions,
+    look_at_db_bench,
+    look_at_disk_speed,
+    look_for_benchmarks,
+)
 from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
 from jobs.doctor.noise import (
     LEAST_RUNS,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.db_bench_check import judge_db_bench
 from jobs.doctor.finding import Finding, Severity, graded, percentage
+from jobs.doctor.idle_host import judge_db_bench
 from jobs.doctor.machine_checks import (
     judge_benchmarks,
     judge_cpu,
