@@ -17,7 +17,7 @@ from typing import TypeVar
 from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
 from jobs.execution.assembly import Assembly, assemble
-from jobs.specification.resolved_job import resolve
+from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import space_for
@@ -188,48 +188,41 @@ def _build(warning: str) -> Finding:
     return Finding("build", Severity.WARNING, warning, advice)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExaminedLoad:
-    """What is to be measured, as far as that is known."""
+def examined_load(specification: Specification, settings: Settings) -> ResolvedJob:
+    """Checks what is to be measured, and starts no process; an InputError if that is wrong.
 
-    plan: BenchPlan  # of the catalogue's defaults while db_bench was not tried
-    needed_bytes: int  # free bytes that a trial needs
-    by_db_bench: bool  # whether db_bench measures it
-    # what is run; None while db_bench was not tried, or where there is none
-    assembly: Assembly | None = None
-
-
-def examined_load(specification: Specification, settings: Settings) -> ExaminedLoad:
-    """Checks what is to be measured, and starts no process; an InputError if that is wrong."""
+    It is an ``Assembly`` already where db_bench does not measure it; else it has the catalogue's
+    defaults while db_bench was not tried.
+    """
     if workload_from_document(specification.workload, stored=True).by_db_bench:
-        plan = resolve(specification, None).plan
-        return ExaminedLoad(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)
-    return _subject(assemble(specification, settings))
+        return resolve(specification, None)
+    return assemble(specification, settings)
+
+
+def needed_bytes(subject: ResolvedJob) -> int:
+    """Free bytes that a trial needs."""
+    if isinstance(subject, Assembly):
+        return subject.benchmark.space_bytes
+    return space_for(subject.plan.workload)
 
 
 def look_at_db_bench(
-    subject: ExaminedLoad,
-    specification: Specification,
-    settings: Settings,
-    *,
-    waiting: Waiting | None,
-) -> tuple[list[Finding], ExaminedLoad]:
+    subject: ResolvedJob, settings: Settings, *, waiting: Waiting | None
+) -> tuple[list[Finding], ResolvedJob]:
     """Tries db_bench, a few times for some milliseconds, while nobody's trial runs.
 
-    Returns the findings, and what ``examined_load`` made of the specification, with an assembly
+    Returns the findings, and what ``examined_load`` made of the specification, as an ``Assembly``
     if it can be run here. ``waiting`` is as ``under_host_lock`` has it.
 
     Raises:
         InputError: This db_bench does not know what the specification asks for.
     """
-    needed = subject.by_db_bench
+    needed = subject.plan.workload.by_db_bench
     try:
         program = find_db_bench(settings.db_bench)
     except InputError as error:
         return judge_db_bench(error.problem, (), needed=needed), subject
-    tried = under_host_lock(
-        settings, lambda: _try(subject, specification, settings), waiting=waiting
-    )
+    tried = under_host_lock(settings, lambda: _try(subject, settings), waiting=waiting)
     if not isinstance(tried, HostBusy):
         return tried
     if not needed:
@@ -238,23 +231,13 @@ def look_at_db_bench(
     return [Finding("db_bench", Severity.NOTE, found, tried.advice)], subject
 
 
-def _try(
-    subject: ExaminedLoad, specification: Specification, settings: Settings
-) -> tuple[list[Finding], ExaminedLoad]:
+def _try(subject: ResolvedJob, settings: Settings) -> tuple[list[Finding], ResolvedJob]:
+    needed = subject.plan.workload.by_db_bench
     try:
         found = probe(find_db_bench(settings.db_bench))
     except InputError as error:
-        return judge_db_bench(error.problem, (), needed=subject.by_db_bench), subject
-    if not subject.by_db_bench:
+        return judge_db_bench(error.problem, (), needed=needed), subject
+    if not needed:
         return judge_db_bench(found, (), needed=False), subject
-    assembly = assemble(specification, settings)
-    return judge_db_bench(found, _refused_codecs(found, assembly.plan)), _subject(assembly)
-
-
-def _subject(assembly: Assembly) -> ExaminedLoad:
-    return ExaminedLoad(
-        plan=assembly.plan,
-        needed_bytes=assembly.benchmark.space_bytes,
-        by_db_bench=assembly.installed is not None,
-        assembly=assembly,
-    )
+    assembly = assemble(subject.specification, settings)
+    return judge_db_bench(found, _refused_codecs(found, assembly.plan)), assembly
