@@ -9,13 +9,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import present
 from db.jobs.job_store import JobStore
-from db.nightly.batches import (
-    BatchRow,
-    BatchState,
-    batch_jobs,
-    end_batch,
-    find_batch,
-)
+from db.nightly.batches import BatchRow, BatchState, batch_jobs, end_batch, find_batch
 from db.nightly.nights import night_result
 from db.schema.job_row import JobKind, JobRow, JobState, verdict_of
 from db.webhooks import Event
@@ -73,7 +67,7 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
     items = []
     for name in (each["item"] for each in row.document["items"]):
         job = rows.get(name)
-        result = None if job is None or job.state is not JobState.DONE else store.result(job.id)
+        result = store.result(job.id) if job and job.state is JobState.DONE else None
         items.append(_item(name, job, result))
     state, why = _standing(items)
     return {
@@ -90,7 +84,6 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
 
 
 def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A job's part: its verdict beside what nights are compared by."""
     verdict = verdict_of((result or {}).get("verdict"))
     if job is not None and job.kind is not JobKind.TUNE:  # no series is made of it
         result = None

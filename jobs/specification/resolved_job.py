@@ -17,13 +17,7 @@ from sampler.bench.user_options import UserOptions
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.catalogue import catalogue
-from sampler.space.space import (
-    LEAST_WRITE_BUFFER,
-    Space,
-    default_values,
-    holding,
-    memory_bytes,
-)
+from sampler.space.space import LEAST_WRITE_BUFFER, Space, default_values, holding, memory_bytes
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
