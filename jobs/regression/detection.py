@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from db.nightly.nights import Night, night_states, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
-from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
+from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
@@ -161,7 +161,10 @@ def judge_series(
         nights=tuple(given),
         series=tuple(series),
         findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
-        outliers=tuple(_outlier(series[each.series], each) for each in watched.outliers),
+        outliers=tuple(
+            OutlierNight(of := series[o.series], o.night, _amount(of, *3 * [o.distance]), o.p)
+            for o in watched.outliers
+        ),
         per_100_nights=per_100_nights,
         autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
@@ -181,18 +184,9 @@ def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
     return LevelChange(series, alarm, amount, not better, tuple(changed))
 
 
-def _outlier(series: Series, found: Outlier) -> OutlierNight:
-    distance = _amount(series, found.distance, found.distance, found.distance)
-    return OutlierNight(series, found.night, distance, found.p)
-
-
 def _amount(series: Series, *differences: float) -> Amount:
-    return Amount(change_unit(series), *(_shown(series, each) for each in differences))
-
-
-def change_unit(series: Series) -> str:
-    """What a change of the series is told in."""
-    return "percent" if series.logarithmic else "absolute"
+    unit = "percent" if series.logarithmic else "absolute"
+    return Amount(unit, *(_shown(series, each) for each in differences))
 
 
 def _shown(series: Series, difference: float) -> float:
@@ -227,7 +221,8 @@ class EnvironmentDifference:
             gone = [f"no longer {each!r}" for each in self.before if each not in self.after]
             new = [f"now {each!r}" for each in self.after if each not in self.before]
             return f"{self.name}: {', '.join(gone + new) or 'in another order'}"
-        return f"{self.name} changed from {_told(self.before)} to {_told(self.after)}"
+        was, now = ("unknown" if it is None else it for it in (self.before, self.after))
+        return f"{self.name} changed from {was} to {now}"
 
 
 def environment_differences(
@@ -245,11 +240,10 @@ def environment_differences(
             continue
         now = _flat(measured.result.get("environment") or {})
         if before is not None and number >= low:
-            names = sorted(before.keys() | now.keys())
             found += [
-                EnvironmentDifference(number, name, before.get(name), now.get(name))
-                for name in names
-                if before.get(name) != now.get(name)
+                EnvironmentDifference(number, name, was, is_now)
+                for name in sorted(before.keys() | now.keys())
+                if (was := before.get(name)) != (is_now := now.get(name))
             ]
         before = now
     return found
@@ -263,10 +257,6 @@ def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
         else:
             flat[f"{within}{name}"] = value
     return flat
-
-
-def _told(value: Any) -> str:
-    return "unknown" if value is None else str(value)
 
 
 _known = JobCache[RegressionReport]()

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -61,28 +62,14 @@ def series_of(nights: Sequence[Night]) -> list[Series]:
             if item in night.items and night.items[item].result is not None
         ]
         for kind, fields in (("default", _OF_DEFAULT), ("best", _OF_BEST)):
-            for asked, stretch in _stretches(known, fields):
-                found += _of_stretch(item, kind, asked, stretch, len(nights))  # type: ignore[arg-type]
+            # Runs of nights that asked for the same.
+            alike = groupby(known, lambda each, of=fields: key_of(each[1]["job"], of))  # type: ignore[misc]
+            for _, stretch in alike:
+                found += _of_stretch(item, kind, list(stretch), len(nights))  # type: ignore[arg-type]
     return found
 
 
 _Numbered = list[tuple[int, Mapping[str, Any]]]
-
-
-def _stretches(
-    known: _Numbered, fields: tuple[str, ...]
-) -> list[tuple[Mapping[str, Any], _Numbered]]:
-    """Runs of nights that asked for the same."""
-    found: list[tuple[Mapping[str, Any], _Numbered]] = []
-    before: str | None = None
-    for number, result in known:
-        asked = result["job"]
-        now = key_of(asked, fields)
-        if now != before:
-            found.append((asked, []))
-        found[-1][1].append((number, result))
-        before = now
-    return found
 
 
 def key_of(asked: Mapping[str, Any], fields: tuple[str, ...] = _OF_DEFAULT) -> str:
@@ -99,11 +86,9 @@ def _bare(document: Any) -> Any:
     return {name: each for name, each in document.items() if name not in _WORDS_ALONE}
 
 
-def _of_stretch(
-    item: str, kind: Kind, asked: Mapping[str, Any], stretch: _Numbered, nights: int
-) -> list[Series]:
+def _of_stretch(item: str, kind: Kind, stretch: _Numbered, nights: int) -> list[Series]:
     found = []
-    for term in objective_from_document(asked["objective"]).terms:
+    for term in objective_from_document(stretch[0][1]["job"]["objective"]).terms:
         read = _default if kind == "default" else _best
         shown = _row(stretch, nights, lambda result, m=term.metric, of=read: of(result, m))
         if kind == "best":
