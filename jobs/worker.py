@@ -202,7 +202,7 @@ class Worker:
         if cluster is None:
             see_host(self._engine, host_name(), None, self._job_id)
             return
-        for seen in cluster.seen():
+        for seen in cluster.connection.seen():
             shown = {**seen.environment, "kind": seen.kind, "problem": seen.problem}
             see_host(self._engine, seen.name, shown, self._job_id if seen.busy else None)
 

@@ -103,8 +103,8 @@ def _status(
     Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
     """
     with closing(cluster_of(scheduler, certificates)) as connected:
-        hosts = connected.seen()
-        problem = connected.problem
+        hosts = connected.connection.seen()
+        problem = connected.connection.problem
     if problem is not None:
         complain(f"the scheduler at {scheduler} cannot be reached: {problem}")
         return Exit.TOOL_FAILED

@@ -98,6 +98,7 @@ class SchedulerConnection:
         self._tried = -_AGAIN_SECONDS
         self._looked = -_LOOK_SECONDS
         self._seen: Sequence[HostSeen] = ()
+        # why the scheduler cannot be reached; None when it can, or nobody has tried
         self.problem: str | None = None
 
     def client(self) -> Client | None:
