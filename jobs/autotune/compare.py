@@ -154,7 +154,6 @@ def _rates(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Spans that touch are one."""
     joined = list(spans[:1])
     for before, span in pairwise(spans):
         if span.begin - before.end < _STILL:

@@ -345,7 +345,6 @@ def document(run: AutotuneRun) -> dict[str, Any]:
 
 
 def _stored(tickers: Mapping[str, int]) -> int:
-    """Bytes that flushes and compactions wrote."""
     return sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
 
 

@@ -78,7 +78,6 @@ def batch_request(path: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
 def _read(
     path: Path, make: Callable[[str, Mapping[str, Any]], T], tell: Tell
 ) -> tuple[str, tuple[T, ...]]:
-    """The batch's name, and what is made of the name and the settings of each item."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

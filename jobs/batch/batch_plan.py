@@ -94,7 +94,6 @@ def require_name(given: object, field: str) -> str:
 
 
 def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[BatchEntry]:
-    """All pairs of workload and space, on each kind of host; none where no list is given."""
     if not _LISTS.keys() & document.keys():
         return []
     found: list[InputError] = []

@@ -153,6 +153,5 @@ _NO_TRIAL = ("db_bench", *_NO_ROOM)
 
 
 def _bad(findings: Sequence[Finding], checks: Sequence[str]) -> Finding | None:
-    """The first problem of these checks."""
     bad = (f for f in findings if f.level is Severity.PROBLEM and f.check in checks)
     return next(bad, None)

@@ -217,7 +217,6 @@ class ExternalJobs:
         log.take_in(trials, job.scores.progress(job.plan.trials + job.history.given))
 
     def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
-        """Keeps what a phase begins with, before its first trial."""
         problem, history = job.framed.problem, job.history
         first = next(t for t in history if t.phase is trial.phase and not t.given)
         if first.number == trial.number and trial.attempt == 1:

@@ -75,7 +75,6 @@ def triage_of(
 
 
 def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
-    """The finding whose night is looked at: of several of one night the clearest."""
     found = [each for each in report.findings if each.worse] or list(report.findings)
     if night is not None:
         batches = [report.nights[each.alarm.since].batch_id for each in report.findings]
@@ -95,7 +94,6 @@ def _night(night: Night) -> dict[str, Any]:
 def _item(
     engine: Engine, report: RegressionReport, found: Sequence[LevelChange]
 ) -> dict[str, Any]:
-    """One workload on both sides: builds, environment, options, hosts, counters, commands."""
     lead = min(found, key=lambda each: each.alarm.p)
     item = lead.series.item
     nights = [[report.nights[n].items[item] for n in side] for side in _sides(report, lead)]
@@ -141,7 +139,6 @@ def _build(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(*sides: tuple[Mapping[str, Any], Sequence[Trial]]) -> list[dict[str, Any]]:
-    """Options whose value in the default differs; a side is a night's result and its runs."""
     was, now = (
         dict(result["baseline"].get("configuration", {}), **((runs and runs[0].effective) or {}))
         for result, runs in sides

@@ -172,7 +172,6 @@ def _verdict(
 
 
 def _missed(first: datetime, at: datetime, late: bool) -> list[str]:
-    """Which times nothing ran at."""
     if first < at:
         return [f"nothing ran from {_clock(first)}{f' to {_clock(at)}' if late else ''}"]
     return [f"nothing ran at {_clock(at)}"] if late else []

@@ -210,5 +210,4 @@ def _text(name: str, path: Path) -> str:
 
 
 def _as_typed(name: str) -> str:
-    """A field as the terminal calls it."""
     return name.upper() if name in ("a", "b", "old", "new") else option_of(name)
