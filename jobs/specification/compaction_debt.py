@@ -100,7 +100,7 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
     return f"{named}give a workload file with {' and '.join(raised)}"
 
 
-def _rounded_up(count: float) -> int:
+def _rounded_up(count: float) -> int:  # to three digits
     least = ceil(count)
     digits = int(10 ** max(0, len(str(least)) - 3))
     return -(-least // digits) * digits
