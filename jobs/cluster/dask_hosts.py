@@ -20,7 +20,7 @@ from jobs.cluster.connection import HostSeen, SchedulerConnection, submitted
 from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _HAND_OVER_SECONDS = 30.0
@@ -120,13 +120,7 @@ class DaskHosts:
                 self._backoff.went_away(host)
             self._lose(trial, host, "its host went away before it began")
             return
-        request = MeasureRequest(
-            specification=self._specification,
-            configuration=trial.configuration,
-            cutoff_seconds=cutoff_seconds,
-            confirms=trial.phase is Phase.CONFIRM,
-            proves=trial.purpose is Purpose.PROVE,
-        )
+        request = MeasureRequest(self._specification, trial, cutoff_seconds)
         future = submitted(client, [seen], measure_trial, request, key=name)
         self._fly(name, _Flight(trial, host, seen.address, future, client))
         with suppress(*_BROKEN):

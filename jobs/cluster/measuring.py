@@ -13,14 +13,15 @@ from typing import Any
 from distributed import get_worker
 
 from jobs.execution.assembly import Assembly, assemble, environment_of
+from jobs.execution.execution_backend import local_host
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification, specification_from_document
+from optimizer.trials.trial import Trial
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
 from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
 
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
@@ -35,25 +36,18 @@ def measure_trial(request: MeasureRequest) -> Outcome:
     """
     try:
         settings = load_settings()
-        assembly = _assembled(request.specification)
-        confirming = assembly.confirming if request.confirms else None
-        runner = LocalRunner(confirming or assembly.benchmark, settings, pause=_pause)
-        runner.start(
-            request.configuration,
-            cutoff_seconds=request.cutoff_seconds,
-            share=not request.proves,
-            reads=assembly.problem.reads(proves=request.proves),
-        )
+        here = local_host(_assembled(request.specification), settings, pause=_pause)
+        here.start(request.trial, cutoff_seconds=request.cutoff_seconds)
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
     try:
-        while (outcome := runner.wait(_POLL_SECONDS)) is None:
+        while (outcome := here.wait(_POLL_SECONDS)) is None:
             _require_wanted()
     except InputError as error:  # its RocksDB was replaced meanwhile
-        runner.cancel()
+        here.cancel()
         raise HostUnfit(str(error)) from None
     except BaseException:
-        runner.cancel()
+        here.cancel()
         raise
     # A failure beside a full disk is the host's, though it ended before anybody had looked.
     problem = unfit(settings)
@@ -114,17 +108,13 @@ def _assembled_of(specification: str) -> Assembly:
     return assemble(specification_from_document(json.loads(specification)), load_settings())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MeasureRequest:
     """One trial, whole: a host knows nothing of the job but this."""
 
     specification: Specification  # the job's; the host makes its own benchmark of it
-    configuration: Mapping[str, Value]  # what is measured, full scale
+    trial: Trial
     cutoff_seconds: float | None  # after it the trial is cut off; None: never
-    # whether it belongs to the confirmation, which may be at a larger scale
-    confirms: bool = False
-    # whether it is a run of the proof, which prepares its own database and may be read after it
-    proves: bool = False
 
 
 class HostUnfit(RuntimeError):

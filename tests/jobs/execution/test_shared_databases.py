@@ -41,9 +41,8 @@ def test_a_host_of_a_cluster_is_told(
     monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
     monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
     monkeypatch.setattr(measuring, "load_settings", lambda: settings)
-    request = MeasureRequest(
-        specification=_command(), configuration={}, cutoff_seconds=None, proves=proves
-    )
+    purpose = Purpose.PROVE if proves else Purpose.SELECT
+    request = MeasureRequest(_command(), trial(purpose), None)
     assert measuring.measure_trial(request) == done
     assert (asked["share"], asked["reads"]) == (not proves, proves)
 
