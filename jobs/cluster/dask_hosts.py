@@ -17,7 +17,7 @@ from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
 from jobs.cluster.connection import HostSeen, SchedulerConnection, submitted
-from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
+from jobs.cluster.measuring import HostUnfit, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Trial
@@ -120,8 +120,8 @@ class DaskHosts:
                 self._backoff.went_away(host)
             self._lose(trial, host, "its host went away before it began")
             return
-        request = MeasureRequest(self._specification, trial, cutoff_seconds)
-        future = submitted(client, [seen], measure_trial, request, key=name)
+        asked = (measure_trial, self._specification, trial, cutoff_seconds)
+        future = submitted(client, [seen], *asked, key=name)
         self._fly(name, _Flight(trial, host, seen.address, future, client))
         with suppress(*_BROKEN):
             client.publish_dataset((future, seen.address), name=name, override=True)

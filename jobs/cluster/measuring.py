@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,8 +27,13 @@ from sampler.runner.settings import Settings, load_settings
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 
 
-def measure_trial(request: MeasureRequest) -> Outcome:
-    """Measures one configuration on this host. Runs in the Dask worker's only task thread.
+def measure_trial(
+    specification: Specification, trial: Trial, cutoff_seconds: float | None
+) -> Outcome:
+    """Measures one trial of a job on this host. Runs in the Dask worker's only task thread.
+
+    The host makes its own benchmark of the specification, and knows nothing else of the job.
+    ``cutoff_seconds``: after it the trial is cut off; None: never.
 
     Raises:
         HostUnfit: This host cannot measure it; another may.
@@ -36,8 +41,8 @@ def measure_trial(request: MeasureRequest) -> Outcome:
     """
     try:
         settings = load_settings()
-        here = local_host(_assembled(request.specification), settings, pause=_pause)
-        here.start(request.trial, cutoff_seconds=request.cutoff_seconds)
+        here = local_host(_assembled(specification), settings, pause=_pause)
+        here.start(trial, cutoff_seconds=cutoff_seconds)
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
     try:
@@ -106,15 +111,6 @@ def _assembled(specification: Specification) -> Assembly:
 @lru_cache(maxsize=8)  # a job's trials share it: db_bench is asked for its options once
 def _assembled_of(specification: str) -> Assembly:
     return assemble(specification_from_document(json.loads(specification)), load_settings())
-
-
-@dataclass(frozen=True)
-class MeasureRequest:
-    """One trial, whole: a host knows nothing of the job but this."""
-
-    specification: Specification  # the job's; the host makes its own benchmark of it
-    trial: Trial
-    cutoff_seconds: float | None  # after it the trial is cut off; None: never
 
 
 class HostUnfit(RuntimeError):

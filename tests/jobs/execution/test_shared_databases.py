@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from jobs.cluster.measuring import MeasureRequest
 from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
@@ -42,8 +41,7 @@ def test_a_host_of_a_cluster_is_told(
     monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
     monkeypatch.setattr(measuring, "load_settings", lambda: settings)
     purpose = Purpose.PROVE if proves else Purpose.SELECT
-    request = MeasureRequest(_command(), trial(purpose), None)
-    assert measuring.measure_trial(request) == done
+    assert measuring.measure_trial(_command(), trial(purpose), None) == done
     assert (asked["share"], asked["reads"]) == (not proves, proves)
 
 
