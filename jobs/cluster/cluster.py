@@ -10,7 +10,7 @@ from distributed.client import FutureCancelledError
 
 from jobs.cluster.connection import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.measuring import HostUnfit, describe_build, export_here
+from jobs.cluster.host import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.execution.execution_backend import JobEvents
 from jobs.specification.specification import Specification

@@ -17,7 +17,7 @@ from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
 from jobs.cluster.connection import HostSeen, SchedulerConnection, submitted
-from jobs.cluster.measuring import HostUnfit, measure_trial
+from jobs.cluster.host import HostUnfit, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Trial
