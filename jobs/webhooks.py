@@ -1,12 +1,22 @@
-"""Delivering what webhooks are told: a thread of the leading worker does, beside the jobs.
+"""Webhooks: what they are told, how that is signed, and how it gets there.
 
-A request leads to public addresses and to hosts that the operator has named. Redirects are not
-followed, no proxy is asked, and of the answer nothing but the status is read.
+A message is JSON for programs, whose ``text`` alone makes it a message of a chat. No other field
+has a name that Slack or Mattermost know; docs/webhook.schema.json describes them. It is signed as
+Standard Webhooks says, version 1: https://www.standardwebhooks.com.
+
+A thread of the leading worker delivers, beside the jobs. A request leads to public addresses and
+to hosts that the operator has named. Redirects are not followed, no proxy is asked, and of the
+answer nothing but the status is read.
 """
 
+import base64
+import hashlib
+import hmac
 import ipaddress
 import json
 import random
+import re
+import secrets
 import socket
 import ssl
 import time
@@ -14,6 +24,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from importlib.metadata import version
+from typing import Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import h11
@@ -23,10 +34,14 @@ from sqlalchemy import Engine
 from db.connection.transactions import present
 from db.webhooks import Delivery, Webhook, begin_attempt, end_attempt, next_delivery
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks.message import message, signed_headers
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 
+SCHEMA = 1
+_MOST_TEXT = 3000  # characters; chats cut off or refuse what is much longer
+_MOST_LINES = 10
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_PREFIX = "whsec_"
 FIRST_SECONDS, LONGEST_SECONDS = 10.0, 3600.0  # between two attempts
 _CLAIM = timedelta(minutes=2)  # longer than any attempt takes
 _log = structlog.get_logger("webhooks")
@@ -39,6 +54,80 @@ _NOT_PUBLIC = (
     "{} is not a public address; the operator can name its host in ROCKTUNE_WEBHOOK_ALLOW"
 )
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: its last 32 bits are an IPv4 address
+
+
+def message(hook: Webhook, sent: Delivery, public_url: str) -> dict[str, Any]:
+    """What a delivery says, the same in every attempt.
+
+    ``public_url``: where a browser finds the dashboard; empty: there is no link.
+    """
+    unique = hashlib.sha256(f"{hook.secret} {sent.id}".encode()).hexdigest()
+    link = public_url.rstrip("/") + _page(sent.about) if public_url else None
+    said = event_text(sent.event, sent.about)
+    return {
+        "schema": SCHEMA,
+        "id": f"msg_{unique[:32]}",
+        "event": sent.event,
+        "at": sent.created_at.isoformat(),
+        "text": f"{said}\n{link}" if link else said,
+        "link": link,
+        **sent.about,
+    }
+
+
+def event_text(event: str, about: Mapping[str, Any]) -> str:
+    """An event in a few lines, without anything that a chat obeys."""
+    lines = "\n".join(_plain(line) for line in _lines(event, about))
+    return lines if len(lines) <= _MOST_TEXT else f"{lines[:_MOST_TEXT]}..."
+
+
+def _lines(event: str, about: Mapping[str, Any]) -> list[str]:
+    if (batch := about.get("batch")) is not None:
+        found, gone = about["findings"], event == "regression_gone"
+        what = "a regression is gone" if gone else "a regression was found"
+        told = [f"- {each['text']}" for each in found[:_MOST_LINES]]
+        told += [f"- and {len(found) - _MOST_LINES} more"] if len(found) > _MOST_LINES else []
+        return [f"Batch {batch['name']}, night of {batch['began_at'][:10]}: {what}", *told]
+    if (missed := about.get("schedule")) is not None:
+        return [f"Schedule {missed['name']}, {missed['at'][:16]} UTC: {missed['why']}"]
+    if (job := about.get("job")) is None:
+        return ["This is a test message of Rocktune."]
+    named = f"Job {job['id']} ({job['title'] or job['workload']})"
+    if (host := about.get("host")) is not None:
+        return [f"{named} goes on without host {host['name']}: {host['why']}"]
+    trade = job["verdict"]["trade"]
+    if job["proven"]:
+        return [f"{named} has proven a better configuration. {trade}"]
+    found = "" if job["title"] is None else job["verdict"]["why"]
+    why = job["error"] or trade or found or job["why"]
+    return [f"{named} is {job['state']}" + (f": {why}" if why not in ("", job["state"]) else "")]
+
+
+def _plain(line: str) -> str:
+    """Mentions, links and entities of chats taken apart."""
+    text = re.sub("[&<>]", lambda found: _ENTITIES[found[0]], printable(line))
+    return re.sub(r"@|:(?=//)|](?=\()", lambda found: f"{found[0]}\N{ZERO WIDTH SPACE}", text)
+
+
+def _page(about: Mapping[str, Any]) -> str:
+    if "job" in about:
+        return f"/jobs/{about['job']['id']}"
+    if "batch" in about:
+        return f"/nights/{about['batch']['name']}"
+    return "/schedules" if "schedule" in about else "/webhooks"
+
+
+def new_secret() -> str:
+    """A secret of 256 bits, as the libraries of Standard Webhooks take it."""
+    return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def signed_headers(secret: str, unique: str, at: int, body: bytes) -> dict[str, str]:
+    """The headers that prove a message: ``at`` is the time of sending, in seconds since 1970."""
+    key = base64.b64decode(secret.removeprefix(_PREFIX))
+    made = base64.b64encode(hmac.digest(key, f"{unique}.{at}.".encode() + body, "sha256"))
+    signed = {"webhook-timestamp": str(at), "webhook-signature": f"v1,{made.decode()}"}
+    return {"webhook-id": unique, "Idempotency-Key": unique, **signed}
 
 
 def deliver_due(
