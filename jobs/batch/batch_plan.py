@@ -115,29 +115,23 @@ def _single(
     row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
 ) -> BatchEntry:
     kind = row.get("kind", JobKind.TUNE.value)
-    if kind != JobKind.TUNE:
-        if kind not in [*REQUESTS]:
-            known_kinds = ", ".join(JobKind)
-            raise InputError(f"{where}.kind", f"{kind!r:.80} is none of {known_kinds}")
-        return _experiment(row, where, JobKind(kind))
-    row = {key: value for key, value in row.items() if key != "kind"}
-    for key in row:
-        _require_known(key, f"{where}.{key}", {*known, "name"})
     own = {key: value for key, value in row.items() if key != "name"}
+    if kind == JobKind.TUNE:
+        own.pop("kind", None)
+    elif kind not in [*REQUESTS]:
+        raise InputError(f"{where}.kind", f"{kind!r:.80} is none of {', '.join(JobKind)}")
+    else:
+        known = REQUESTS[JobKind(kind)].model_fields
+    for key in own:
+        _require_known(key, f"{where}.{key}", {*known, "name"})
+    if kind != JobKind.TUNE:  # it stands by itself: what is common is of the jobs that tune
+        return BatchEntry(_item_name(row.get("name", kind), where), own)
     if "trials" in own or "minutes" in own:  # a budget of one kind replaces that of the other
         common = {key: common[key] for key in common if key not in ("trials", "minutes")}
     settings = {**_USUAL, **common, **own}
     if "name" not in row:
         return BatchEntry(_called(settings), settings)
     return BatchEntry(_item_name(row["name"], where), settings)
-
-
-def _experiment(row: Mapping[str, Any], where: str, kind: JobKind) -> BatchEntry:
-    """An experiment stands by itself: what is common to the jobs that tune is not its own."""
-    for key in row:
-        _require_known(key, f"{where}.{key}", {*REQUESTS[kind].model_fields, "name"})
-    settings = {key: value for key, value in row.items() if key != "name"}
-    return BatchEntry(_item_name(row.get("name", kind.value), where), settings)
 
 
 def _item_name(given: object, where: str) -> str:

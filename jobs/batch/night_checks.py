@@ -47,9 +47,8 @@ def checks_of_night(
 def _of_job(item: Mapping[str, Any]) -> Check:
     if item["state"] == "done":
         return Check("job", "passed")
-    return Check(
-        "job", "error", printable(f"{item['state']}: {item['error'] or 'no reason kept'}")
-    )
+    why = printable(f"{item['state']}: {item['error'] or 'no reason kept'}")
+    return Check("job", "error", why)
 
 
 def _of_series(watch: RegressionReport, series: Series, failed: bool, words: str) -> Check:

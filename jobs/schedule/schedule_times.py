@@ -35,11 +35,11 @@ class Times:
         """The first time that is later than a moment, in UTC."""
         from croniter import croniter
 
-        local = moment.astimezone(self.zone)
+        local, every_hour = moment.astimezone(self.zone), self.cron.split()[1].startswith("*")
         while True:
             found: datetime = croniter(self.cron, local).get_next(datetime).astimezone(UTC)
             local = found.astimezone(self.zone)
-            if not local.fold or self._every_hour:
+            if not local.fold or every_hour:
                 return found
 
     def has(self, moment: datetime) -> bool:
@@ -53,21 +53,12 @@ class Times:
         """
         window = _FIRST_WINDOW
         while True:
-            begin = max(since, until - window)
-            last = self._last(begin, until)
-            if last is not None or begin == since:
-                return last or since
+            begin = last = max(since, until - window)
+            while (found := self.after(last)) <= until:
+                last = found
+            if last != begin or begin == since:
+                return last
             window *= 2
-
-    def _last(self, begin: datetime, until: datetime) -> datetime | None:
-        last, found = None, self.after(begin)
-        while found <= until:
-            last, found = found, self.after(found)
-        return last
-
-    @property
-    def _every_hour(self) -> bool:
-        return self.cron.split()[1].startswith("*")
 
 
 def read_times(cron: str, time_zone: str) -> Times:

@@ -54,9 +54,8 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
 def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
     """What must be said of one configuration that keeps much of a load in its write buffers."""
     kept = memtable_bytes(values)
-    if not workload.by_db_bench:
-        return []
-    if workload.loaded_bytes() >= least_user_bytes(kept, workload.scale):
+    least = least_user_bytes(kept, workload.scale)
+    if not workload.by_db_bench or workload.loaded_bytes() >= least:
         return []
     fix = _larger(workload, kept, 16)
     return [f"the workload {workload.name} {_in_memory(workload, kept)}; {fix}"]
