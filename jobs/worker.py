@@ -25,7 +25,7 @@ from db.leases.process import spoken, this_process_name
 from db.webhooks import forget_deliveries
 from jobs.execution.retry import is_away, unless_away
 from jobs.queue.service_settings import ServiceSettings
-from jobs.schedule.schedules import keep_schedules
+from jobs.schedule import keep_schedules
 from jobs.webhooks import deliver_due
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
