@@ -24,7 +24,7 @@ from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, sched
 from db.webhooks import tell
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
-from jobs.batch.batch_result import end_batch_now
+from jobs.batch.batch_run import end_batch_now
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification

@@ -1,12 +1,14 @@
 """A stored job in the hands of one process: its lease, its heartbeat, and how its end is told."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,8 +21,10 @@ from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.retry import Retry, RetryingLog, is_away, unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver
-from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Trial
+
+if TYPE_CHECKING:
+    from optimizer.run.progress import RunProgress
+    from optimizer.trials.trial import Trial
 
 _CANCELLED = "the job was cancelled; it is measured again if the job goes on"
 _RENEW_SECONDS = 10.0
