@@ -156,7 +156,7 @@ class LoggedProgress(RunObserver):
         """A trial begins."""
         _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
 
-    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
+    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """A trial ended."""
         _log.info(
             "trial ended",
@@ -164,9 +164,9 @@ class LoggedProgress(RunObserver):
             state=trial.state.value,
             seconds=round(trial.bench_seconds, 3),
             failure=trial.failure,
-            done=standing.done,
-            failed=standing.failed,
-            total=standing.total,
+            done=progress.done,
+            failed=progress.failed,
+            total=progress.total,
         )
 
     def host_set_aside(self, host: str, why: str) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from db.nightly.nights import Night, night_states, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
-from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
+from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
@@ -161,10 +161,7 @@ def judge_series(
         nights=tuple(given),
         series=tuple(series),
         findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
-        outliers=tuple(
-            OutlierNight(of := series[o.series], o.night, _amount(of, *3 * [o.distance]), o.p)
-            for o in watched.outliers
-        ),
+        outliers=tuple(_outlier(series[each.series], each) for each in watched.outliers),
         per_100_nights=per_100_nights,
         autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
@@ -182,6 +179,11 @@ def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
     better = size.change > 0 if series.direction == "max" else size.change < 0
     changed = environment_differences(given, series.item, alarm.since_low, alarm.since_high)
     return LevelChange(series, alarm, amount, not better, tuple(changed))
+
+
+def _outlier(series: Series, found: Outlier) -> OutlierNight:
+    distance = _amount(series, found.distance, found.distance, found.distance)
+    return OutlierNight(series, found.night, distance, found.p)
 
 
 def _amount(series: Series, *differences: float) -> Amount:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ _OF_DEFAULT = (
 # setting that jobs learn breaks the series of the best unless it is named here.
 _OF_NO_MATTER = {"seed", "shipped_space", "no_price"}
 _OF_BEST = tuple(name for name in Specification.model_fields if name not in _OF_NO_MATTER)
+_FIELDS: Mapping[Kind, tuple[str, ...]] = {"default": _OF_DEFAULT, "best": _OF_BEST}
 _WORDS_ALONE = ("help",)
 
 
@@ -61,11 +63,11 @@ def series_of(nights: Sequence[Night]) -> list[Series]:
             for number, night in enumerate(nights)
             if item in night.items and night.items[item].result is not None
         ]
-        for kind, fields in (("default", _OF_DEFAULT), ("best", _OF_BEST)):
+        for kind, fields in _FIELDS.items():
+            keys = [key_of(result["job"], fields) for _, result in known]
             # Runs of nights that asked for the same.
-            alike = groupby(known, lambda each, of=fields: key_of(each[1]["job"], of))  # type: ignore[misc]
-            for _, stretch in alike:
-                found += _of_stretch(item, kind, list(stretch), len(nights))  # type: ignore[arg-type]
+            for _, alike in groupby(zip(keys, known, strict=True), key=itemgetter(0)):
+                found += _of_stretch(item, kind, [night for _, night in alike], len(nights))
     return found
 
 
