@@ -188,11 +188,6 @@ class BatchPlan:
         parts = [self.name, *([item.name, item.specification.digest()] for item in self.items)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    def outline(self) -> dict[str, Any]:
-        """What the batch's row keeps: its jobs' rows have the rest."""
-        items = [{"item": item.name, "digest": item.specification.digest()} for item in self.items]
-        return {"name": self.name, "items": items}
-
     def document(self) -> dict[str, Any]:
         """All of it, as a schedule keeps it."""
         items = [
@@ -220,8 +215,10 @@ class BatchPlan:
             }
             for item in self.items
         ]
-        about |= {"name": self.name, "document": self.outline(), "digest": self.digest()}
-        return begin_batch(connection, jobs=jobs, **about)
+        # The batch's row keeps an outline: its jobs' rows have the rest.
+        outline = [{"item": job["batch_item"], "digest": job["digest"]} for job in jobs]
+        about |= {"document": {"name": self.name, "items": outline}, "digest": self.digest()}
+        return begin_batch(connection, name=self.name, jobs=jobs, **about)
 
 
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
