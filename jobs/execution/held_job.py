@@ -37,7 +37,6 @@ class JobCancelled(RuntimeError):
 
     def __init__(self, job_id: int) -> None:
         super().__init__(f"job {job_id} was cancelled; what it has measured is kept")
-        self.job_id = job_id
 
 
 class Heartbeat:

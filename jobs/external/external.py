@@ -46,7 +46,6 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
 
 _LEASE_SECONDS = 30.0
-_RENEW_SECONDS = 10.0
 _BUSY_SECONDS = 10.0
 _MOST_OPEN = 32
 _LIVE = (JobState.RUNNING,)
@@ -74,17 +73,15 @@ class OpenJob:
         return plan_of(self.framed.problem, budget, self.history)
 
 
-class OpenJobs:
-    """Opens jobs under their lease, one caller at a time.
+class ExternalJobs:
+    """All jobs that users' own runners measure, each opened under its lease, one caller at a time.
 
-    What was read of a job is kept in memory as long as nobody else has held the lease in between,
-    which its epoch tells.
+    Several processes may serve one job. What was read of it is kept in memory as long as nobody
+    else has held the lease in between, which its epoch tells.
     """
 
-    def __init__(self, engine: Engine, *, renew_seconds: float = _RENEW_SECONDS) -> None:
-        """Opens nothing yet; a lease is renewed so often while its job is held."""
+    def __init__(self, engine: Engine) -> None:
         self._engine, self._store = engine, JobStore(engine)
-        self._renew_seconds = renew_seconds
         self._open: OrderedDict[int, OpenJob] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -107,7 +104,7 @@ class OpenJobs:
             with self._lock:
                 job = self._open.pop(job_id, None)
             refused: InputError | None = None
-            with renewed_meanwhile(self._engine, lease, every=self._renew_seconds):
+            with renewed_meanwhile(self._engine, lease):
                 if job is None or job.epoch != lease.epoch - 1:
                     job = self._read(row, lease)
                 try:
@@ -152,23 +149,13 @@ class OpenJobs:
         evaluation = Evaluation(framed.problem, history)
         return OpenJob(0, framed, evaluation, ProgressTracker(framed.problem, history))
 
-
-class ExternalJobs:
-    """All jobs that users' own runners measure.
-
-    Each call holds the job's lease, so that several processes may serve one job.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._store, self._jobs = engine, JobStore(engine), OpenJobs(engine)
-
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
 
         What is out for longer than ``reclaim_seconds`` is handed out again. Errors are those of
-        ``OpenJobs.hold``, and an InputError where the baseline cannot be measured.
+        ``hold``, and an InputError where the baseline cannot be measured.
         """
-        with self._jobs.hold(job_id) as (lease, job):
+        with self.hold(job_id) as (lease, job):
             log = StoredTrialLog(self._engine, lease)
             now = datetime.now(UTC)
             overdue = None if reclaim_seconds is None else now - timedelta(seconds=reclaim_seconds)
@@ -193,10 +180,10 @@ class ExternalJobs:
     def tell(self, job_id: int, told: Sequence[ReportedTrial]) -> list[Trial]:
         """Keeps what was measured: of suggestions, or of configurations that are given.
 
-        To tell the same twice changes nothing. Errors are those of ``OpenJobs.hold``, and an
+        To tell the same twice changes nothing. Errors are those of ``hold``, and an
         InputError where a trial is wrong: then none of them is kept.
         """
-        with self._jobs.hold(job_id) as (lease, job):
+        with self.hold(job_id) as (lease, job):
             found: list[InputError] = []
             reported = ReportedTrials(job.framed.problem, job.history)
             for index, each in enumerate(told):
@@ -248,7 +235,7 @@ class ExternalJobs:
             tried=False,
         )
         if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
-            self._jobs.require_live(lease.job_id)
+            self.require_live(lease.job_id)
 
 
 def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
