@@ -165,7 +165,7 @@ def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
 
 def _read_certificates(path: Path) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_read_certificates(path.read_bytes())
+        return x509.load_pem_x509_certificates(path.read_bytes())
     except FileNotFoundError:
         mend = "copy it there, or make a set with `rocktune cluster certificates DIR`"
         raise InputError(_FIELD, f"there is no '{path}': {mend}") from None

@@ -18,7 +18,7 @@ from jobs.execution.held_job import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
-from optimizer.run.ports import LeaseLost, RunObserver
+from optimizer.run.ports import LeaseLost
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
@@ -145,7 +145,7 @@ def told_once(event: str) -> Callable[[str], None]:
     return tell
 
 
-class LoggedProgress(RunObserver):
+class LoggedProgress:
     """One line for each phase and each trial; the job's number is bound by whoever runs it."""
 
     def phase(self, phase: Phase, why: str) -> None:
@@ -176,3 +176,6 @@ class LoggedProgress(RunObserver):
     def host_taken_back(self, host: str, why: str) -> None:
         """A host that was set aside measures again."""
         _log.warning("host taken back", host=host, why=why)
+
+    def tick(self) -> None:
+        """A moment passed."""
