@@ -9,7 +9,15 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.doctor.finding import ExaminationObserver, Finding, Severity
+from jobs.doctor.findings import (
+    ExaminationObserver,
+    Finding,
+    Severity,
+    judge_cpu,
+    judge_disk_state,
+    judge_load,
+    judge_memory,
+)
 from jobs.doctor.idle_host import (
     examined_load,
     look_at_conditions,
@@ -18,7 +26,6 @@ from jobs.doctor.idle_host import (
     look_for_benchmarks,
     needed_bytes,
 )
-from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
 from jobs.doctor.noise import USUAL_TRIALS, Noise, look_at_noise, not_measured
 from jobs.execution.assembly import Assembly
 from jobs.specification.resolved_job import ResolvedJob

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jobs.doctor.finding import Finding, Severity, percentage
-from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
+from jobs.doctor.findings import Finding, Severity, judge_benchmarks, judge_disk_speed, percentage
 from jobs.execution.assembly import Assembly, assemble
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from jobs.doctor.finding import ExaminationObserver, Finding, Severity, graded, percentage
+from jobs.doctor.findings import ExaminationObserver, Finding, Severity, graded, percentage
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
