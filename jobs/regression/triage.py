@@ -82,9 +82,8 @@ def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
             known = ", ".join(map(str, sorted(set(batches)))) or "none"
             raise InputError("--night", f"no level changed with batch {night}; there is: {known}")
         found = [f for f, b in zip(report.findings, batches, strict=True) if b == night]
-    newest = max((each.alarm.since for each in found), default=None)
-    there = [each for each in found if each.alarm.since == newest]
-    return min(there, key=lambda each: each.alarm.p, default=None)
+    # The newest; of several of one night the clearest.
+    return min(found, key=lambda each: (-each.alarm.since, each.alarm.p), default=None)
 
 
 def _night(night: Night) -> dict[str, Any]:
