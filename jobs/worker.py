@@ -25,8 +25,8 @@ from db.leases.process import spoken, this_process_name
 from db.webhooks import forget_deliveries
 from jobs.execution.retry import is_away, unless_away
 from jobs.queue.service_settings import ServiceSettings
-from jobs.schedule.schedules import keep_schedules
-from jobs.webhooks.delivery import deliver_due
+from jobs.schedule import keep_schedules
+from jobs.webhooks import deliver_due
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError
@@ -202,7 +202,7 @@ class Worker:
         if cluster is None:
             see_host(self._engine, host_name(), None, self._job_id)
             return
-        for seen in cluster.seen():
+        for seen in cluster.connection.seen():
             shown = {**seen.environment, "kind": seen.kind, "problem": seen.problem}
             see_host(self._engine, seen.name, shown, self._job_id if seen.busy else None)
 

@@ -27,11 +27,9 @@ from db.connection.transactions import present
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.webhooks import EVENTS, add_webhook, read_deliveries
-from jobs import worker
+from jobs import webhooks, worker
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks import delivery, sending
-from jobs.webhooks.delivery import deliver_due
-from jobs.webhooks.message import new_secret
+from jobs.webhooks import deliver_due, new_secret
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings
 from studies.faults.crash_table import DATABASES, database
@@ -63,10 +61,10 @@ KILLED = """
 import os, signal, sys
 from db.connection.engine import make_engine
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks import delivery
+from jobs import webhooks
 def killed(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
-setattr(delivery, sys.argv[2], killed)
-delivery.deliver_due(make_engine(sys.argv[1]), ServiceSettings(webhook_allow="127.0.0.1"))
+setattr(webhooks, sys.argv[2], killed)
+webhooks.deliver_due(make_engine(sys.argv[1]), ServiceSettings(webhook_allow="127.0.0.1"))
 """
 
 
@@ -117,7 +115,7 @@ def beside_jobs(kind: str, fault: str, engine: Engine, url: str, folder: Path) -
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
     scene = Scene(engine, url, folder, settings)
     jobs = [scene.submit(trials=TRIALS) for _ in range(JOBS)]
-    soon = mock.patch.multiple(delivery, FIRST_SECONDS=FIRST, LONGEST_SECONDS=LONGEST)
+    soon = mock.patch.multiple(webhooks, FIRST_SECONDS=FIRST, LONGEST_SECONDS=LONGEST)
     with soon, receiving() as elsewhere:
         receiver.elsewhere = elsewhere.url
         began = time.monotonic()
@@ -160,7 +158,7 @@ def clock() -> Iterator[Callable[[timedelta], None]]:
     def ahead(by: timedelta) -> None:
         passed[0] += by
 
-    with mock.patch.object(delivery, "present", lambda engine: present(engine) + passed[0]):
+    with mock.patch.object(webhooks, "present", lambda engine: present(engine) + passed[0]):
         yield ahead
 
 
@@ -257,7 +255,7 @@ def page(rows: list[Row]) -> str:
 
 def main() -> int:
     """Strikes every fault and writes the page; the exit status."""
-    sending.ANSWER_SECONDS, worker._ROUND_SECONDS = ANSWER, 0.1
+    webhooks.ANSWER_SECONDS, worker._ROUND_SECONDS = ANSWER, 0.1
     rows = []
     for kind in DATABASES:
         for row in rows_on(kind):

@@ -26,7 +26,7 @@ from db.schema.job_row import NoSuchJob
 from db.workloads import WorkloadRefused
 from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import WrongState
-from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken
+from jobs.schedule import BatchGoesOn, ScheduleTaken
 from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError
 

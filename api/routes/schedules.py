@@ -22,8 +22,7 @@ from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
-from jobs.schedule.schedule_times import read_times
-from jobs.schedule.schedules import begin_now, keep_schedule, run_now
+from jobs.schedule import begin_now, keep_schedule, read_times, run_now
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)

@@ -11,8 +11,7 @@ from api.schemas.webhook_schemas import DeliveryPublic, WebhookCreate, WebhookPu
 from api.services.dependencies import ServiceDep
 from db.connection.transactions import now, writing
 from db.webhooks import TEST, add_webhook, read_deliveries, read_webhooks, remove_webhook, tell
-from jobs.webhooks.message import new_secret
-from jobs.webhooks.sending import hosts_named, require_url
+from jobs.webhooks import hosts_named, new_secret, require_url
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], responses=EVERYWHERE)

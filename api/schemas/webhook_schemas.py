@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl
 
 from db.webhooks import EVENTS, Delivery, Event, State, Webhook
-from jobs.webhooks.message import event_text
+from jobs.webhooks import event_text
 
 _EXAMPLE: dict[str, Any] = {
     "url": "https://chat.example.com/hooks/abc",

@@ -16,8 +16,13 @@ from api.services.inline_documents import Registry
 from api.services.submission import known_to, on_own_baseline, specification_from
 from api.services.validation_errors import findings_in
 from db.schema.job_row import JobKind
-from jobs.batch.batch_items import batch_items
-from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.batch.batch_plan import (
+    BatchItem,
+    BatchPlan,
+    batch_items,
+    require_measured_here,
+    require_small,
+)
 from jobs.specification.experiments import REQUESTS
 from sampler.common.errors import InputError, refuse_noted
 

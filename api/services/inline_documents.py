@@ -7,7 +7,7 @@ from typing import Any
 
 from api.http.problems import shortened
 from db.schema.types import safe_text
-from jobs.batch.batch_items import require_name
+from jobs.batch.batch_plan import require_name
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (
     load_objective,

@@ -81,8 +81,7 @@ def _local(db: str | None) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
     from db.connection.address import shown_url
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
+    from jobs.queue.service_settings import configure_logs, load_service_settings
 
     # What goes wrong reaches the command as an exception; to log it too would tell it twice.
     configure_logs("error" if "ROCKTUNE_DEBUG" in os.environ else "critical")

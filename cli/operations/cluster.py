@@ -13,18 +13,18 @@ from rich.table import Table
 from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
 from cli.render.screen import TextConsole
-from jobs.cluster.authority import DAYS, make_set
-from jobs.cluster.authority import renew_certificates as make_anew
 from jobs.cluster.certificates import (
     AUTHORITY,
     AUTHORITY_KEY,
+    DAYS,
     CertificateRole,
+    make_set,
     security_of,
     validities,
 )
+from jobs.cluster.certificates import renew_certificates as make_anew
 from jobs.cluster.listening import facing, listening_host, scheduler_address
-from jobs.queue.logs import configure_logs
-from jobs.queue.service_settings import load_service_settings
+from jobs.queue.service_settings import configure_logs, load_service_settings
 from sampler.bench.builds import is_build_name
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
@@ -103,8 +103,8 @@ def _status(
     Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
     """
     with closing(cluster_of(scheduler, certificates)) as connected:
-        hosts = connected.seen()
-        problem = connected.problem
+        hosts = connected.connection.seen()
+        problem = connected.connection.problem
     if problem is not None:
         complain(f"the scheduler at {scheduler} cannot be reached: {problem}")
         return Exit.TOOL_FAILED

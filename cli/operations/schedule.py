@@ -20,8 +20,8 @@ from cli.render.batch_table import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
-from jobs.batch.batch_items import require_name
-from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
+from jobs.batch.batch_plan import require_name
+from jobs.schedule import ScheduleTaken, keep_schedule, require_sound
 from sampler.common.errors import InputError, InputErrors
 from sampler.common.untrusted_text import cleaned
 

@@ -24,8 +24,7 @@ from db.access.tokens import (
     revoke_token,
     server_token,
 )
-from jobs.queue.logs import configure_logs
-from jobs.queue.service_settings import ServiceSettings, load_service_settings
+from jobs.queue.service_settings import ServiceSettings, configure_logs, load_service_settings
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.runner.settings import Settings, load_settings

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from cli.render.screen import bare_table, say
 from jobs.doctor.examination import Diagnosis
-from jobs.doctor.finding import ExaminationObserver, Finding, Severity, percentage
+from jobs.doctor.findings import ExaminationObserver, Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial

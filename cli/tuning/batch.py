@@ -21,8 +21,7 @@ from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrup
 from db.connection.address import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
-from jobs.batch.batch_items import BATCH_RESULT
-from jobs.batch.batch_plan import BatchPlan
+from jobs.batch.batch_plan import BATCH_RESULT, BatchPlan
 from jobs.batch.batch_run import (
     BatchHeld,
     BatchTurn,

@@ -7,7 +7,7 @@ import typer
 from cli.options.exits import Exit
 from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload
 from cli.render.screen import TextConsole, print_json, say, told_once
-from jobs.execution.single_bench import single_bench
+from jobs.execution.assembly import single_bench
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.parameters.catalogue import catalogue

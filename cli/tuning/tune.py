@@ -108,7 +108,7 @@ def _run(
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.execution.heartbeat import JobCancelled
+    from jobs.execution.held_job import JobCancelled
     from jobs.results.outcome import job_outcome
     from jobs.specification.warm_start import require_job
 

@@ -5,7 +5,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -55,15 +55,6 @@ def run_alone(
 
     Within a trial, as the command of a ``[command]`` workload, the host is held already.
     """
-    with _host(settings, told), _folder(settings, asked) as folder:
-        return measure_policy(asked, folder, told=told)
-
-
-@contextlib.contextmanager
-def _host(settings: Settings, told: Callable[[str], None]) -> Iterator[None]:
-    if MARK in os.environ:
-        yield
-        return
     said = ""
 
     def wait(holder: str) -> None:
@@ -72,19 +63,15 @@ def _host(settings: Settings, told: Callable[[str], None]) -> Iterator[None]:
             said = holder
             told(f"waiting: {holder} uses this host")
 
-    with host_lock(settings.lock, secrets.token_hex(8), waiting=wait, pause=time.sleep):
-        yield
-
-
-@contextlib.contextmanager
-def _folder(settings: Settings, asked: AutotuneRequest) -> Iterator[Path]:
-    remove_leftovers(settings.bench_dir)
-    require_space(settings.bench_dir, int(asked.shape.planned_bytes * _SPACE) + 2**26)
-    folder = make_trial_folder(settings.bench_dir)
-    try:
-        yield folder
-    finally:
-        remove_trial_folder(folder)
+    with contextlib.ExitStack() as held:
+        if MARK not in os.environ:
+            token = secrets.token_hex(8)
+            held.enter_context(host_lock(settings.lock, token, waiting=wait, pause=time.sleep))
+        remove_leftovers(settings.bench_dir)
+        require_space(settings.bench_dir, int(asked.shape.planned_bytes * _SPACE) + 2**26)
+        folder = make_trial_folder(settings.bench_dir)
+        held.callback(remove_trial_folder, folder)
+        return measure_policy(asked, folder, told=told)
 
 
 def table(documents: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -154,7 +141,6 @@ def _rates(
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Spans that touch are one."""
     joined = list(spans[:1])
     for before, span in pairwise(spans):
         if span.begin - before.end < _STILL:

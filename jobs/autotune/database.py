@@ -27,18 +27,6 @@ _BLOCK_CACHE = 8 * _MIB  # db_bench's of 2018
 _FILTER_BITS = 10  # section 4.4
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatabaseLayout:
-    """How a database is opened."""
-
-    factor: float = 1.0  # of all sizes of the tree: RocksDB's defaults times it
-    compacting: bool = True  # whether compaction is on at the beginning
-    lifted: bool = False  # whether writes are never held back for what compaction has not done
-    filters: bool = True  # whether bloom filters are written, and used by reads
-    rate_limit: float = 0.0  # bytes/s of all background writes; 0: none
-    direct_reads: bool = False  # whether reads go past the page cache
-
-
 @dataclass(frozen=True)
 class LevelFiles:
     """Its number, files, and MiB, which is how finely RocksDB tells it."""
@@ -51,8 +39,23 @@ class LevelFiles:
 class TunedDatabase:
     """An open database. For one thread: the binding holds Python's lock while a write stalls."""
 
-    def __init__(self, folder: Path, layout: DatabaseLayout) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        factor: float,
+        compacting: bool = True,
+        lifted: bool = False,
+        filters: bool = True,
+        rate_limit: float = 0.0,
+        direct_reads: bool = False,
+    ) -> None:
         """Opens the database of a folder, or makes it.
+
+        All sizes of the tree are RocksDB's defaults times the factor. Compaction is on at the
+        beginning or not, and all background writes keep to so many bytes/s (0: no limit).
+        ``lifted``: writes are never held back for what compaction has not done. ``filters``: bloom
+        filters are written, and used by reads, which may go past the page cache.
 
         Raises:
             InputError: The binding is not installed, or the file system refuses direct reads.
@@ -62,35 +65,35 @@ class TunedDatabase:
         options.create_if_missing(True)
         options.enable_statistics()
         options.set_compression_type(binding.DBCompressionType.none())
-        options.set_write_buffer_size(_sized(64, layout.factor))
+        options.set_write_buffer_size(_sized(64, factor))
         options.set_max_write_buffer_number(_WRITE_BUFFERS)
-        options.set_target_file_size_base(_sized(64, layout.factor))
-        options.set_max_bytes_for_level_base(_sized(256, layout.factor))
+        options.set_target_file_size_base(_sized(64, factor))
+        options.set_max_bytes_for_level_base(_sized(256, factor))
         options.set_level_compaction_dynamic_level_bytes(False)  # as in 2018
         options.set_max_subcompactions(SUBCOMPACTIONS)
         # RocksDB makes a quarter of the jobs flushes.
         options.set_max_background_jobs(4 * FLUSH_THREADS)
-        options.set_disable_auto_compactions(not layout.compacting)
-        if layout.lifted:
+        options.set_disable_auto_compactions(not compacting)
+        if lifted:
             options.set_level_zero_slowdown_writes_trigger(_UNLIMITED)
             options.set_level_zero_stop_writes_trigger(_UNLIMITED)
-        soft, hard = (0, 0) if layout.lifted else (64 * 1024, 256 * 1024)
-        options.set_soft_pending_compaction_bytes_limit(_sized(soft, layout.factor))
-        options.set_hard_pending_compaction_bytes_limit(_sized(hard, layout.factor))
-        if layout.rate_limit:
-            options.set_ratelimiter(int(layout.rate_limit), 100_000, 10)
+        soft, hard = (0, 0) if lifted else (64 * 1024, 256 * 1024)
+        options.set_soft_pending_compaction_bytes_limit(_sized(soft, factor))
+        options.set_hard_pending_compaction_bytes_limit(_sized(hard, factor))
+        if rate_limit:
+            options.set_ratelimiter(int(rate_limit), 100_000, 10)
         table = binding.BlockBasedOptions()
         table.set_block_cache(binding.Cache(_BLOCK_CACHE))
-        if layout.filters:
+        if filters:
             table.set_bloom_filter(_FILTER_BITS, False)
         options.set_block_based_table_factory(table)
-        options.set_use_direct_reads(layout.direct_reads)
+        options.set_use_direct_reads(direct_reads)
         try:
             # Without the family named the binding takes its options of the last opening.
             families = {"default": options} if (folder / "CURRENT").exists() else None
             self._db: Rdict = binding.Rdict(str(folder), options, families)
         except Exception as error:  # the binding raises nothing narrower
-            if layout.direct_reads and "irect I/O" in str(error):
+            if direct_reads and "irect I/O" in str(error):
                 mend = "this file system has no direct reads; give --no-direct-reads"
                 raise InputError("--direct-reads", mend) from None
             raise

@@ -4,8 +4,14 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.batch.batch_items import batch_items, require_name
-from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.batch.batch_plan import (
+    BatchItem,
+    BatchPlan,
+    batch_items,
+    require_measured_here,
+    require_name,
+    require_small,
+)
 from jobs.specification.experiments import sent_experiment
 from jobs.specification.named_files import BASELINES, Find, inlined, specified
 from jobs.specification.request import NONE, JobRequest
@@ -32,11 +38,7 @@ _BY_NAME: Mapping[str, Collection[str]] = {
 }
 
 
-def _to_nobody(_: str) -> None:
-    pass
-
-
-def read_batch(path: Path, tell: Tell = _to_nobody) -> BatchPlan:
+def read_batch(path: Path, tell: Tell = lambda _: None) -> BatchPlan:
     """Reads a batch and all files that it names, which are looked for beside it.
 
     Raises:
@@ -56,7 +58,7 @@ def read_batch(path: Path, tell: Tell = _to_nobody) -> BatchPlan:
     return plan
 
 
-def batch_request(path: Path, tell: Tell = _to_nobody) -> dict[str, Any]:
+def batch_request(path: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
     """The batch for the body of ``POST /v1/schedules``, each of its jobs as a single one.
 
     The files that it names are looked for beside it.
@@ -76,7 +78,6 @@ def batch_request(path: Path, tell: Tell = _to_nobody) -> dict[str, Any]:
 def _read(
     path: Path, make: Callable[[str, Mapping[str, Any]], T], tell: Tell
 ) -> tuple[str, tuple[T, ...]]:
-    """The batch's name, and what is made of the name and the settings of each item."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

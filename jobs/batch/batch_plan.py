@@ -1,18 +1,170 @@
-"""A batch as it is kept: jobs with all that they need, so that no file is read again at night."""
+"""A batch: from the document that asks for it to its jobs, and these as they are kept.
+
+The document is that of a nightly.toml, and the same over HTTP. What is kept has all that the jobs
+need, so that no file is read again at night.
+"""
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from sqlalchemy import Connection
 
 from db.nightly.batches import begin_batch
-from jobs.specification.experiments import AnySpecification, kind_of, stored_specification
-from sampler.common.errors import InputError
+from db.schema.job_row import JobKind
+from jobs.results.output_folder import OPTIONS, REPORT, RESULT, TRIALS
+from jobs.specification.experiments import (
+    REQUESTS,
+    AnySpecification,
+    kind_of,
+    stored_specification,
+)
+from sampler.common.errors import InputError, noting, refuse_noted
 
+BATCH_RESULT = "batch.json"
+MOST_ITEMS = 500
 _MOST_BYTES = 8 * 2**20  # of all specifications together; the shipped spaces take 3 KB each
+_LISTS = {"workloads": "workload", "spaces": "space", "host_kinds": "host_kind"}
+_USUAL = {"workload": "load-quick", "space": "default"}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+_MOST_CHARACTERS = 200
+_TAKEN = {OPTIONS, RESULT, TRIALS, REPORT, BATCH_RESULT}
+
+
+@dataclass(frozen=True)
+class BatchEntry:
+    """One job of a batch as it was asked for."""
+
+    name: str  # what it is called every night
+    # By the names of the options of `rocktune tune`, or with a `kind` by those of its command.
+    settings: Mapping[str, Any]
+
+
+def batch_items(
+    document: Mapping[str, Any],
+    *,
+    known: Collection[str],
+    found: list[InputError],
+    field: str = "batch",
+) -> list[BatchEntry]:
+    """The jobs of a batch that can be told: workloads x spaces x host kinds, each ``[[job]]``.
+
+    The document is as the TOML file holds it, without ``name``; ``known`` are the settings that a
+    job may have. ``found`` receives what is wrong: a key is unknown or of the wrong type, two
+    items have the same name, there are none, or too many.
+    """
+    before = len(found)
+    for key in document:
+        with noting(found):
+            _require_known(key, key, {*known, *_LISTS, "job"})
+    common = {key: value for key, value in document.items() if key in known}
+    items: list[BatchEntry] = []
+    with noting(found):
+        items += _product(document, common)
+    rows = document.get("job", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        found.append(InputError("job", "write each job as a table [[job]]"))
+        rows = []
+    for number, row in enumerate(rows, start=1):
+        with noting(found):
+            items.append(_single(row, f"job[{number}]", common, known))
+    if not items and len(found) == before:
+        found.append(InputError(field, "has no job; give workloads, spaces or a [[job]]"))
+    if len(items) > MOST_ITEMS:
+        found.append(InputError(field, f"has {len(items)} jobs; {MOST_ITEMS} are the most"))
+        return []
+    repeated = "is the name of two jobs; give one of them a name in a [[job]]"
+    times = Counter(item.name for item in items)
+    found += [InputError(name, repeated) for name, count in times.items() if count > 1]
+    return items
+
+
+def require_name(given: object, field: str) -> str:
+    """The name of a batch or a schedule, which is also that of a folder; else an InputError."""
+    if not isinstance(given, str) or len(given) > _MOST_CHARACTERS or not _NAME.fullmatch(given):
+        problem = f"{given!r:.80} is no name; write letters, digits, dots, dashes or underscores"
+        raise InputError(field, problem)
+    return given
+
+
+def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[BatchEntry]:
+    if not _LISTS.keys() & document.keys():
+        return []
+    found: list[InputError] = []
+    axes: dict[str, list[Any]] = {}
+    for plural, single in _LISTS.items():
+        axes[single] = document.get(plural, [common.get(single, _USUAL.get(single))])
+        if not isinstance(axes[single], list) or not axes[single]:
+            found.append(InputError(plural, "write a list of names, at least one"))
+    refuse_noted(found)
+    items = []
+    for values in itertools.product(*axes.values()):
+        settings = {**common, **dict(zip(axes, values, strict=True))}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        items.append(BatchEntry(_called(settings), settings))
+    return items
+
+
+def _single(
+    row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
+) -> BatchEntry:
+    kind = row.get("kind", JobKind.TUNE.value)
+    own = {key: value for key, value in row.items() if key != "name"}
+    if kind == JobKind.TUNE:
+        own.pop("kind", None)
+    elif kind not in [*REQUESTS]:
+        raise InputError(f"{where}.kind", f"{kind!r:.80} is none of {', '.join(JobKind)}")
+    else:
+        known = REQUESTS[JobKind(kind)].model_fields
+    for key in own:
+        _require_known(key, f"{where}.{key}", {*known, "name"})
+    if kind != JobKind.TUNE:  # it stands by itself: what is common is of the jobs that tune
+        return BatchEntry(_item_name(row.get("name", kind), where), own)
+    if "trials" in own or "minutes" in own:  # a budget of one kind replaces that of the other
+        common = {key: common[key] for key in common if key not in ("trials", "minutes")}
+    settings = {**_USUAL, **common, **own}
+    if "name" not in row:
+        return BatchEntry(_called(settings), settings)
+    return BatchEntry(_item_name(row["name"], where), settings)
+
+
+def _item_name(given: object, where: str) -> str:
+    parts = given.split("/") if isinstance(given, str) else [given]
+    for part in parts:
+        require_name(part, f"{where}.name")
+    return _checked(str(given), f"{where}.name")
+
+
+def _require_known(key: str, field: str, known: set[str]) -> None:
+    if key not in known:
+        raise InputError(field, f"is unknown; known are {', '.join(sorted(known))}")
+
+
+def _called(settings: Mapping[str, Any]) -> str:
+    """``load-quick/default/nvme``: files by their names, sent documents by the names in them."""
+    parts = []
+    for axis in _LISTS.values():
+        if (given := settings.get(axis)) is None:
+            continue
+        named = given.get("name") if isinstance(given, dict) else given
+        if not isinstance(named, str):
+            raise InputError(axis, f"{named!r:.80} is no name")
+        parts.append(re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(named).name.removesuffix(".toml")))
+    return _checked("/".join(require_name(part, "the name of a job") for part in parts), "name")
+
+
+def _checked(name: str, field: str) -> str:
+    if _TAKEN & set(name.split("/")):
+        raise InputError(field, f"{name!r} has the name of a file in it that results are kept in")
+    if len(name) > _MOST_CHARACTERS:
+        raise InputError(field, f"has {len(name)} characters; {_MOST_CHARACTERS} are the most")
+    return name
 
 
 @dataclass(frozen=True)
@@ -35,11 +187,6 @@ class BatchPlan:
         """The same for the same jobs under the same names."""
         parts = [self.name, *([item.name, item.specification.digest()] for item in self.items)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-    def outline(self) -> dict[str, Any]:
-        """What the batch's row keeps: its jobs' rows have the rest."""
-        items = [{"item": item.name, "digest": item.specification.digest()} for item in self.items]
-        return {"name": self.name, "items": items}
 
     def document(self) -> dict[str, Any]:
         """All of it, as a schedule keeps it."""
@@ -68,8 +215,10 @@ class BatchPlan:
             }
             for item in self.items
         ]
-        about |= {"name": self.name, "document": self.outline(), "digest": self.digest()}
-        return begin_batch(connection, jobs=jobs, **about)
+        # The batch's row keeps an outline: its jobs' rows have the rest.
+        outline = [{"item": job["batch_item"], "digest": job["digest"]} for job in jobs]
+        about |= {"document": {"name": self.name, "items": outline}, "digest": self.digest()}
+        return begin_batch(connection, name=self.name, jobs=jobs, **about)
 
 
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:

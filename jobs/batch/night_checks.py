@@ -36,7 +36,7 @@ def checks_of_night(
     lines = map(printable, report_lines(watch))
     told = dict(zip((each.series for each in watch.findings), lines, strict=False))
     failed = {each.series for each in watch.found_tonight if each.worse}
-    suites = {each["item"]: [_of_job(each)] for each in document["items"]}
+    suites = {item["item"]: [_of_job(item)] for item in document["items"]}
     for series in watch.newest_series:
         if series.item in suites:
             words = told.get(series, "")
@@ -47,9 +47,8 @@ def checks_of_night(
 def _of_job(item: Mapping[str, Any]) -> Check:
     if item["state"] == "done":
         return Check("job", "passed")
-    return Check(
-        "job", "error", printable(f"{item['state']}: {item['error'] or 'no reason kept'}")
-    )
+    why = printable(f"{item['state']}: {item['error'] or 'no reason kept'}")
+    return Check("job", "error", why)
 
 
 def _of_series(watch: RegressionReport, series: Series, failed: bool, words: str) -> Check:
@@ -73,13 +72,9 @@ def junit_text(document: Mapping[str, Any], suites: Suites) -> str:
 def markdown_text(document: Mapping[str, Any], watch: RegressionReport, suites: Suites) -> str:
     """What the night came to in Markdown, for the summary of a CI's run."""
     verdict = "no regression found" if watch.tested else "nothing could be compared"
-    name = document["name"]
-    lines = report_lines(watch)
-    tonight = [
-        line
-        for found, line in zip(watch.findings, lines, strict=False)
-        if found in watch.found_tonight
-    ]
+    name, lines = document["name"], report_lines(watch)
+    told = zip(watch.findings, lines, strict=False)
+    tonight = [line for found, line in told if found in watch.found_tonight]
     tonight += [
         f"{item}: {check.words}" for item, (check, *_) in suites.items() if check.kind == "error"
     ]

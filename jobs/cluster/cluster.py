@@ -8,10 +8,9 @@ from typing import Any
 from distributed import Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import SchedulerConnection, submitted
+from jobs.cluster.connection import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.host_descriptor import HostSeen, own_version
-from jobs.cluster.measuring import HostUnfit, describe_build, export_here
+from jobs.cluster.host import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.execution.execution_backend import JobEvents
 from jobs.specification.specification import Specification
@@ -32,7 +31,7 @@ class Cluster:
     def __init__(self, scheduler: str, security: Security | None) -> None:
         """Names the scheduler; nothing is connected yet. ``security``: None on loopback alone."""
         self._scheduler = scheduler
-        self._connection = SchedulerConnection(scheduler, security)
+        self.connection = SchedulerConnection(scheduler, security)
         self._reference: HostSeen | None = None
         self._environment: Mapping[str, Any] = {}
 
@@ -50,8 +49,7 @@ class Cluster:
         said: str | None = None
         while True:
             refused: dict[str, str] = {}
-            fitting = [s for s in self._connection.seen() if not self._unfit(s, specification)]
-            for seen in sorted(fitting, key=lambda host: host.busy):
+            for seen in sorted(self._fitting(specification), key=lambda host: host.busy):
                 try:
                     installed, environment = self._ask(seen, specification, check)
                 except HostUnfit as error:
@@ -64,13 +62,15 @@ class Cluster:
             if refused:
                 why = "; ".join(f"{name}: {each}" for name, each in refused.items())
                 raise InputError("hosts", f"none can measure this: {why}")
-            said = self._tell_waiting(specification, said, told)
+            if (waits := self._why_waiting(specification)) != said:
+                told(waits)
+            said = waits
             check()
             time.sleep(_LOOK_SECONDS)
 
     def environment(self, assembly: Assembly) -> dict[str, Any]:
         """That of the host that was asked first, and of all that are there now, by name."""
-        found = {seen.name: dict(seen.environment) for seen in self._connection.seen()}
+        found = {seen.name: dict(seen.environment) for seen in self.connection.seen()}
         known = {**self._environment.get("hosts", {}), **found}
         self._environment = {**self._environment, "hosts": known}
         own = assembly.installed.warnings if assembly.installed else ()
@@ -80,7 +80,7 @@ class Cluster:
         """Those that fit the job; what nobody waits for any more is ended."""
         asked = assembly.specification
         hosts = DaskHosts(
-            self._connection,
+            self.connection,
             asked,
             prefix=key,
             fits=lambda seen: self._unfit(seen, asked),
@@ -94,8 +94,8 @@ class Cluster:
         specification = assembly.specification
         deadline = time.monotonic() + _EXPORT_SECONDS
         while time.monotonic() < deadline:
-            client = self._connection.client()
-            seen = [s for s in self._connection.seen() if not self._unfit(s, specification)]
+            client = self.connection.client()
+            seen = self._fitting(specification)
             if client is None or not seen:
                 time.sleep(_LOOK_SECONDS)
                 continue
@@ -105,21 +105,12 @@ class Cluster:
                 return str(future.result(timeout=_EXPORT_SECONDS))
         raise InputError("hosts", "none is there to try the OPTIONS file; resume the job later")
 
-    def seen(self) -> Sequence[HostSeen]:
-        """All hosts that are connected now."""
-        return self._connection.seen()
-
-    @property
-    def problem(self) -> str | None:
-        """Why the scheduler cannot be reached; None when it can, or nobody has tried."""
-        return self._connection.problem
-
     def close(self) -> None:
         """Ends the line to the scheduler."""
-        self._connection.close()
+        self.connection.close()
 
     def _ask(self, seen: HostSeen, specification: Specification, check: Callable[[], None]) -> Any:
-        client = self._connection.client()
+        client = self.connection.client()
         if client is None:
             raise TimeoutError
         future = submitted(client, [seen], describe_build, specification)
@@ -128,8 +119,11 @@ class Cluster:
                 return future.result(timeout=_ANSWER_SECONDS)
             except TimeoutError:
                 check()
-                if seen.place not in {each.place for each in self._connection.seen()}:
+                if seen.place not in {each.place for each in self.connection.seen()}:
                     raise
+
+    def _fitting(self, specification: Specification) -> list[HostSeen]:
+        return [s for s in self.connection.seen() if not self._unfit(s, specification)]
 
     def _unfit(self, seen: HostSeen, specification: Specification) -> str | None:
         """Why a host is not for a job; None when it is."""
@@ -146,22 +140,13 @@ class Cluster:
             return f"its RocksDB build {named!r} is not that of {self._reference.name}"
         return None
 
-    def _tell_waiting(
-        self, specification: Specification, said: str | None, told: Callable[[str], None]
-    ) -> str:
-        problem = self._connection.problem
-        if problem is not None:
-            text = f"the scheduler {self._scheduler} cannot be reached ({problem}); trying again"
-        else:
-            seen = self._connection.seen()
-            why = {f"{s.name}: {self._unfit(s, specification)}" for s in seen}
-            kind = f" of the kind {specification.host_kind}" if specification.host_kind else ""
-            text = f"waiting for a host{kind} at {self._scheduler}"
-            if why:
-                text += f"; {'; '.join(sorted(why))}"
-        if text != said:
-            told(text)
-        return text
+    def _why_waiting(self, specification: Specification) -> str:
+        if (problem := self.connection.problem) is not None:
+            return f"the scheduler {self._scheduler} cannot be reached ({problem}); trying again"
+        seen, kind = self.connection.seen(), specification.host_kind
+        why = sorted({f"{each.name}: {self._unfit(each, specification)}" for each in seen})
+        text = f"waiting for a host{f' of the kind {kind}' if kind else ''} at {self._scheduler}"
+        return "; ".join([text, *why])
 
 
 def _build(seen: HostSeen, name: str) -> tuple[object, ...] | None:

@@ -1,16 +1,17 @@
-"""The controller's line to the scheduler: it may break, and is made again."""
+"""The controller's line to the scheduler, and the hosts there: it may break, and is made again."""
 
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import dask
 from distributed import Client, Security
-
-from jobs.cluster.host_descriptor import RESOURCE, HostSeen, hosts_seen
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 1.0
@@ -25,6 +26,68 @@ SETTINGS = {
 }
 
 
+DESCRIPTOR, FITNESS = "rocktune", "rocktune_fit"
+"""The names under which Dask carries them: with the registration, and with each heartbeat."""
+
+RESOURCE = "bench"
+"""Of which every host has one and every trial takes one."""
+
+
+@cache  # it is compared with every host's, again and again
+def own_version() -> str:
+    """Of this Rocktune."""
+    return version("rocktune")
+
+
+@dataclass(frozen=True)
+class HostSeen:
+    """A host as the scheduler knows it."""
+
+    name: str
+    address: str  # where its Dask worker listens; another one after each start
+    kind: str  # what kind of host it is
+    version: str  # of Rocktune
+    problem: str | None  # why it cannot measure just now; None when it can
+    environment: Mapping[str, Any]  # fingerprint and builds
+    busy: bool  # whether it measures
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Name and address: the host as long as it has not begun anew."""
+        return self.name, self.address
+
+    @property
+    def build_names(self) -> list[str]:
+        """Its RocksDB builds with their versions, as ``default 7.8.3``."""
+        builds = self.environment.get("builds", [])
+        return [f"{each['name']} {each.get('version') or 'broken'}" for each in builds]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        told = ("name", "address", "kind", "version", "problem", "busy")
+        own = {name: getattr(self, name) for name in told}
+        return {**own, "environment": dict(self.environment)}
+
+
+def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:
+    """The hosts among a scheduler's workers; others than ours are left out."""
+    found: list[HostSeen] = []
+    for address, worker in workers.items():
+        descriptor, metrics = worker.get(DESCRIPTOR), worker.get("metrics", {})
+        if isinstance(descriptor, Mapping):
+            host = HostSeen(
+                name=str(worker.get("name", address)),
+                address=address,
+                problem=metrics.get(FITNESS) or None,
+                busy=bool(metrics.get("task_counts", {}).get("executing")),
+                kind=descriptor["kind"],
+                version=descriptor["version"],
+                environment=descriptor["environment"],
+            )
+            found.append(host)
+    return sorted(found, key=lambda host: host.name)
+
+
 class SchedulerConnection:
     """A client of the scheduler, made again when it breaks. Of one thread."""
 
@@ -35,6 +98,7 @@ class SchedulerConnection:
         self._tried = -_AGAIN_SECONDS
         self._looked = -_LOOK_SECONDS
         self._seen: Sequence[HostSeen] = ()
+        # why the scheduler cannot be reached; None when it can, or nobody has tried
         self.problem: str | None = None
 
     def client(self) -> Client | None:

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +16,11 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import SchedulerConnection, submitted
-from jobs.cluster.host_descriptor import HostSeen
-from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
+from jobs.cluster.connection import HostSeen, SchedulerConnection, submitted
+from jobs.cluster.host import HostUnfit, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _HAND_OVER_SECONDS = 30.0
@@ -121,14 +120,8 @@ class DaskHosts:
                 self._backoff.went_away(host)
             self._lose(trial, host, "its host went away before it began")
             return
-        request = MeasureRequest(
-            specification=self._specification,
-            configuration=trial.configuration,
-            cutoff_seconds=cutoff_seconds,
-            confirms=trial.phase is Phase.CONFIRM,
-            proves=trial.purpose is Purpose.PROVE,
-        )
-        future = submitted(client, [seen], measure_trial, request, key=name)
+        asked = (measure_trial, self._specification, trial, cutoff_seconds)
+        future = submitted(client, [seen], *asked, key=name)
         self._fly(name, _Flight(trial, host, seen.address, future, client))
         with suppress(*_BROKEN):
             client.publish_dataset((future, seen.address), name=name, override=True)
@@ -231,14 +224,19 @@ class DaskHosts:
         client = self._connection.client()
         there = {seen.place for seen in self._connection.seen()}
         for name, flight in list(self._flying.items()):
-            if flight.future is not None and (why := _why_gone(flight, client, there)):
-                if flight.client is client:  # else it is its scheduler that has gone
-                    self._backoff.went_away(flight.host)
-                self._drop(name, flight)
-                self._lose(flight.trial, flight.host, why)
+            if flight.future is None:
+                continue
+            if client is None or flight.client is not client:
+                why = "the scheduler went away"
+            elif (flight.host, flight.address) not in there:
+                why = f"its host {flight.host} went away"
+                self._backoff.went_away(flight.host)
+            else:
+                continue
+            self._drop(name, flight)
+            self._lose(flight.trial, flight.host, why)
 
     def _without_result(self, flight: _Flight, error: BaseException) -> Outcome:
-        """A trial of which no result came, and whether its host is to blame."""
         if flight.client is None or flight.client.status != "running":
             return _lost("the scheduler went away")
         if isinstance(error, HostUnfit):
@@ -277,16 +275,6 @@ class DaskHosts:
         if name is not None and client is not None:
             with suppress(*_BROKEN):
                 client.unpublish_dataset(name)
-
-
-def _why_gone(
-    flight: _Flight, client: Client | None, there: Collection[tuple[str, str]]
-) -> str | None:
-    """Why a trial in flight will not come to an end; None when it may."""
-    if flight.client is not client or client is None:
-        return "the scheduler went away"
-    gone = (flight.host, flight.address) not in there
-    return f"its host {flight.host} went away" if gone else None
 
 
 def _lost(why: str) -> Outcome:

@@ -34,8 +34,6 @@ _log = structlog.stdlib.get_logger("rocktune.scheduler")
 
 
 class _Membership(SchedulerPlugin):
-    """Tells in the log which hosts come and go."""
-
     name = "rocktune-membership"
 
     def __init__(self) -> None:
@@ -114,7 +112,6 @@ async def _serve(make: Callable[[], Scheduler], listening: Callable[[str], None]
 
 
 def _refusal(error: OSError, host: str, port: int) -> InputError:
-    """What the system said, in the words of the command."""
     if error.errno == errno.EADDRINUSE:
         return InputError("--port", f"{port} is in use on {host}: another scheduler? choose one")
     if error.errno == errno.EACCES:

@@ -9,24 +9,27 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
-from jobs.doctor.finding import ExaminationObserver, Finding, Severity
-from jobs.doctor.idle_host import look_at_conditions, look_at_disk_speed, look_for_benchmarks
-from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
-from jobs.doctor.noise import (
-    LEAST_RUNS,
-    OF_DB_BENCH,
-    USUAL_TRIALS,
-    Noise,
-    judge_failures,
-    judge_noise,
-    noise_of,
-    not_measured,
-    run_baseline,
+from jobs.doctor.findings import (
+    ExaminationObserver,
+    Finding,
+    Severity,
+    judge_cpu,
+    judge_disk_state,
+    judge_load,
+    judge_memory,
 )
+from jobs.doctor.idle_host import (
+    examined_load,
+    look_at_conditions,
+    look_at_db_bench,
+    look_at_disk_speed,
+    look_for_benchmarks,
+    needed_bytes,
+)
+from jobs.doctor.noise import USUAL_TRIALS, Noise, look_at_noise, not_measured
 from jobs.execution.assembly import Assembly
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification
-from sampler.common.errors import InputError
 from sampler.machine.host_load import read_pressure, watch_cpu
 from sampler.machine.machine import fingerprint, read_cpu_state, read_memory_state
 from sampler.runner.bench_folder import read_disk_state
@@ -78,12 +81,9 @@ WATCH_SECONDS = 2.0  # of two CPUs 400 ticks: a share of 1% is 4 of them
 _DIRECT = "use_direct_io_for_flush_and_compaction"
 
 
-def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[Finding]]:
-    """The findings as they come; whoever is at work is not disturbed.
-
-    What others do is looked at first: pressure is of the last ten seconds, and would be of the
-    doctor's own work later.
-    """
+def _quick_findings(subject: ResolvedJob, settings: Settings) -> Iterator[list[Finding]]:
+    # What others do is looked at first: pressure is of the last ten seconds, and would be of the
+    # doctor's own work later.
     pressure, memory = read_pressure(), read_memory_state()
     use = watch_cpu(WATCH_SECONDS)
     later = read_memory_state()
@@ -99,7 +99,7 @@ def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[F
     yield judge_cpu(read_cpu_state(), most_jobs=most_jobs)
     yield judge_disk_state(
         read_disk_state(settings.bench_dir),
-        needed_bytes=subject.needed_bytes,
+        needed_bytes=needed_bytes(subject),
         least_free_bytes=settings.free_bytes,
         wants_direct=_DIRECT in space.by_name,
     )
@@ -129,18 +129,18 @@ def examine(
             observer.found(finding)
 
     subject = examined_load(specification, settings)
-    for more in quick_findings(subject, settings):
+    for more in _quick_findings(subject, settings):
         tell(more)
     waiting = observer.waiting if runs else None
-    more, subject = look_at_db_bench(subject, specification, settings, waiting=waiting)
+    more, subject = look_at_db_bench(subject, settings, waiting=waiting)
     tell(more)
     if not _bad(findings, _NO_ROOM):
         tell(look_at_disk_speed(settings, waiting=waiting))
     noise = None
     if runs and (why := _bad(findings, _NO_TRIAL)):
         tell([not_measured(f"{why.check}: {why.found}")])
-    elif runs and subject.assembly:
-        more, noise = _noise(subject.assembly, settings, runs, budgets, observer)
+    elif runs and isinstance(subject, Assembly):
+        more, noise = look_at_noise(subject, settings, runs, budgets, observer)
         tell(more)
     elif runs:  # the lock could be opened, and then no longer
         tell([not_measured("db_bench was not tried")])
@@ -158,25 +158,5 @@ _NO_TRIAL = ("db_bench", *_NO_ROOM)
 
 
 def _bad(findings: Sequence[Finding], checks: Sequence[str]) -> Finding | None:
-    """The first problem of these checks."""
     bad = (f for f in findings if f.level is Severity.PROBLEM and f.check in checks)
     return next(bad, None)
-
-
-def _noise(
-    assembly: Assembly,
-    settings: Settings,
-    runs: int,
-    budgets: Sequence[int],
-    observer: ExaminationObserver,
-) -> tuple[list[Finding], Noise | None]:
-    try:
-        trials = run_baseline(assembly, settings, runs=runs, observer=observer)
-    except InputError as error:
-        return [not_measured(error.problem)], None
-    findings = judge_failures(trials)
-    if sum(trial.done for trial in trials) < LEAST_RUNS:
-        return [*findings, not_measured("it takes two runs that end well")], None
-    judged = OF_DB_BENCH if assembly.installed else ()
-    noise = noise_of(trials, budgets, judged)
-    return [*findings, *judge_noise(noise)], noise

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from jobs.doctor.finding import ExaminationObserver, Finding, Severity, graded, percentage
+from jobs.doctor.findings import ExaminationObserver, Finding, Severity, graded, percentage
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
@@ -13,6 +13,7 @@ from optimizer.budget.budget import divide
 from optimizer.budget.power import p_words, pairs_for, smallest_change
 from optimizer.confirmation.proof import CONFIDENCE
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
@@ -170,10 +171,9 @@ def _mend(name: str) -> str:
     return "try a longer workload (rocktune workloads): byte counters scatter less over more data"
 
 
-def run_baseline(
+def _run_baseline(
     assembly: Assembly, settings: Settings, *, runs: int, observer: ExaminationObserver
 ) -> Sequence[Trial]:
-    """Measures the baseline again and again as trials are; an InputError if it cannot be run."""
     runner = LocalRunner(assembly.benchmark, settings, waiting=observer.waiting)
     configuration = assembly.problem.space.default_configuration()
     trials = []
@@ -195,3 +195,23 @@ def run_baseline(
         trials.append(trial)
         observer.ended(trial)
     return trials
+
+
+def look_at_noise(
+    assembly: Assembly,
+    settings: Settings,
+    runs: int,
+    budgets: Sequence[int],
+    observer: ExaminationObserver,
+) -> tuple[list[Finding], Noise | None]:
+    """Runs the baseline and judges how much it differs; no ``Noise`` where it cannot be told."""
+    try:
+        trials = _run_baseline(assembly, settings, runs=runs, observer=observer)
+    except InputError as error:
+        return [not_measured(error.problem)], None
+    findings = judge_failures(trials)
+    if sum(trial.done for trial in trials) < LEAST_RUNS:
+        return [*findings, not_measured("it takes two runs that end well")], None
+    judged = OF_DB_BENCH if assembly.installed else ()
+    noise = noise_of(trials, budgets, judged)
+    return [*findings, *judge_noise(noise)], noise

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from jobs.execution.assembly import Assembly, assemble
-from jobs.execution.run_environment import environment_of
+from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts, OneHost
@@ -89,19 +88,9 @@ class ThisMachine:
         on: JobEvents,
     ) -> Hosts:
         """The one."""
-        confirming, settings = assembly.confirming, self._settings
-        if confirming:  # known now, not when the search is over
-            require_space(settings.bench_dir, confirming.space_bytes)
-        bench = assembly.benchmark
-        local = LocalHost(
-            bench,
-            settings,
-            waiting=on.waiting,
-            pause=on.pause,
-            confirming=confirming,
-            reads=lambda trial: assembly.problem.reads(proves=trial.purpose is Purpose.PROVE),
-        )
-        return OneHost(local)
+        if assembly.confirming:  # known now, not when the search is over
+            require_space(self._settings.bench_dir, assembly.confirming.space_bytes)
+        return OneHost(local_host(assembly, self._settings, waiting=on.waiting, pause=on.pause))
 
     def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
         """The OPTIONS file, tried with the db_bench of this machine."""
@@ -155,3 +144,22 @@ class LocalHost:
     def cancel(self) -> None:
         """Ends the trial in flight."""
         self._runner.cancel()
+
+
+def local_host(
+    assembly: Assembly,
+    settings: Settings,
+    *,
+    waiting: Callable[[str], None] = lambda _: None,
+    pause: Callable[[float], None],
+) -> LocalHost:
+    """This machine, for all trials of a job."""
+    problem = assembly.problem
+    return LocalHost(
+        assembly.benchmark,
+        settings,
+        waiting=waiting,
+        pause=pause,
+        confirming=assembly.confirming,
+        reads=lambda trial: problem.reads(proves=trial.purpose is Purpose.PROVE),
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -13,12 +13,13 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from db.connection.address import redacted
 from optimizer.run.ports import TrialLog
-from optimizer.trials.trial import Phase, Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
     from optimizer.run.progress import RunProgress
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0
 
@@ -77,50 +78,41 @@ class Retry:
                 reasons.add(why)
                 self._pause(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
-                continue
-            if reasons:
-                self._told("the database is back")
-            return done
+            else:
+                if reasons:
+                    self._told("the database is back")
+                return done
+
+    def each(self, action: Callable[P, T]) -> Callable[P, T]:
+        """The action, each call of it done as often as it takes."""
+
+        def retried(*given: P.args, **more: P.kwargs) -> T:
+            return self(lambda: action(*given, **more))
+
+        return retried
 
 
 class RetryingLog:
-    """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``."""
+    """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``.
+
+    A commit may have arrived though its answer did not. To write the same twice changes nothing,
+    but for outcomes: then the second attempt finds the trial ended, and that is as it should be.
+    """
 
     def __init__(self, log: TrialLog, retry: Retry) -> None:
         self._log, self._retry = log, retry
-
-    def trials(self) -> Sequence[Trial]:
-        """All trials of the job by number."""
-        return self._retry(self._log.trials)
-
-    def propose(self, trial: Trial) -> None:
-        """Keeps a proposal. To keep the same one twice changes nothing."""
-        self._retry(lambda: self._log.propose(trial))
+        self.trials, self.propose = retry.each(log.trials), retry.each(log.propose)
+        self.enter = retry.each(log.enter)
+        self.remember, self.recall = retry.each(log.remember), retry.each(log.recall)
 
     def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
-        """Keeps an outcome, once.
-
-        A commit may have arrived though its answer did not: then the second attempt finds the
-        trial ended, and that is as it should be.
-        """
+        """Keeps an outcome, once."""
         self._once(lambda: self._log.finish(trial, standing), [trial])
 
     def withdraw(self, trials: Sequence[Trial], why: str) -> None:
         """Takes ended trials back, once."""
         lost = [replace(each, state=TrialState.LOST) for each in trials]
         self._once(lambda: self._log.withdraw(trials, why), lost)
-
-    def enter(self, phase: Phase, why: str) -> None:
-        """Keeps which phase the job is in and why."""
-        self._retry(lambda: self._log.enter(phase, why))
-
-    def remember(self, name: str, document: Mapping[str, Any]) -> None:
-        """Keeps a document of the job by name."""
-        self._retry(lambda: self._log.remember(name, document))
-
-    def recall(self, name: str) -> Mapping[str, Any] | None:
-        """A document kept earlier, or None."""
-        return self._retry(lambda: self._log.recall(name))
 
     def _once(self, write: Callable[[], None], then: Sequence[Trial]) -> None:
         tries = 0

@@ -13,10 +13,9 @@ from db.leases.lease import acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
-from jobs.execution.assembly import Assembly, assemble
-from jobs.execution.heartbeat import renewed_meanwhile
+from jobs.execution.assembly import Assembly, assemble, environment_of
+from jobs.execution.held_job import renewed_meanwhile
 from jobs.execution.retry import Retry, RetryingLog, unless_away
-from jobs.execution.run_environment import environment_of
 from jobs.experiments.interleaved import (
     InterleavedRuns,
     KeptRuns,

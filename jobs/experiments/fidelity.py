@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jobs.execution.single_bench import single_bench
+from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import Experiment, Findings
 from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 from sampler.bench.db_bench import DbBench

@@ -15,8 +15,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import storable
-from jobs.execution.heartbeat import JobCancelled, renewed_meanwhile
-from jobs.execution.held_job import HeldJob, held_job
+from jobs.execution.held_job import HeldJob, JobCancelled, held_job, renewed_meanwhile
 from jobs.experiments.interleaved import (
     RUNS,
     InterleavedRuns,

@@ -1,59 +1,160 @@
 """Jobs that a runner of the user's own measures: ask for suggestions, tell trials."""
 
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from sqlalchemy import Engine
 
+from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease
-from db.schema.job_row import JobRow, JobState
+from db.leases.lease import Lease, LeaseHeld, acquire, release
+from db.leases.process import this_process_name
+from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
-from jobs.external.open_jobs import OpenJob, OpenJobs
-from jobs.external.reported_trials import ReportedTrial, ReportedTrials
-from jobs.queue.lifecycle import WrongState
+from jobs.execution.held_job import renewed_meanwhile
+from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
+from jobs.queue.lifecycle import WrongState, is_external
 from jobs.report.artifacts import report_html
 from jobs.results.background_fit import fitted
 from jobs.results.cache import JobCache
 from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
-from jobs.specification.resolved_job import resolve_stored
+from jobs.specification.resolved_job import ResolvedJob, resolve_stored
+from jobs.specification.warm_start import frozen_prior
+from optimizer.budget.budget import Plan
 from optimizer.confirmation.choice import winner_of
 from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
-from optimizer.run.planning import reason
+from optimizer.run.planning import Budget, plan_of, reason
 from optimizer.run.ports import DECLARED_TEST
 from optimizer.run.progress import ProgressTracker
 from optimizer.run.steps import AskedTrials, ask
+from optimizer.run.tuning import load_libraries
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
 
+_LEASE_SECONDS = 30.0
+_BUSY_SECONDS = 10.0
+_MOST_OPEN = 32
 _LIVE = (JobState.RUNNING,)
 _rankings = JobCache[Mapping[str, object]](alone=True)
 
 
-class ExternalJobs:
-    """All jobs that users' own runners measure.
+@dataclass
+class OpenJob:
+    """A job in the hands of this process, as it stood under an epoch of its lease."""
 
-    Each call holds the job's lease, so that several processes may serve one job.
+    epoch: int
+    framed: ResolvedJob
+    evaluation: Evaluation
+    scores: ProgressTracker
+
+    @property
+    def history(self) -> History:
+        """Its trials so far."""
+        return self.evaluation.history
+
+    @property
+    def plan(self) -> Plan:
+        """How its budget is divided, by the baseline as it is known now."""
+        budget = Budget(trials=self.framed.specification.trials)
+        return plan_of(self.framed.problem, budget, self.history)
+
+
+class ExternalJobs:
+    """All jobs that users' own runners measure, each opened under its lease, one caller at a time.
+
+    Several processes may serve one job. What was read of it is kept in memory as long as nobody
+    else has held the lease in between, which its epoch tells.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._store, self._jobs = engine, JobStore(engine), OpenJobs(engine)
+        self._engine, self._store = engine, JobStore(engine)
+        self._open: OrderedDict[int, OpenJob] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def hold(self, job_id: int) -> Iterator[tuple[Lease, OpenJob]]:
+        """The job, in nobody else's hands meanwhile.
+
+        Raises:
+            KeyError: There is no such job.
+            NotAsked: It has ended, or another program measures it.
+            LeaseHeld: Another process is busy with it.
+        """
+        row = self._store.job(job_id)
+        if not is_external(row):
+            raise NotAsked(f"job {job_id} is measured by the service, not by a runner of your own")
+        load_libraries()  # before, not while others wait for the lease
+        lease = self._acquire(job_id)
+        try:
+            self.require_live(job_id)
+            with self._lock:
+                job = self._open.pop(job_id, None)
+            refused: InputError | None = None
+            with renewed_meanwhile(self._engine, lease):
+                if job is None or job.epoch != lease.epoch - 1:
+                    job = self._read(row, lease)
+                try:
+                    yield lease, job
+                except InputError as error:  # before anything changed
+                    refused = error
+            job.epoch = lease.epoch
+            with self._lock:
+                self._open[job_id] = job
+                while len(self._open) > _MOST_OPEN:
+                    self._open.popitem(last=False)
+            if refused is not None:
+                raise refused
+        finally:
+            release(self._engine, lease)
+
+    def require_live(self, job_id: int) -> None:
+        """Refuses a job that has ended (NotAsked), or is not there (KeyError)."""
+        found = state_of(self._engine, job_id)
+        if found is None:
+            raise NoSuchJob(f"there is no job {job_id}")
+        if found[0] is not JobState.RUNNING:
+            raise NotAsked(f"job {job_id} is {found[0].value}; it takes no more trials")
+
+    def _acquire(self, job_id: int) -> Lease:
+        deadline = time.monotonic() + _BUSY_SECONDS
+        owner = this_process_name()
+        while True:
+            try:
+                return acquire(self._engine, job_id, owner, seconds=_LEASE_SECONDS)
+            except LeaseHeld:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def _read(self, row: JobRow, lease: Lease) -> OpenJob:
+        framed = resolve_stored(row)
+        log, asked = StoredTrialLog(self._engine, lease), framed.specification.warm_start
+        prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
+        framed = replace(framed, problem=replace(framed.problem, prior=prior))
+        history = History(self._store.trials(row.id))
+        evaluation = Evaluation(framed.problem, history)
+        return OpenJob(0, framed, evaluation, ProgressTracker(framed.problem, history))
 
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
 
         What is out for longer than ``reclaim_seconds`` is handed out again. Errors are those of
-        ``OpenJobs.hold``, and an InputError where the baseline cannot be measured.
+        ``hold``, and an InputError where the baseline cannot be measured.
         """
-        with self._jobs.hold(job_id) as (lease, job):
+        with self.hold(job_id) as (lease, job):
             log = StoredTrialLog(self._engine, lease)
             now = datetime.now(UTC)
             overdue = None if reclaim_seconds is None else now - timedelta(seconds=reclaim_seconds)
@@ -78,10 +179,10 @@ class ExternalJobs:
     def tell(self, job_id: int, told: Sequence[ReportedTrial]) -> list[Trial]:
         """Keeps what was measured: of suggestions, or of configurations that are given.
 
-        To tell the same twice changes nothing. Errors are those of ``OpenJobs.hold``, and an
+        To tell the same twice changes nothing. Errors are those of ``hold``, and an
         InputError where a trial is wrong: then none of them is kept.
         """
-        with self._jobs.hold(job_id) as (lease, job):
+        with self.hold(job_id) as (lease, job):
             found: list[InputError] = []
             reported = ReportedTrials(job.framed.problem, job.history)
             for index, each in enumerate(told):
@@ -102,7 +203,6 @@ class ExternalJobs:
         log.take_in(trials, job.scores.progress(job.plan.trials + job.history.given))
 
     def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
-        """Keeps what a phase begins with, before its first trial."""
         problem, history = job.framed.problem, job.history
         first = next(t for t in history if t.phase is trial.phase and not t.given)
         if first.number == trial.number and trial.attempt == 1:
@@ -134,7 +234,7 @@ class ExternalJobs:
             tried=False,
         )
         if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
-            self._jobs.require_live(lease.job_id)
+            self.require_live(lease.job_id)
 
 
 def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
-from jobs.execution.heartbeat import JobCancelled
+from jobs.execution.held_job import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
@@ -156,7 +156,7 @@ class LoggedProgress:
         """A trial begins."""
         _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
 
-    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
+    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """A trial ended."""
         _log.info(
             "trial ended",
@@ -164,9 +164,9 @@ class LoggedProgress:
             state=trial.state.value,
             seconds=round(trial.bench_seconds, 3),
             failure=trial.failure,
-            done=standing.done,
-            failed=standing.failed,
-            total=standing.total,
+            done=progress.done,
+            failed=progress.failed,
+            total=progress.total,
         )
 
     def host_set_aside(self, host: str, why: str) -> None:

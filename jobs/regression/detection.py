@@ -187,12 +187,8 @@ def _outlier(series: Series, found: Outlier) -> OutlierNight:
 
 
 def _amount(series: Series, *differences: float) -> Amount:
-    return Amount(change_unit(series), *(_shown(series, each) for each in differences))
-
-
-def change_unit(series: Series) -> str:
-    """What a change of the series is told in."""
-    return "percent" if series.logarithmic else "absolute"
+    unit = "percent" if series.logarithmic else "absolute"
+    return Amount(unit, *(_shown(series, each) for each in differences))
 
 
 def _shown(series: Series, difference: float) -> float:
@@ -227,7 +223,8 @@ class EnvironmentDifference:
             gone = [f"no longer {each!r}" for each in self.before if each not in self.after]
             new = [f"now {each!r}" for each in self.after if each not in self.before]
             return f"{self.name}: {', '.join(gone + new) or 'in another order'}"
-        return f"{self.name} changed from {_told(self.before)} to {_told(self.after)}"
+        was, now = ("unknown" if it is None else it for it in (self.before, self.after))
+        return f"{self.name} changed from {was} to {now}"
 
 
 def environment_differences(
@@ -245,11 +242,10 @@ def environment_differences(
             continue
         now = _flat(measured.result.get("environment") or {})
         if before is not None and number >= low:
-            names = sorted(before.keys() | now.keys())
             found += [
-                EnvironmentDifference(number, name, before.get(name), now.get(name))
-                for name in names
-                if before.get(name) != now.get(name)
+                EnvironmentDifference(number, name, was, is_now)
+                for name in sorted(before.keys() | now.keys())
+                if (was := before.get(name)) != (is_now := now.get(name))
             ]
         before = now
     return found
@@ -263,10 +259,6 @@ def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
         else:
             flat[f"{within}{name}"] = value
     return flat
-
-
-def _told(value: Any) -> str:
-    return "unknown" if value is None else str(value)
 
 
 _known = JobCache[RegressionReport]()

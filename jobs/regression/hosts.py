@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 
 from db.connection.transactions import present
-from db.hosts import (
-    HostRow,
-    HostRuns,
-    SetAside,
-    host_jobs,
-    host_runs,
-    hosts_set_aside,
-    read_hosts,
-)
+from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
 from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, judge_series, named
 from jobs.regression.report import SeriesRow, series_rows

@@ -12,7 +12,6 @@ from jobs.regression.detection import (
     LevelChange,
     OutlierNight,
     RegressionReport,
-    change_unit,
     date_of,
 )
 from jobs.regression.series import Series
@@ -190,12 +189,9 @@ def drawn_series(report: RegressionReport) -> dict[str, list[DrawnSeries]]:
 
 
 def _svg(report: RegressionReport, series: Series) -> Markup:
-    """Its nights, the mean level between its changes, its outlier nights."""
     there = np.flatnonzero(np.isfinite(series.shown))
-    values = series.shown[there]
-    last = len(report.nights) - 1
-    edges = value_range(values)
-    canvas = Canvas(720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=edges)
+    values, last = series.shown[there], len(report.nights) - 1
+    canvas = Canvas(720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=value_range(values))
     canvas.grid(np.linspace(values.min(), values.max(), 3), 'class="grid"', ".4g")
     for night, anchor in ((0, "start"), (last, "end")):
         canvas.text(canvas.x(night), 162, date_of(report.nights[night].at), anchor)
@@ -220,7 +216,7 @@ def _svg(report: RegressionReport, series: Series) -> Markup:
             f'<circle class="{kind}" cx="{canvas.x(night):.1f}" cy="{canvas.y(value):.1f}" r="3">'
             f"<title>{title}</title></circle>"
         )
-    unit = ", in percent" if series.kind == "best" and change_unit(series) == "percent" else ""
+    unit = ", in percent" if series.kind == "best" and series.logarithmic else ""
     label = svg_escape(f"{series.item}: {name_of(series)}{unit}")
     # The drawing is of our own making, and escapes what others named.
     return Markup(canvas.svg(f'aria-label="{label}"'))

@@ -4,6 +4,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +27,7 @@ _OF_DEFAULT = (
 # setting that jobs learn breaks the series of the best unless it is named here.
 _OF_NO_MATTER = {"seed", "shipped_space", "no_price"}
 _OF_BEST = tuple(name for name in Specification.model_fields if name not in _OF_NO_MATTER)
+_FIELDS: Mapping[Kind, tuple[str, ...]] = {"default": _OF_DEFAULT, "best": _OF_BEST}
 _WORDS_ALONE = ("help",)
 
 
@@ -60,29 +63,15 @@ def series_of(nights: Sequence[Night]) -> list[Series]:
             for number, night in enumerate(nights)
             if item in night.items and night.items[item].result is not None
         ]
-        for kind, fields in (("default", _OF_DEFAULT), ("best", _OF_BEST)):
-            for asked, stretch in _stretches(known, fields):
-                found += _of_stretch(item, kind, asked, stretch, len(nights))  # type: ignore[arg-type]
+        for kind, fields in _FIELDS.items():
+            keys = [key_of(result["job"], fields) for _, result in known]
+            # Runs of nights that asked for the same.
+            for _, alike in groupby(zip(keys, known, strict=True), key=itemgetter(0)):
+                found += _of_stretch(item, kind, [night for _, night in alike], len(nights))
     return found
 
 
 _Numbered = list[tuple[int, Mapping[str, Any]]]
-
-
-def _stretches(
-    known: _Numbered, fields: tuple[str, ...]
-) -> list[tuple[Mapping[str, Any], _Numbered]]:
-    """Runs of nights that asked for the same."""
-    found: list[tuple[Mapping[str, Any], _Numbered]] = []
-    before: str | None = None
-    for number, result in known:
-        asked = result["job"]
-        now = key_of(asked, fields)
-        if now != before:
-            found.append((asked, []))
-        found[-1][1].append((number, result))
-        before = now
-    return found
 
 
 def key_of(asked: Mapping[str, Any], fields: tuple[str, ...] = _OF_DEFAULT) -> str:
@@ -99,11 +88,9 @@ def _bare(document: Any) -> Any:
     return {name: each for name, each in document.items() if name not in _WORDS_ALONE}
 
 
-def _of_stretch(
-    item: str, kind: Kind, asked: Mapping[str, Any], stretch: _Numbered, nights: int
-) -> list[Series]:
+def _of_stretch(item: str, kind: Kind, stretch: _Numbered, nights: int) -> list[Series]:
     found = []
-    for term in objective_from_document(asked["objective"]).terms:
+    for term in objective_from_document(stretch[0][1]["job"]["objective"]).terms:
         read = _default if kind == "default" else _best
         shown = _row(stretch, nights, lambda result, m=term.metric, of=read: of(result, m))
         if kind == "best":

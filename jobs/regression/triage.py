@@ -75,7 +75,6 @@ def triage_of(
 
 
 def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
-    """The finding whose night is looked at: of several of one night the clearest."""
     found = [each for each in report.findings if each.worse] or list(report.findings)
     if night is not None:
         batches = [report.nights[each.alarm.since].batch_id for each in report.findings]
@@ -83,9 +82,8 @@ def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
             known = ", ".join(map(str, sorted(set(batches)))) or "none"
             raise InputError("--night", f"no level changed with batch {night}; there is: {known}")
         found = [f for f, b in zip(report.findings, batches, strict=True) if b == night]
-    newest = max((each.alarm.since for each in found), default=None)
-    there = [each for each in found if each.alarm.since == newest]
-    return min(there, key=lambda each: each.alarm.p, default=None)
+    # The newest; of several of one night the clearest.
+    return min(found, key=lambda each: (-each.alarm.since, each.alarm.p), default=None)
 
 
 def _night(night: Night) -> dict[str, Any]:
@@ -95,7 +93,6 @@ def _night(night: Night) -> dict[str, Any]:
 def _item(
     engine: Engine, report: RegressionReport, found: Sequence[LevelChange]
 ) -> dict[str, Any]:
-    """One workload on both sides: builds, environment, options, hosts, counters, commands."""
     lead = min(found, key=lambda each: each.alarm.p)
     item = lead.series.item
     nights = [[report.nights[n].items[item] for n in side] for side in _sides(report, lead)]
@@ -141,7 +138,6 @@ def _build(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(*sides: tuple[Mapping[str, Any], Sequence[Trial]]) -> list[dict[str, Any]]:
-    """Options whose value in the default differs; a side is a night's result and its runs."""
     was, now = (
         dict(result["baseline"].get("configuration", {}), **((runs and runs[0].effective) or {}))
         for result, runs in sides

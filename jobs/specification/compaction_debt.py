@@ -54,9 +54,8 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
 def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
     """What must be said of one configuration that keeps much of a load in its write buffers."""
     kept = memtable_bytes(values)
-    if not workload.by_db_bench:
-        return []
-    if workload.loaded_bytes() >= least_user_bytes(kept, workload.scale):
+    least = least_user_bytes(kept, workload.scale)
+    if not workload.by_db_bench or workload.loaded_bytes() >= least:
         return []
     fix = _larger(workload, kept, 16)
     return [f"the workload {workload.name} {_in_memory(workload, kept)}; {fix}"]
@@ -100,15 +99,13 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
     return f"{named}give a workload file with {' and '.join(raised)}"
 
 
-def _rounded_up(count: float) -> int:
-    """To three digits."""
+def _rounded_up(count: float) -> int:  # to three digits
     least = ceil(count)
     digits = int(10 ** max(0, len(str(least)) - 3))
     return -(-least // digits) * digits
 
 
 def _limited(space: Space, memory: int) -> int:
-    """Bytes that memtables may have of a budget."""
     rest = memory - cache_bytes(space.context)
     limit = int(space.context.get("db_write_buffer_size", 0))
     return min(limit, rest) if limit else rest
@@ -135,7 +132,6 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
 
 
 def _most_memtables(space: Space) -> int:
-    """Bytes of the largest ones that a configuration of the space can have."""
     highs = {p.name: p.high for p in space.parameters if p.high is not None}
     most = {**space.start, **highs}
     buffers = int(most["write_buffer_size"]) * int(most["max_write_buffer_number"])
@@ -208,7 +204,6 @@ def _misjudged(space: Space, deepest: int) -> list[str]:
 
 
 def _stored_bytes(workload: Workload, values: Configuration) -> float:
-    """Bytes of live data as they are stored."""
     compressed = values["compression_type"] != "none" and values["min_level_to_compress"] == -1
     ratio = float(values.get("compression_ratio", workload.compression_ratio)) if compressed else 1
     keys = workload.distinct_keys(workload.threads_of(values))

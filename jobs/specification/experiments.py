@@ -186,19 +186,15 @@ def _sent(name: str, value: Any, find: Find) -> Any:
         return inlined({name: value}, find=find)[name]
     path = find(name, value)
     if name in ("a", "b") and names_a_file(path):
-        return _sent_side(name, Path(path))
+        if Path(path).suffix in (".toml", ".json"):
+            raise InputError(_as_typed(name), "is sent as parameter=value,...; write it so")
+        return {"name": Path(path).name, "options": _text(name, Path(path))}
     if name == "options":
         return _text(name, Path(path))
     if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
         problem = f"{value!r:.80} is a path; a service takes the names of its hosts' builds"
         raise InputError(_as_typed(name), problem)
     return value
-
-
-def _sent_side(name: str, path: Path) -> dict[str, str]:
-    if path.suffix in (".toml", ".json"):
-        raise InputError(_as_typed(name), "is sent as parameter=value,...; write it so")
-    return {"name": path.name, "options": _text(name, path)}
 
 
 def _text(name: str, path: Path) -> str:
@@ -210,5 +206,4 @@ def _text(name: str, path: Path) -> str:
 
 
 def _as_typed(name: str) -> str:
-    """A field as the terminal calls it."""
     return name.upper() if name in ("a", "b", "old", "new") else option_of(name)

@@ -1,6 +1,6 @@
 """The files that people name, read: into a job of this machine, or into what a service takes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
         asked = parts_of(read_request(rest), found)
     if "start_from" in settings:
         with noting(found):
-            asked["start_from"] = read_starts(_starts(settings["start_from"], find))
+            asked["start_from"] = read_starts(settings["start_from"], find)
     refuse_noted(found)
     return specify(**named, **asked)
 
@@ -132,7 +132,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
     if name == "baseline" and value not in BASELINES:
         return {"baseline_options": _options_text(find(name, str(value)))}
     if name == "start_from":
-        rows = read_starts(_starts(value, find))
+        rows = read_starts(value, find)
         sent = [each if "options" in each else each["name"] for each in rows or ()]
         return {name: None if rows is None else sent}
     return {name: value}
@@ -162,17 +162,19 @@ def _options_text(given: str) -> str:
         raise InputError("--baseline", problem) from None
 
 
-def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
+def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
     """What names of starting points and OPTIONS files stand for, with the text of each file.
 
     None where nothing is given: then the strategy decides. An InputError of a file that cannot be
     read.
     """
+    if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
+        raise InputError("--start-from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
     if not given:
         return None
     found: list[InputError] = []
     asked: list[dict[str, Any]] = []
-    for each in given:
+    for each in [find("start_from", name) for name in given]:
         if each == NONE or each in known_points() or names_guide(each):
             asked.append({"name": each})
             continue
@@ -185,12 +187,6 @@ def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
             found.append(InputError("--start-from", problem))
     refuse_noted(found)
     return asked
-
-
-def _starts(value: Any, find: Find) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-        raise InputError("--start-from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
-    return [find("start_from", each) for each in value]
 
 
 def _findable(workload: Workload, beside: Path) -> Workload:

@@ -268,7 +268,6 @@ def option_of(name: str) -> str:
 
 
 def _problem(error: Any) -> str:
-    """One of pydantic's errors, in the words of all other checks."""
     kind, value, (name, *_) = error["type"], error["input"], error["loc"]
     if name in ("memory", "detect") and (isinstance(value, bool) or not isinstance(value, _PLAIN)):
         return f"{value!r:.80} is neither a number nor a text"
@@ -356,7 +355,6 @@ def _search(
 
 
 def _types(annotation: Any) -> set[Any]:
-    """The types that a field may have, without null and what they are annotated with."""
     parts = get_args(annotation)
     if get_origin(annotation) is Annotated:
         return _types(parts[0])

@@ -17,13 +17,7 @@ from sampler.bench.user_options import UserOptions
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.catalogue import catalogue
-from sampler.space.space import (
-    LEAST_WRITE_BUFFER,
-    Space,
-    default_values,
-    holding,
-    memory_bytes,
-)
+from sampler.space.space import LEAST_WRITE_BUFFER, Space, default_values, holding, memory_bytes
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
@@ -135,7 +129,6 @@ def resolve_stored(job: JobRow) -> ResolvedJob:
 def _known_to(
     installed: InstalledDbBench | None, space: Space, shipped: bool
 ) -> tuple[Space, list[str]]:
-    """The space without the options that the installed RocksDB does not know."""
     if installed is None:
         return space, []
     fixed = [catalogue()[name] for name in space.fixed]
@@ -166,7 +159,6 @@ def _memory(asked: int | None, space: Space) -> int | None:
 
 
 def _require_searchable(names: Sequence[str], space: Space) -> None:
-    """Refuses to search what is not in the space, or is a fact of the user's load."""
     for name in names:
         if name not in space.by_name:
             raise InputError("--over", f"the space {space.name} has no parameter {name!r}")
@@ -175,7 +167,6 @@ def _require_searchable(names: Sequence[str], space: Space) -> None:
 
 
 def _require_scale(workload: Workload, space: Space) -> None:
-    """Refuses a scale at which RocksDB would not use the write buffers that it is told to."""
     if not workload.by_db_bench:
         return
     moved = space.by_name.get("write_buffer_size")

@@ -108,7 +108,6 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
 
 
 def _wrong_budget(asked: Specification) -> list[InputError]:
-    """What is wrong with a budget: both kinds at once, or too little or too much of one."""
     trials, minutes = asked.trials, asked.minutes
     found: list[InputError] = []
     if trials is not None and minutes is not None:
@@ -137,7 +136,6 @@ def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
 def _require_used(
     search: SearchSettings, warm_start: WarmStart, strategy: Strategy, name: str
 ) -> None:
-    """Refuses settings that a strategy does not use, and earlier jobs where it learns of none."""
     usual = SearchSettings()
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
         is_set = getattr(search, setting) != getattr(usual, setting)
@@ -150,7 +148,6 @@ def _require_used(
 
 
 def _require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
-    """Refuses a change that is none, a metric that does not decide, or too few trials for it."""
     if search.detect is None:
         return
     if not 0 < search.detect <= MOST_DETECTED:
@@ -166,7 +163,6 @@ def _require_detectable(search: SearchSettings, objective: Objective, trials: in
 
 
 def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
-    """Refuses what can be no build, and a build where nothing is measured by one."""
     if db_bench is None:
         return
     if "/" not in db_bench and not is_build_name(db_bench):
@@ -176,7 +172,6 @@ def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
 
 
 def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
-    """The objective with further limits, all of them checked against what is measured."""
     found: list[InputError] = []
     whole = (*objective.limits, *added)
     fields = [f"limit[{number}].metric" for number in range(1, len(objective.limits) + 1)]
@@ -243,7 +238,6 @@ def require_terms(objective: Objective, workload: Workload) -> None:
 
 
 def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
-    """Refuses a scale that is no larger one, and a load that cannot be made larger."""
     if confirm_scale is None:
         return
     field = "--confirm-scale"

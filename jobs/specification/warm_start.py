@@ -150,6 +150,5 @@ def _kind(workload: Workload) -> tuple[object, ...]:
 
 
 def _in_common(earlier: Problem, problem: Problem) -> float:
-    """The share of the moving parameters that the earlier job moved, too."""
     moved = set(earlier.space.names)
     return sum(name in moved for name in problem.searched) / max(1, len(problem.searched))

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.cluster.authority import make_set
+from jobs.cluster.certificates import make_set
 from tests.support.cli.launched import ROCKTUNE, Launch, executed
 from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.cluster.fault_bench import FaultBench

@@ -26,7 +26,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from jobs.execution.single_bench import single_bench
+from jobs.execution.assembly import single_bench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
 from sampler.bench.run_ending import read_text

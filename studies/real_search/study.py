@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.execution.assembly import assemble
+from jobs.execution.assembly import assemble, environment_of
 from jobs.execution.execution_backend import LocalHost
-from jobs.execution.run_environment import environment_of
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Bench

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.authority import make_set
+from jobs.cluster.certificates import make_set
 from tests.support.cluster.small_cluster import SmallCluster, small_cluster
 
 

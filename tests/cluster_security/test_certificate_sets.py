@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.authority import make_set, renew_certificates
-from jobs.cluster.certificates import CertificateRole, security_of, validities
+from jobs.cluster.certificates import (
+    CertificateRole,
+    make_set,
+    renew_certificates,
+    security_of,
+    validities,
+)
 from sampler.common.errors import InputError
 
 
@@ -33,7 +38,7 @@ def test_a_set_is_made_whole_or_not_at_all(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("jobs.cluster.authority.os.fsync", full)
+    monkeypatch.setattr("jobs.cluster.certificates.os.fsync", full)
     with pytest.raises(InputError, match=r"^DIR: .*No space left"):
         make_set(tmp_path / "set")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from jobs.cluster.authority import make_set
+from jobs.cluster.certificates import make_set
 from tests.support.cluster.small_cluster import scheduler
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from jobs.cluster.authority import make_set
-from jobs.cluster.certificates import AUTHORITY, CertificateRole, security_of
+from jobs.cluster.certificates import AUTHORITY, CertificateRole, make_set, security_of
 from tests.support.cluster.small_cluster import SmallCluster
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.authority import make_set
+from jobs.cluster.certificates import make_set
 from tests.support.cluster.command_lines import DEPLOY, not_taken
 
 pytest.importorskip("dask_jobqueue", reason="the extra rocktune[slurm] is not installed")

@@ -1,6 +1,6 @@
 import pytest
 
-from jobs.schedule import schedules
+from jobs import schedule
 from tests.support.cli.fixtures import desk, here, zygote  # noqa: F401
 from tests.support.jobs.night_scene import Clock
 from tests.support.jobs.worker_scene import scene  # noqa: F401
@@ -10,5 +10,5 @@ from tests.support.jobs.worker_scene import scene  # noqa: F401
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time by which schedules are due, as the test sets it."""
     clock = Clock()
-    monkeypatch.setattr(schedules, "present", lambda _: clock.now)
+    monkeypatch.setattr(schedule, "present", lambda _: clock.now)
     return clock

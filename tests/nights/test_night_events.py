@@ -13,11 +13,11 @@ from db.nightly.batches import BatchState, batch_result
 from db.schema.job_row import JobState
 from db.schema.tables import batch, job
 from db.webhooks import EVENTS, Delivery, add_webhook, read_deliveries
-from jobs.batch import batch_result as ending
-from jobs.batch.batch_result import end_batch_now
+from jobs.batch import batch_run as ending
+from jobs.batch.batch_run import end_batch_now
 from jobs.queue.lifecycle import cancel_stored
-from jobs.schedule.schedules import fire_due, keep_schedule
-from jobs.webhooks.message import event_text
+from jobs.schedule import fire_due, keep_schedule
+from jobs.webhooks import event_text
 from tests.support.jobs.batch_nights import FIRST, result
 from tests.support.jobs.night_scene import Clock, plan_of
 from tests.support.jobs.worker_scene import Scene

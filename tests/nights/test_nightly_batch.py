@@ -15,7 +15,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules
 from jobs.queue.lifecycle import cancel_stored
-from jobs.schedule.schedules import (
+from jobs.schedule import (
     BatchGoesOn,
     ScheduleTaken,
     fire_due,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.schedule.schedule_times import read_times
+from jobs.schedule import read_times
 from sampler.common.errors import InputError, InputErrors
 
 BERLIN, SANTIAGO = "Europe/Berlin", "America/Santiago"

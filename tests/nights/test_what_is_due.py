@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from db.nightly.schedules import ScheduleRow
-from jobs.schedule.schedule_due import GRACE, UNREADABLE_AGAIN, due
+from jobs.schedule import GRACE, UNREADABLE_AGAIN, due
 
 DUE = datetime(2026, 3, 28, 1, 30, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -13,7 +13,7 @@ from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel_stored
 from jobs.regression.detection import detect_regressions
 from jobs.regression.triage import triage_of
-from jobs.schedule.schedules import keep_schedules
+from jobs.schedule import keep_schedules
 from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 from tests.support.api.watched_nights import kept_nights
 from tests.support.jobs.recorded_nights import Planted, recorded_nights

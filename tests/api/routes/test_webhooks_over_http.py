@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from db.access.tokens import Role
 from db.webhooks import EVENTS, read_webhooks
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks.delivery import deliver_due
+from jobs.webhooks import deliver_due
 from tests.support.api.callers import bearer, errors_of, require_problem, send
 from tests.support.jobs.receiver import receiving
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.autotune.load import Pace, off_spans
 from jobs.autotune.request import FULL_SECONDS, LoadShape
+from jobs.autotune.run import Pace, off_spans
 from jobs.charts.curves import Span
 from sampler.common.errors import InputError
 

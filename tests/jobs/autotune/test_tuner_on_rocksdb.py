@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.autotune.compare import run_plot
-from jobs.autotune.database import DatabaseLayout, TunedDatabase
+from jobs.autotune.database import TunedDatabase
 from jobs.autotune.run import (
     AutotuneRun,
     command_metrics,
@@ -66,15 +66,13 @@ def test_a_database_opened_anew_has_the_options_asked_for(tmp_path: Path) -> Non
 
 
 def test_reads_without_filters_look_at_no_filter(tmp_path: Path) -> None:
-    with TunedDatabase(tmp_path / "db", DatabaseLayout(factor=FACTOR, compacting=False)) as store:
+    with TunedDatabase(tmp_path / "db", factor=FACTOR, compacting=False) as store:
         for number in range(0, 600, 2):
             store.put(number.to_bytes(16, "big"), b"v" * 2000)
         store.flush()
     useful = {}
     for filters in (True, False):
-        with TunedDatabase(
-            tmp_path / "db", DatabaseLayout(factor=FACTOR, filters=filters)
-        ) as store:
+        with TunedDatabase(tmp_path / "db", factor=FACTOR, filters=filters) as store:
             assert store.get((2).to_bytes(16, "big")) == b"v" * 2000
             for number in range(1, 600, 2):
                 assert store.get(number.to_bytes(16, "big")) is None

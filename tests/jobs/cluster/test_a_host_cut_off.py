@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.authority import make_set
+from jobs.cluster.certificates import make_set
 from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.cluster.netns_hosts import HostNetwork, host_network, why_impossible

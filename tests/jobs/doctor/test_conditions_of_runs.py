@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.doctor import idle_host
-from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.findings import Finding, Severity
 from jobs.doctor.idle_host import look_at_conditions
 from sampler.runner.settings import Settings
 

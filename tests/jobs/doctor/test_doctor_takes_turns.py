@@ -7,7 +7,7 @@ import pytest
 
 from jobs.doctor import examination
 from jobs.doctor.examination import examine
-from jobs.doctor.finding import ExaminationObserver, Finding
+from jobs.doctor.findings import ExaminationObserver, Finding
 from jobs.specification.named_files import specify
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings

@@ -4,16 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.finding import Finding, Severity, graded, percentage
-from jobs.doctor.machine_checks import (
+from jobs.doctor.findings import (
+    Finding,
+    Severity,
+    graded,
     judge_benchmarks,
     judge_cpu,
     judge_disk_speed,
     judge_disk_state,
     judge_load,
     judge_memory,
+    percentage,
 )
+from jobs.doctor.idle_host import judge_db_bench
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.disk_speed import DiskSpeed

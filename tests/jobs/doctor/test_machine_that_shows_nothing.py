@@ -4,8 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.finding import Finding, Severity
-from jobs.doctor.machine_checks import judge_benchmarks, judge_cpu, judge_load, judge_memory
+from jobs.doctor.findings import (
+    Finding,
+    Severity,
+    judge_benchmarks,
+    judge_cpu,
+    judge_load,
+    judge_memory,
+)
 from sampler.machine.host_load import between, read_moment, read_pressure, running
 from sampler.machine.kernel_files import cpu_quota, memory_left
 from sampler.machine.machine import governors, is_virtual, read_cpu_state, read_memory_state, turbo

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jobs.doctor.examination import Diagnosis, Fitness
-from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.findings import Finding, Severity
 from jobs.doctor.noise import judge_failures, judge_noise, noise_of, not_measured
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change

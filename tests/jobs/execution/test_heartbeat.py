@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire
 from db.leases.process import this_process_name
-from jobs.execution.heartbeat import renewed_meanwhile
+from jobs.execution.held_job import renewed_meanwhile
 from tests.support.jobs.service_desk import wait_until
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from db.schema.job_row import JobRow
-from jobs.execution.run_environment import require_same_build
+from jobs.execution.assembly import require_same_build
 from sampler.common.errors import InputError
 
 BUILD = {"version": "7.8.3", "digest": "a" * 64, "source": None, "compiled": "2023-02-04"}

@@ -14,7 +14,7 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.execution import execution_backend, heartbeat
+from jobs.execution import execution_backend, held_job
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
 from jobs.report import artifacts as report_room
@@ -233,8 +233,8 @@ class TestTheLease:
     ):
         """Otherwise another process may take over a job of many short trials that still runs."""
         renewed = []
-        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
-        monkeypatch.setattr(heartbeat, "renew", lambda *_: renewed.append(len(job.watcher.ended)))
+        monkeypatch.setattr(held_job, "_RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(held_job, "renew", lambda *_: renewed.append(len(job.watcher.ended)))
         job.run()
         assert len(set(renewed)) > 6
 
@@ -242,14 +242,14 @@ class TestTheLease:
         from sampler.runner.host_lock import host_lock
 
         renewed: list[float] = []
-        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
-        real = heartbeat.renew
+        monkeypatch.setattr(held_job, "_RENEW_SECONDS", 0.0)
+        real = held_job.renew
 
         def renew(*arguments: object) -> None:
             real(*arguments)  # type: ignore[arg-type]
             renewed.append(1)
 
-        monkeypatch.setattr(heartbeat, "renew", renew)
+        monkeypatch.setattr(held_job, "renew", renew)
         told: list[str] = []
         enough = threading.Event()
 
@@ -289,15 +289,15 @@ class TestTheLease:
     def test_lost_while_a_trial_runs_ends_the_trial(self, job: Job, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch):  # fmt: skip
         (tmp_path / "bench.sh").write_text("exec sleep 60\n")
-        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
-        real = heartbeat.renew
+        monkeypatch.setattr(held_job, "_RENEW_SECONDS", 0.0)
+        real = held_job.renew
 
         def stolen(engine: Engine, lease: object) -> None:
             expire(job.engine, job.id)
             acquire(job.engine, job.id, "elsewhere:boot:1:4711:99")
             real(engine, lease)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(heartbeat, "renew", stolen)
+        monkeypatch.setattr(held_job, "renew", stolen)
         with pytest.raises(LeaseLost):
             job.run()
         assert left_running(str(tmp_path / "bench.sh")) == []

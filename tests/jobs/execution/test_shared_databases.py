@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from jobs.cluster.measuring import MeasureRequest
 from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
@@ -34,17 +33,15 @@ def test_every_trial_may_but_those_of_the_proof(
 def test_a_host_of_a_cluster_is_told(
     proves: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
-    from jobs.cluster import measuring
+    from jobs.cluster import host as bench_host
 
     asked: dict[str, Any] = {}
     done = Outcome(state=TrialState.DONE)
     monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
     monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
-    monkeypatch.setattr(measuring, "load_settings", lambda: settings)
-    request = MeasureRequest(
-        specification=_command(), configuration={}, cutoff_seconds=None, proves=proves
-    )
-    assert measuring.measure_trial(request) == done
+    monkeypatch.setattr(bench_host, "load_settings", lambda: settings)
+    purpose = Purpose.PROVE if proves else Purpose.SELECT
+    assert bench_host.measure_trial(_command(), trial(purpose), None) == done
     assert (asked["share"], asked["reads"]) == (not proves, proves)
 
 

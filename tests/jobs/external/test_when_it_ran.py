@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import Engine, select
 
 from db.connection.transactions import reading
 from db.schema.tables import job
-from jobs.external.open_jobs import OpenJobs
+from jobs.execution.held_job import renewed_meanwhile
+from jobs.external import external
+from jobs.external.external import ExternalJobs
 from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
@@ -54,7 +57,9 @@ def test_what_is_given_began_nobody_knows_when():
     assert [trial.started_at for trial in reported.trials] == [None]
 
 
-def test_nobody_else_takes_a_job_whose_suggestions_take_longer_than_its_lease(database: Engine):
+def test_nobody_else_takes_a_job_whose_suggestions_take_longer_than_its_lease(
+    database: Engine, monkeypatch: pytest.MonkeyPatch
+):
     job_id = submit_external(database, trials=24)
 
     def until() -> object:
@@ -62,7 +67,8 @@ def test_nobody_else_takes_a_job_whose_suggestions_take_longer_than_its_lease(da
             which = select(job.c.lease_expires_at).where(job.c.id == job_id)
             return connection.execute(which).scalar_one()
 
-    with OpenJobs(database, renew_seconds=0.01).hold(job_id):
+    monkeypatch.setattr(external, "renewed_meanwhile", partial(renewed_meanwhile, every=0.01))
+    with ExternalJobs(database).hold(job_id):
         at_first, given_up = until(), threading.Event()
         stop = threading.Timer(30.0, given_up.set)
         stop.start()

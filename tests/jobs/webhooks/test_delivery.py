@@ -19,10 +19,9 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import delivery as deliveries
 from db.webhooks import EVENTS, add_webhook, read_deliveries, read_webhooks, remove_webhook
+from jobs import webhooks
 from jobs.queue.service_settings import ServiceSettings
-from jobs.webhooks import delivery, sending
-from jobs.webhooks.delivery import deliver_due, wait_after
-from jobs.webhooks.message import new_secret
+from jobs.webhooks import deliver_due, new_secret, wait_after
 from tests.support.jobs.receiver import Receiver, nobody_there, receiving
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene, at_work, scene
@@ -37,7 +36,7 @@ Ahead = Callable[..., None]
 def ahead(monkeypatch: pytest.MonkeyPatch) -> Ahead:
     """Sets the clock ahead, by what ``timedelta`` takes."""
     passed = [timedelta()]
-    monkeypatch.setattr(delivery, "present", lambda engine: present(engine) + passed[0])
+    monkeypatch.setattr(webhooks, "present", lambda engine: present(engine) + passed[0])
 
     def wait(**by: float) -> None:
         passed[0] += timedelta(**by)
@@ -90,7 +89,7 @@ def test_a_message_arrives_signed_and_once(database: Engine) -> None:
 def test_what_fails_is_sent_again_until_it_is_acknowledged(
     database: Engine, fault: str, ahead: Ahead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(webhooks, "ANSWER_SECONDS", 0.2)
     port = nobody_there()
     receiver = Receiver(port=port, elsewhere=f"http://127.0.0.1:{port}/")
     hook(database, receiver.url)
@@ -207,14 +206,14 @@ def test_a_webhook_that_is_deleted_meanwhile_is_no_failure(
         remove_webhook(database, 1)
         return 204, None
 
-    monkeypatch.setattr(delivery, "post", post)
+    monkeypatch.setattr(webhooks, "post", post)
     assert deliver_due(database, SETTINGS) == 1
     assert read_deliveries(database) == []
 
 
 def test_the_waits_double_to_an_hour_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     for chance, share in ((lambda _low, high: high, 1.0), (lambda low, _high: low, 0.5)):
-        monkeypatch.setattr(delivery.random, "uniform", chance)
+        monkeypatch.setattr(webhooks.random, "uniform", chance)
         waits = [
             wait_after(attempt).total_seconds() / share for attempt in (1, 2, 3, 9, 10, 10**6)
         ]
@@ -225,8 +224,8 @@ def test_the_waits_double_to_an_hour_and_differ(monkeypatch: pytest.MonkeyPatch)
 def test_a_receiver_that_says_nothing_holds_up_no_job_and_no_worker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "ANSWER_SECONDS", 5.0)
-    monkeypatch.setattr(delivery, "FIRST_SECONDS", 0.1)
+    monkeypatch.setattr(webhooks, "ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr(webhooks, "FIRST_SECONDS", 0.1)
     with receiving("slow") as receiver:
         hook(scene.engine, receiver.url)
         first, second = scene.submit(), scene.submit()

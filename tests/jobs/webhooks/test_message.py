@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.webhooks import EVENTS, TEST, Delivery, Webhook
-from jobs.webhooks.message import event_text, message, new_secret, signed_headers
+from jobs.webhooks import event_text, message, new_secret, signed_headers
 from tests.support import ROOT
 
 SCHEMA = json.loads((ROOT / "docs" / "webhook.schema.json").read_text())

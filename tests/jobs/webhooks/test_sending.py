@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.webhooks import sending
-from jobs.webhooks.sending import hosts_named, is_public, post, require_url
+from jobs import webhooks
+from jobs.webhooks import hosts_named, is_public, post, require_url
 from sampler.common.errors import InputError
 from tests.support.api.own_certificate import own_certificate
 from tests.support.jobs.receiver import HUGE, nobody_there, receiving
@@ -100,7 +100,7 @@ def meaning(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
             for each in real(address, port, *more, **options)
         ]
 
-    monkeypatch.setattr(sending.socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(webhooks.socket, "getaddrinfo", look_up)
     return known
 
 
@@ -174,7 +174,7 @@ def test_of_a_huge_answer_next_to_nothing_is_read() -> None:
 def test_who_does_not_answer_is_waited_for_no_longer_than_it_may(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(webhooks, "ANSWER_SECONDS", 0.3)
     before = threading.active_count()
     with receiving(fault) as receiver:
         began = time.monotonic()

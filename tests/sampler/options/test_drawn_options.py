@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.execution.single_bench import single_bench
+from jobs.execution.assembly import single_bench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.option_facts import option_facts
 from sampler.options.options_file import OptionsFile, format_options

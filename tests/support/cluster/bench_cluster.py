@@ -34,7 +34,7 @@ printf '{{"waf": %d.0%d, "sa": 1.2, "time": {seconds}1%d, "rate": 10%d}}\\n' $wa
 _SCHEDULER = """\
 from jobs.cluster.certificates import CertificateRole, security_of
 from jobs.cluster.scheduler import serve_scheduler
-from jobs.queue.logs import configure_logs
+from jobs.queue.service_settings import configure_logs
 from pathlib import Path
 import sys, structlog
 configure_logs("info")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from jobs.archive import read_archive
 from jobs.batch.batch_file import read_batch
-from jobs.schedule.schedule_times import read_times
+from jobs.schedule import read_times
 from jobs.specification.request import parse_warm_start
 from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit

@@ -3,10 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.autotune.load import Loaded, load
 from jobs.autotune.policy import Marks
 from jobs.autotune.request import AutotuneRequest, LoadShape
-from jobs.autotune.run import AutotuneRun, measure_policy
+from jobs.autotune.run import AutotuneRun, Loaded, load, measure_policy
 
 SHAPE = LoadShape(seconds=0.6, low=2e6, high=8e6)
 ASKED = AutotuneRequest(

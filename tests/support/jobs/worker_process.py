@@ -15,7 +15,7 @@ from tests.support.jobs.worker_scene import Scene
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
-    ["jobs.worker", "jobs.queue.logs", "db.connection.engine", *MODULES]
+    ["jobs.worker", "jobs.queue.service_settings", "db.connection.engine", *MODULES]
 )
 
 
@@ -24,7 +24,7 @@ def work(url: str, settings: Settings, log: str) -> None:
     from cli.options.exits import stop_on_signals
     from db.connection.engine import make_engine
     from jobs import worker
-    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import configure_logs
 
     # Seconds of waiting, many times over.
     worker._ROUND_SECONDS = 0.1

@@ -1,1 +1,0 @@
-"""Batches that begin at set times."""

@@ -1,1 +1,0 @@
-"""Webhooks: what they are told, and how it gets there."""
