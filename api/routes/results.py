@@ -25,7 +25,7 @@ from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, S
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind, JobRow
-from jobs.results.explanation_words import withheld_words
+from jobs.results.best_words import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy

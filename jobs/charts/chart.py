@@ -105,9 +105,16 @@ def scatter_trace(
 def trial_dots(
     name: str, places: Mapping[int, tuple[float, float]], hover: str, **marker: object
 ) -> Trace:
-    """A dot for each trial by its number, which ``hover`` calls ``%{text}``."""
-    text = [f"trial {number}" for number in places]
-    return scatter_trace(name, places.values(), hover=hover, text=text, marker=marker)
+    """A dot for each trial by its number, which is told before what ``hover`` says."""
+    text, told = [f"trial {number}" for number in places], f"%{{text}}: {hover}"
+    return scatter_trace(name, places.values(), hover=told, text=text, marker=marker)
+
+
+def dots(
+    name: str, points: Sequence[tuple[Any, Any]], hover: str, **marker: object
+) -> list[Trace]:
+    """A dot for each point; no trace at all without one."""
+    return [scatter_trace(name, points, hover=hover, marker=marker)] if points else []
 
 
 def _shortened(value: Any) -> Any:
@@ -138,12 +145,14 @@ def interval_bars(
     color: str,
     thickness: float = 1.5,
 ) -> dict[str, Any]:
-    """The error bars from each low to each high around its value."""
+    """The error bars from each low to each high around its value, which may lie outside."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [short(high - value) for value, high in zip(values, highs, strict=True)],
-        "arrayminus": [short(value - low) for value, low in zip(values, lows, strict=True)],
+        "array": [short(max(high - value, 0)) for value, high in zip(values, highs, strict=True)],
+        "arrayminus": [
+            short(max(value - low, 0)) for value, low in zip(values, lows, strict=True)
+        ],
         "thickness": thickness,
         "color": color,
     }

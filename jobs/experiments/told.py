@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobKind
-from jobs.results.explanation_words import estimate_words, minimal_lines, step_words
+from jobs.results.best_words import estimate_words, minimal_lines, step_words
 from jobs.results.figures import figure, metric_amount, share_percent
 from optimizer.budget.power import p_figure
 

@@ -7,22 +7,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.changes import changes_chart
+from jobs.charts.changes import changes_chart, contributions_chart, fitness_terms_chart
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.contributions import contributions_chart, fitness_terms_chart
-from jobs.charts.convergence import convergence_chart, noise_of_fitness
-from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
-from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
     forests_r2,
     importance_chart,
     ranking_content,
+    sampling_chart,
     shares_charts,
+    stability_chart,
 )
-from jobs.charts.memory import best_within, memory_chart
-from jobs.charts.metric_series import drift_chart
-from jobs.charts.parallel import parallel_chart
-from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.charts.parameters import groups_chart, parallel_chart, questions
+from jobs.charts.series import convergence_chart, drift_chart, noise_of_fitness
+from jobs.charts.trade_offs import (
+    best_within,
+    front_chart,
+    front_growth_chart,
+    memory_chart,
+    two_metric_front_charts,
+)
 from jobs.report import rows
 from jobs.report.phases import phase_rows
 from jobs.results.option_changes import option_changes, steps_of_best

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from jobs.results.best_words import beside_lines, price_lines
-from jobs.results.explanation_words import (
+from jobs.results.best_words import (
     basis_words,
+    beside_lines,
     estimate_words,
     minimal_lines,
+    price_lines,
     step_words,
     withheld_words,
 )

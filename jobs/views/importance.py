@@ -9,10 +9,14 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.dependence import dependence_chart, pair_effect_chart
-from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import importance_chart, ranking_content, shares_charts
-from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.charts.importance import (
+    importance_chart,
+    ranking_content,
+    sampling_chart,
+    shares_charts,
+    stability_chart,
+)
+from jobs.charts.parameters import dependence_chart, groups_chart, pair_effect_chart, questions
 from jobs.results.ranking_words import first_share, shown_first
 from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together

@@ -10,8 +10,7 @@ from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
 from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.convergence import convergence_chart
-from jobs.charts.metric_series import drift_chart, metric_series_chart
+from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
 from jobs.views.job_series import JobSeries, baseline_so_far, job_series_of
 from optimizer.baseline.baseline import Baseline, MetricNoise
@@ -22,7 +21,6 @@ from optimizer.trials.trial import Purpose, Trial
 
 _LATEST = 15
 _REASONS = 10
-_NOISY = 0.1  # a spread of the baseline beyond which only large changes can be proven
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,6 @@ class LiveJob:
     # Of a host's time, what the benchmark has and not the tuner, without the hours in which nobody
     # ran the job; None where that is not known yet.
     bench_share: float | None
-    cautions: Sequence[str]  # what of the baseline's noise the reader must know
 
 
 def live_job(engine: Engine, row: JobRow) -> LiveJob:
@@ -89,7 +86,6 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
         bench_share=bench_share(row.standing),
-        cautions=_cautions(metrics),
     )
 
 
@@ -129,27 +125,6 @@ def _latest(
         metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
         fitness = objective.fitness(metrics, baseline.metrics)
     return LatestTrial(trial, [trial.metrics.get(name) for name in names], fitness)
-
-
-def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
-    noisy = ", ".join(
-        f"{each.term.metric} scatters by {100 * each.noise.spread:.0f}%"
-        for each in metrics
-        if each.noise.spread is not None and each.noise.spread > _NOISY
-    )
-    drifting = ", ".join(each.term.metric for each in metrics if each.noise.drifting)
-    found = []
-    if noisy:
-        found.append(
-            f"The baseline is noisy: {noisy} from run to run. Only larger changes can be proven; "
-            "rocktune doctor looks for the cause."
-        )
-    if drifting:
-        found.append(
-            f"The machine drifts: {drifting} of the baseline changes with time. Trials are "
-            "compared with the baseline of their time."
-        )
-    return found
 
 
 # Of very many trials they take seconds. Of a job that goes on they are made again only after five
