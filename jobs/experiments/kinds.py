@@ -83,7 +83,7 @@ def specified(asked: ExperimentRequest, known: Known) -> ExperimentSpecification
 
 def prepared(
     specification: ExperimentSpecification, engine: Engine, settings: Settings
-) -> Experiment[Any]:
+) -> Experiment:
     """The experiment on this machine; an InputError if it cannot be measured here."""
     return KINDS[specification.kind][1](specification.asked, engine, settings)
 
@@ -142,7 +142,7 @@ def _side(given: str | StartFile, build: str | None, known: Known, field: str) -
     return replace(side, build=build)
 
 
-def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     loads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
     sides = [side_from_document(each) for each in asked["sides"]]
     request = ComparisonRequest(
@@ -181,7 +181,7 @@ def _upgrade_check(asked: UpgradeCheckRequest, known: Known) -> ExperimentSpecif
     )
 
 
-def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     specification = specification_from_document(asked["specification"])
     builds = find_builds(asked["old"], asked["new"], settings)
     differences = build_differences(builds, specification)
@@ -210,7 +210,7 @@ def _explain(asked: ExplainRequest, known: Known) -> ExperimentSpecification:
     )
 
 
-def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment[Any]:
+def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment:
     def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
         try:
             job = JobStore(engine).job(asked["job"])
@@ -249,7 +249,7 @@ def _profile_check(asked: ProfileCheckRequest, known: Known) -> ExperimentSpecif
     )
 
 
-def _checked_profile(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _checked_profile(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     profile = profile_from_document(asked["profile"])
     return fidelity_check(
         profile,
@@ -271,7 +271,7 @@ def _about(field: str) -> Iterator[None]:
 
 
 Specified = Callable[[Any, Known], ExperimentSpecification]
-Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment[Any]]
+Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.COMPARE: (_compare, _comparison),
     JobKind.UPGRADE_CHECK: (_upgrade_check, _checked_upgrade),

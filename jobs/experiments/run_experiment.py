@@ -77,7 +77,7 @@ def run_experiment(
                 away=events["away"],
             )
             found = experiment.measure(kept, observer)
-        files = dict(found.files())
+        files = found.files
         if kept.runs:
             lines = [experiment.identity, *(asdict(run) for run in kept.runs)]
             files[RUNS] = jsonl_text(lines)

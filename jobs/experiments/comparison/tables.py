@@ -1,12 +1,15 @@
-"""The tables of a comparison: each metric, one subject against another, and what they say."""
+"""What a comparison says: tables of each metric, sentences, and its CSV files and page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.experiments.comparison.subject import Subject
-from jobs.experiments.interleaved import Sets
+from jobs.charts.changes import changes_chart, runs_chart
+from jobs.charts.chart import Chart, axis, drawable
+from jobs.experiments.interleaved import MeasuredRun, Sets
 from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
+from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
+from jobs.results.pages import document_html
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import db_bench_metrics, metric_unit
@@ -107,38 +110,6 @@ def _table(sets: Sets, workload: str, pair: tuple[str, str], change: CaseChange)
     )
 
 
-def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
-    """What must be known before the figures are read: unequal builds, memory, odd options."""
-    every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
-    told = [f"All: {warning}" for warning in every]
-    told += [f"{each.name}: {w}" for each in subjects for w in each.warnings if w not in every]
-    facts = [each.build.facts for each in subjects]
-    for what, states in (
-        ("assertions", {each.assertions for each in facts if each}),
-        ("an optimising compiler", {each.optimised for each in facts if each}),
-    ):
-        if len(states) > 1:
-            told.append(
-                f"One build was made with {what}, another without: TIME and RATE differ for that "
-                "alone"
-            )
-    versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
-    if len(set(versions.values())) > 1:
-        named = ", ".join(f"{name} {version}" for name, version in versions.items())
-        told.append(
-            f"They run different versions of RocksDB ({named}): what differs may be the version's "
-            "doing alone"
-        )
-    if len({each.memories for each in subjects}) > 1:
-        told.append(
-            "They do not hold the same memory: more memtable and cache buys most metrics something"
-        )
-    same = {(s.build.program, s.side.options, s.side.base, str(s.values)) for s in subjects}
-    if len(same) == 1:
-        told.append("All sides are the same: what differs is noise")
-    return told
-
-
 def load_words(workload: Workload) -> str:
     """What a workload runs, in one line: benchmarks, sizes, threads, and how it ends."""
     before = ""
@@ -186,3 +157,91 @@ def _lines(table: Table) -> list[str]:
     if unknown:
         parts.append(f"no difference shown in {', '.join(unknown)}")
     return [*lines, f"{where}: {'; '.join(parts)}"]
+
+
+_DRAWN = ("rate", "time")  # of each workload, whichever it has first
+
+
+def comparison_files(
+    document: Mapping[str, Any],
+    workloads: Sequence[Workload],
+    runs: Sequence[MeasuredRun],
+    found: Sequence[Table],
+) -> dict[str, str]:
+    """Two CSV files and the page, without what draws its plots, by name.
+
+    ``document`` is result.json, ``runs`` are all that count.
+    """
+    loads = {each.name: load_words(each) for each in workloads}
+    parts = [
+        {"table": table, "load": loads[table.workload], "charts": _plots(place, found, runs)}
+        for place, table in enumerate(found)
+    ]
+    return {
+        "comparison.csv": _table_csv(found),
+        "runs.csv": _runs_csv(runs),
+        REPORT: document_html("comparison.html", document=document, parts=parts),
+    }
+
+
+def _plots(place: int, found: Sequence[Table], runs: Sequence[MeasuredRun]) -> list[Chart]:
+    """Of a table its differences, and of a workload's first one the runs of all subjects."""
+    table = found[place]
+    charts = [_differences(place, table)]
+    drawn = next((name for name in _DRAWN if name in table.rows), None)
+    same = [each for each in found if each.workload == table.workload]
+    if drawn and same[0] is table:
+        points: dict[str, list[tuple[int, float]]] = {
+            name: [] for name in (table.before, *(each.after for each in same))
+        }
+        for run in sorted(runs, key=lambda each: each.round):
+            if run.case == table.workload and run.done and drawn in run.metrics:
+                points[run.side].append((run.round, run.metrics[drawn]))
+        charts.append(runs_chart(f"turns-{place}", drawn, metric_unit(drawn), points))
+    return drawable(charts)
+
+
+def _differences(place: int, table: Table) -> Chart | None:
+    rows = [(name, asdict(row.change)) for name, row in table.rows.items()]
+    terms = [Term(name, row.better) for name, row in table.rows.items()]
+    could = {name: 100 * row.smallest_change for name, row in table.rows.items()}
+    chart = changes_chart(rows, terms, could)
+    if chart is None:
+        return None
+    against = f"{table.after} against {table.before}"
+    layout = {**chart.layout, "xaxis": {**chart.layout["xaxis"], **axis(f"{against}, %")}}
+    # The chart's own title goes by each interval alone, the table by what is corrected together.
+    title = f"{against}, each metric by itself"
+    return replace(chart, name=f"differences-{place}", title=title, layout=layout)
+
+
+def _table_csv(found: Sequence[Table]) -> str:
+    """One row for each workload, pair of subjects and metric."""
+    return rows_as_csv(
+        [
+            {
+                "workload": table.workload,
+                "metric": name,
+                "unit": metric_unit(name),
+                "before": table.before,
+                "after": table.after,
+                "median_before": row.old,
+                "median_after": row.new,
+                **table.difference(name),
+            }
+            for table in found
+            for name, row in table.rows.items()
+        ]
+    )
+
+
+def _runs_csv(runs: Sequence[MeasuredRun]) -> str:
+    """One row for each run that counts, with all its metrics."""
+    metrics = list(dict.fromkeys(name for run in runs for name in run.metrics))
+    head = ["round", "workload", "subject", "started_at", "state", "seconds", *metrics, "failure"]
+    rows = (
+        [run.round, run.case, run.side, run.started_at, run.state, run.seconds,
+         *(run.metrics.get(name) for name in metrics), run.failure]
+        for run in runs
+    )  # fmt: skip
+    return csv_text(head, rows)

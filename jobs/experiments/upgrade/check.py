@@ -1,7 +1,7 @@
 """A whole check: what changed by itself, then the same configurations on both builds."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,9 +12,17 @@ from jobs.experiments.interleaved import (
     RunsObserver,
     measure_interleaved,
 )
-from jobs.experiments.paired import CaseChange, RunPair, compare_cases, pairs_of
-from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
-from jobs.experiments.upgrade.cases import KEPT, SIDES, Case, cases_of
+from jobs.experiments.paired import CaseChange, compare_cases, pairs_of
+from jobs.experiments.upgrade.builds import (
+    KEPT,
+    SIDES,
+    Case,
+    OptionDrift,
+    OwnFile,
+    cases_of,
+    option_drift,
+    own_file,
+)
 from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
@@ -52,15 +60,6 @@ class BuildDifferences:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked(Findings):
-    """All that a check found."""
-
-    name: str = RESULT
-
-    worse: bool  # whether anything got worse
-
-
 def find_builds(old: str, new: str, settings: Settings) -> Builds:
     """Tries both builds, given by their names or paths; an InputError if one does not work."""
     before = installed_build(old, settings, field="OLD")
@@ -94,13 +93,13 @@ def upgrade_check(
     *,
     pairs: int,
     draws: int,
-) -> Experiment[Checked]:
+) -> Experiment:
     """The runs of a check, and what is made of them.
 
     The specification has the workload, the space of the draws, the seed, and the user's file as
-    the baseline; ``found`` is what changed without a load. Every case
-    is run ``pairs`` times on either build, 0: nothing is measured; beside the defaults and the
-    user's file there are so many random draws.
+    the baseline; ``found`` is what changed without a load. Every case is run ``pairs`` times on
+    either build, 0: nothing is measured; beside the defaults and the user's file there are so
+    many random draws.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -116,48 +115,33 @@ def upgrade_check(
         rounds=pairs,
         seed=specification.seed,
     )
+    terms = objective_from_document(specification.objective).terms
+    what = {case.name: case.what for case in cases}
 
-    def measure(kept: KeptRuns, observer: RunsObserver) -> Checked:
+    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
         sets = measure_interleaved(turns, settings, kept, observer) if pairs else {}
         measured = pairs_of(sets, *SIDES)
-        return _checked(specification, builds, found, settings, pairs, cases, measured)
+        changes = compare_cases(measured, [*by_name], terms)
+        why = causes(measured, changes[0]) if KEPT in by_name else {}
+        document = {
+            "schema": 1,
+            "machine": fingerprint(settings.bench_dir),
+            "old": builds.old.document(),
+            "new": builds.new.document(),
+            "workload": specification.workload,
+            "seed": specification.seed,
+            "pairs": pairs,
+            "drift": asdict(found.drift),
+            "options_file": _file_document(found.file),
+            "cases": [_case_document(each, what[each.case]) for each in changes],
+            "causes": {name: asdict(each) for name, each in why.items()},
+            "verdict": upgrade_sentences(changes, what, why, found.drift.changed, found.file),
+            "worse": is_worse(changes, found.file),
+        }
+        return Findings(document=document, name=RESULT)
 
     identity = _asked(specification, builds, cases, pairs)
     return Experiment(identity=identity, runs=turns.total, measure=measure)
-
-
-def _checked(
-    specification: Specification,
-    builds: Builds,
-    found: BuildDifferences,
-    settings: Settings,
-    pairs: int,
-    cases: Sequence[Case],
-    measured: Mapping[tuple[int, str], RunPair],
-) -> Checked:
-    terms = objective_from_document(specification.objective).terms
-    changes = compare_cases(measured, [case.name for case in cases], terms)
-    has_kept = any(case.name == KEPT for case in cases)
-    why = causes(measured, changes[0]) if has_kept else {}
-    what = {case.name: case.what for case in cases}
-    verdict = upgrade_sentences(changes, what, why, found.drift.changed, found.file)
-    worse = is_worse(changes, found.file)
-    document = {
-        "schema": 1,
-        "machine": fingerprint(settings.bench_dir),
-        "old": builds.old.document(),
-        "new": builds.new.document(),
-        "workload": specification.workload,
-        "seed": specification.seed,
-        "pairs": pairs,
-        "drift": asdict(found.drift),
-        "options_file": _file_document(found.file),
-        "cases": [_case_document(each, what) for each in changes],
-        "causes": {name: asdict(each) for name, each in why.items()},
-        "verdict": verdict,
-        "worse": worse,
-    }
-    return Checked(worse=worse, document=document)
 
 
 def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
@@ -208,9 +192,9 @@ def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
     }
 
 
-def _case_document(each: CaseChange, what: Mapping[str, str]) -> dict[str, Any]:
+def _case_document(each: CaseChange, what: str) -> dict[str, Any]:
     metrics = {
         name: asdict(m) | {"significant": m.significant, "worse": m.worse}
         for name, m in each.metrics.items()
     }
-    return asdict(each) | {"what": what[each.case], "metrics": metrics, "worse": each.worse}
+    return asdict(each) | {"what": what, "metrics": metrics, "worse": each.worse}

@@ -11,8 +11,7 @@ from jobs.experiments.paired import (
     holm_of,
     pair_values,
 )
-from jobs.experiments.upgrade.builds import ChangedValue, Concern, OwnFile
-from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
+from jobs.experiments.upgrade.builds import DEFAULTS, KEPT, ChangedValue, Concern, OwnFile
 from optimizer.budget.power import LEAST_PAIRS, p_words
 from optimizer.confirmation.proof import Change, change
 
