@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jobs.charts.curves import Curves, TimeCurve, plot_files
 from jobs.interval_report import documents
-from jobs.interval_report.stall_answer import shown_name, stall_answer
+from jobs.interval_report.answers import shown_name, stall_answer
 from jobs.results.output_folder import rows_as_csv, write_files
 from sampler.stats_dumps.opening import Interval, Opening
 

@@ -7,25 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.changes import changes_chart, contributions_chart, fitness_terms_chart
+from jobs.charts import changes, importance, parameters, series, trade_offs
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.importance import (
-    forests_r2,
-    importance_chart,
-    ranking_content,
-    sampling_chart,
-    shares_charts,
-    stability_chart,
-)
-from jobs.charts.parameters import groups_chart, parallel_chart, questions
-from jobs.charts.series import convergence_chart, drift_chart, noise_of_fitness
-from jobs.charts.trade_offs import (
-    best_within,
-    front_chart,
-    front_growth_chart,
-    memory_chart,
-    two_metric_front_charts,
-)
 from jobs.report import rows
 from jobs.report.phases import phase_rows
 from jobs.results.option_changes import option_changes, steps_of_best
@@ -51,40 +34,50 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     objective = objective_from_document(job["objective"])
     terms = objective.terms
     names = [term.metric for term in terms]
-    searched = _searched(trials, result)
-    baseline = _baseline(searched)
+    searched = trials
+    if result.get("confirmation") is not None:  # of another load than that of the search
+        searched = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
+    runs = [trial for trial in searched if trial.is_baseline]
+    baseline = summarise(runs) if any(run.done for run in runs) else None
     points = measured(baseline, trials) if baseline else {}
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
     proof = rows.proof_content(result, names)
     power = rows.detectable(result)
-    parameters = sorted(result["parameters"], key=lambda row: row["rank"])
-    ranking = ranking_content(result)
+    ranked = sorted(result["parameters"], key=lambda row: row["rank"])
+    ranking = importance.ranking_content(result)
     learned = ranking["learned"]
-    ranked = [row["name"] for row in parameters]
+    order = [row["name"] for row in ranked]
+    byte_sized = frozenset(name for name, each in catalogue().items() if each.is_bytes)
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(replicated(trials))
-    pairs = two_metric_front_charts(points, kept, again=repeats)
+    pairs = trade_offs.two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
-        changes_chart([(row["metric"], row["change"]) for row in proof["rows"]], terms, power),
-        contributions_chart(result.get("explanation")),
-        fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
-        memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
-        convergence_chart(
+        changes.changes_chart(
+            [(row["metric"], row["change"]) for row in proof["rows"]], terms, power
+        ),
+        changes.contributions_chart(result.get("explanation")),
+        changes.fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
+        trade_offs.memory_chart(
+            configurations, allowed, baseline=level, budget=budget, winner=winner
+        ),
+        series.convergence_chart(
             configurations, mean, breaking=breaking, baselines=searched, again=repeats
         ),
-        stability_chart(parameters, names) if learned else None,
-        sampling_chart(ranking["sampling"]),
-        parallel_chart(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
-        front_chart(points, kept, on_front.numbers, terms, again=repeats),
+        importance.stability_chart(ranked, names) if learned else None,
+        importance.sampling_chart(ranking["sampling"]),
+        parameters.parallel_chart(configurations, mean, order, byte_sized=byte_sized),
+        trade_offs.front_chart(points, kept, on_front.numbers, terms, again=repeats),
         *pairs,
-        front_growth_chart(on_front.growth, terms, max((t.number for t in trials), default=0)),
-        drift_chart(searched, baseline, names) if baseline else None,
+        trade_offs.front_growth_chart(
+            on_front.growth, terms, max((t.number for t in trials), default=0)
+        ),
+        series.drift_chart(searched, baseline, names) if baseline else None,
     ]
     return {
         "result": result,
@@ -97,24 +90,24 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": option_changes(result),
         "charts": {chart.name: chart for chart in drawable(charts)},
-        "effects": shares_charts(result, parameters),
-        "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
-        "forests": forests_r2(result),
+        "effects": importance.shares_charts(result, ranked),
+        "idle": [row["name"] for row in ranked if row.get("model") and not row["matters"]],
+        "forests": importance.forests_r2(result),
         "importances": drawable(
-            importance_chart(m, parameters, f) for m, f in result["forest"].items()
+            importance.importance_chart(m, ranked, f) for m, f in result["forest"].items()
         ),
         "boxes": drawable(
-            groups_chart(question, trials, _SHORT.get(question.metric, ""))
-            for question in questions(parameters, space_from_document(job["space"]).by_name)
+            parameters.groups_chart(question, trials, _SHORT.get(question.metric, ""))
+            for question in parameters.questions(ranked, space_from_document(job["space"]).by_name)
             if learned
         ),
         "two_metrics": [chart.name for chart in pairs],
-        "parameters": parameters[:15],
+        "parameters": ranked[:15],
         "r2": ranked_r2(result),
         **ranking,
-        "within": best_within(configurations, allowed, level) if level else None,
+        "within": trade_offs.best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
-        "noise_of_fitness": noise_of_fitness(searched, fitness),
+        "noise_of_fitness": series.noise_of_fitness(searched, fitness),
         "front": rows.front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
@@ -130,18 +123,6 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "minimal": finished.minimal,
         "fullest": finished.fullest,
     }
-
-
-def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
-    """The trials that measured the load of the search; the confirmation may have a larger one."""
-    if result.get("confirmation") is None:
-        return trials
-    return [trial for trial in trials if trial.phase is not Phase.CONFIRM]
-
-
-def _baseline(trials: Sequence[Trial]) -> Baseline | None:
-    runs = [trial for trial in trials if trial.is_baseline]
-    return summarise(runs) if any(run.done for run in runs) else None
 
 
 def _terms(
@@ -161,11 +142,6 @@ def _terms(
     metrics = baseline.corrected(first.metrics, first.started_at, first.host)
     found = objective.gains(metrics, baseline.metrics)
     return proven, found if found.keys() == proven.keys() else {}
-
-
-def _byte_sized(names: Sequence[str]) -> frozenset[str]:
-    known = catalogue()
-    return frozenset(name for name in names if name in known and known[name].is_bytes)
 
 
 def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:

@@ -31,28 +31,29 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
     Trials that were given, measured before the job, are left out.
     """
     own = [trial for trial in trials if not trial.given]
-    present = [phase for phase in Phase if any(trial.phase is phase for trial in own)]
+    runs = {phase: mine for phase in Phase if (mine := [t for t in own if t.phase is phase])}
+    known, guided = sum(trial.done for trial in runs.get(Phase.BASELINE, ())), _guided(result)
+    begun = {
+        Phase.BASELINE: "what every trial is compared with comes first",
+        Phase.SAMPLE: f"the baseline was known from {known} runs; draws from the whole space "
+        "teach most",
+        Phase.SEARCH: "the models say what is worth measuring, and learn from every trial"
+        if guided
+        else "the ranking names what is worth searching",
+        Phase.CONFIRM: "the best few single runs may be luck: they are measured again beside the "
+        "baseline",
+    }
     rows = []
-    for phase in present:
+    for phase, mine in runs.items():
         if phase is Phase.SEARCH:
-            rows.append(_rank_row(own, result))
-        runs = [trial for trial in own if trial.phase is phase]
-        ended = _why_ended(phase, runs, own, result, last=phase is present[-1])
-        why = (_why_begun(phase, own, result), ended)
-        rows.append(PhaseRow(phase.value, *_span(runs), len(runs), *why))
+            names = ", ".join(row["name"] for row in result["parameters"][:5])
+            what = "models know what the draws teach" if guided else "the parameters are ranked"
+            why = f"{what}; at the end of the job the first are: {names}"
+            span = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
+            rows.append(PhaseRow(Phase.RANK.value, *span, 0, "the draws were in", why))
+        why = _why_ended(phase, runs, result)
+        rows.append(PhaseRow(phase.value, *_span(mine), len(mine), begun[phase], why))
     return rows
-
-
-def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
-    _, drawn = _span([trial for trial in own if trial.phase is Phase.SAMPLE])
-    searched, _ = _span([trial for trial in own if trial.phase is Phase.SEARCH])
-    names = ", ".join(row["name"] for row in result["parameters"][:5])
-    why = (
-        f"models know what the draws teach; at the end of the job the first are: {names}"
-        if _guided(result)
-        else f"the parameters are ranked; at the end of the job the first are: {names}"
-    )
-    return PhaseRow(Phase.RANK.value, drawn, searched, 0, "the draws were in", why)
 
 
 def _guided(result: Mapping[str, Any]) -> bool:
@@ -69,46 +70,26 @@ def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
     return min(began, default=None), max(ended, default=None)
 
 
-def _why_begun(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any]) -> str:
-    if phase is Phase.BASELINE:
-        return "what every trial is compared with comes first"
-    if phase is Phase.SAMPLE:
-        first = sum(t.done for t in own if t.phase is Phase.BASELINE)
-        return f"the baseline was known from {first} runs; draws from the whole space teach most"
-    if phase is Phase.SEARCH:
-        if _guided(result):
-            return "the models say what is worth measuring, and learn from every trial"
-        return "the ranking names what is worth searching"
-    return "the best few single runs may be luck: they are measured again beside the baseline"
-
-
 def _why_ended(
-    phase: Phase,
-    trials: Sequence[Trial],
-    own: Sequence[Trial],
-    result: Mapping[str, Any],
-    *,
-    last: bool,
+    phase: Phase, runs: Mapping[Phase, Sequence[Trial]], result: Mapping[str, Any]
 ) -> str:
+    """``runs`` are the trials of each phase, in their order."""
+    mine = runs[phase]
     if phase is Phase.BASELINE:
-        return f"its {len(trials)} first runs were made"
+        return f"its {len(mine)} first runs were made"
     if phase is Phase.CONFIRM:
-        purposes = Counter(trial.purpose for trial in trials)
-        well = sum(t.done for t in trials if t.purpose is Purpose.PROVE)
+        purposes = Counter(trial.purpose for trial in mine)
+        well = sum(trial.done for trial in mine if trial.purpose is Purpose.PROVE)
         chosen = f"{purposes[Purpose.SELECT]} runs chose the winner"
         return f"{chosen}, {well} of {purposes[Purpose.PROVE]} proof runs ended well"
-    if phase is Phase.SAMPLE and any(trial.phase is Phase.SEARCH for trial in own):
-        draws = sum(trial.purpose is Purpose.CANDIDATE for trial in trials)
+    if phase is Phase.SAMPLE and Phase.SEARCH in runs:
+        draws = sum(trial.purpose is Purpose.CANDIDATE for trial in mine)
         why = (result.get("sampling") or {}).get("why")
         return str(why) if why else f"its share of the budget, {draws} draws, was used"
-    return _explored(own, result, last=last)
-
-
-def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
-    """Why no new configuration was tried any more, and whether one could have gained anything."""
     search = result.get("search")
     if search and search["saved"]:
         return str(search["why"])
+    own, last = [trial for each in runs.values() for trial in each], phase is [*runs][-1]
     ended = _explored_as_planned(own, result, last=last)
     return f"{ended}; {search['why']}" if search else ended
 
