@@ -8,19 +8,13 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
+from jobs.charts import importance, parameters
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.importance import (
-    importance_chart,
-    ranking_content,
-    sampling_chart,
-    shares_charts,
-    stability_chart,
-)
-from jobs.charts.parameters import dependence_chart, groups_chart, pair_effect_chart, questions
 from jobs.results.ranking_words import first_share, shown_first
 from jobs.views.models import dependence_of_job
-from optimizer.ranking.dependence import Dependences, Together
+from optimizer.ranking.dependence import Dependences
 from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_units import BYTES, metric_unit
 
@@ -31,55 +25,39 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
     ``found`` is ``result.json``, or a ranking of a job that goes on. Parameters are sorted by the
     metric; None: by all of them, as the job ranks.
     """
-    parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    metrics, ranking, known = list(found["forest"]), ranking_content(found), catalogue()
+    rows = sorted(found["parameters"], key=lambda row: row["rank"])
+    metrics, ranking, known = list(found["forest"]), importance.ranking_content(found), catalogue()
+    modelled, forests = ranking["modelled"], found["forest"] if ranking["learned"] else {}
+    stable = importance.stability_chart(rows, metrics) if forests else None
     return {
         "metrics": metrics,
         **ranking,
-        "rows": _sorted(found, parameters, metric, ranking["modelled"]),
-        "help": {
-            name: known[name].help if name in known else ""
-            for name in (row["name"] for row in parameters)
-        },
-        "anova": _anova(parameters, metric, in_order=ranking["anova_ranks"]),
-        "quality": [_quality(found, name, ranking["modelled"]) for name in metrics],
+        "rows": rows if metric is None else _sorted(found, rows, metric, modelled),
+        "help": {row["name"]: getattr(known.get(row["name"]), "help", "") for row in rows},
+        "anova": _anova(rows, metric, in_order=ranking["anova_ranks"]),
+        "quality": [_quality(found, name, modelled) for name in metrics],
         # The parameters that are among the five most important in every resample.
         "steady": {
             name: [
                 row["name"]
-                for row in parameters
+                for row in rows
                 if row["importance"].get(name, {}).get("rank_high", math.inf) <= 5
             ]
             for name in metrics
         },
-        "charts": _charts(found, parameters, metrics, ranking),
-    }
-
-
-def _charts(
-    found: Mapping[str, Any],
-    parameters: Sequence[Mapping[str, Any]],
-    metrics: Sequence[str],
-    ranking: Mapping[str, Any],
-) -> dict[str, list[Chart]]:
-    forests = found["forest"] if ranking["learned"] else {}
-    stable = stability_chart(parameters, metrics) if ranking["learned"] else None
-    return {
-        "models": shares_charts(found, parameters) if ranking["modelled"] else [],
-        "forests": drawable(importance_chart(m, parameters, f) for m, f in forests.items()),
-        "stability": drawable([stable, sampling_chart(ranking["sampling"])]),
+        "charts": {
+            "models": importance.shares_charts(found, rows) if modelled else [],
+            "forests": drawable(
+                importance.importance_chart(m, rows, forest) for m, forest in forests.items()
+            ),
+            "stability": drawable([stable, importance.sampling_chart(ranking["sampling"])]),
+        },
     }
 
 
 def _sorted(
-    found: Mapping[str, Any],
-    parameters: Sequence[Mapping[str, Any]],
-    metric: str | None,
-    modelled: bool,
+    found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], metric: str, modelled: bool
 ) -> list[Mapping[str, Any]]:
-    if metric is None:
-        return list(parameters)
-
     def less(row: Mapping[str, Any]) -> float:
         if modelled:
             value = first_share(found, row, metric).get("total")
@@ -87,7 +65,7 @@ def _sorted(
             value = row["importance"].get(metric, {}).get("permutation")
         return math.inf if value is None else -value
 
-    return sorted(parameters, key=less)
+    return sorted(rows, key=less)
 
 
 def _anova(
@@ -136,60 +114,52 @@ def importance_details(
     ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
     little; ``unexplained`` by metric the share of the variance that is noise to them.
     """
-    boxes = _boxes(engine, job, found) if learned else []
+    space = space_from_document(job.specification["space"]).by_name
+    boxes = _boxes(engine, job, found, space) if learned else []
     known = dependence_of_job(engine, job)
     if known is None:
         return {"boxes": boxes, "trials": None}
-    sizes = {
-        each.name: each.is_bytes
-        for each in space_from_document(job.specification["space"]).parameters
-    }
+    sizes = {name for name, each in space.items() if each.is_bytes}
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]
+    pairs = [(pair, *pair.parameters) for pair in drawn]
     return {
         "boxes": boxes,
         "dependence": _curves(known, sizes),
-        "pairs": [_pair(known, pair, sizes) for pair in drawn],
+        "pairs": [
+            parameters.pair_effect_chart(
+                pair,
+                (known.settings[one], known.settings[other]),
+                is_bytes=(one in sizes, other in sizes),
+            )
+            for pair, one, other in pairs
+        ],
         "told": known.pairs[:_PAIRS_TOLD],
         "trials": known.trials,
         "unexplained": known.unexplained,
     }
 
 
-def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
+def _curves(known: Dependences, sizes: set[str]) -> list[Chart]:
     total: dict[str, float] = {}
     for curve in known.curves:
         total[curve.parameter] = total.get(curve.parameter, 0.0) + curve.share
     first = sorted(total, key=lambda name: -total[name])[:_PARAMETERS]
     metrics = list(known.unexplained)  # a metric has the same colour in every plot
     curves = sorted(known.curves, key=lambda curve: metrics.index(curve.metric))
+    mine = {name: [curve for curve in curves if curve.parameter == name] for name in first}
     return drawable(
-        dependence_chart(
-            name,
-            [curve for curve in curves if curve.parameter == name],
-            known.settings[name],
-            is_bytes=sizes.get(name, False),
-        )
-        for name in first
+        parameters.dependence_chart(name, each, known.settings[name], is_bytes=name in sizes)
+        for name, each in mine.items()
     )
 
 
-def _pair(known: Dependences, pair: Together, sizes: Mapping[str, bool]) -> Chart:
-    one, other = pair.parameters
-    values = (known.settings[one], known.settings[other])
-    return pair_effect_chart(
-        pair, values, is_bytes=(sizes.get(one, False), sizes.get(other, False))
-    )
-
-
-def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]:
+def _boxes(
+    engine: Engine, job: JobRow, found: Mapping[str, Any], space: Mapping[str, Parameter]
+) -> list[Chart]:
     trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
-    parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    space = space_from_document(job.specification["space"]).by_name
+    rows = sorted(found["parameters"], key=lambda row: row["rank"])
+    asked = [(each, metric_unit(each.metric)) for each in parameters.questions(rows, space)]
+    units = {BYTES: ", bytes", None: "", "": ""}
     return drawable(
-        groups_chart(asked, trials, _unit(asked.metric)) for asked in questions(parameters, space)
+        parameters.groups_chart(each, trials, units.get(unit, f", {unit}")) for each, unit in asked
     )
-
-
-def _unit(metric: str) -> str:
-    unit = metric_unit(metric)
-    return f", {'bytes' if unit == BYTES else unit}" if unit else ""

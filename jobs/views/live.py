@@ -81,7 +81,14 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         metrics=metrics,
         runs=baseline.runs if baseline else 0,
         names=names,
-        latest=[_latest(trial, names, objective, baseline) for trial in latest],
+        latest=[
+            LatestTrial(
+                trial,
+                [trial.metrics.get(name) for name in names],
+                _fitness(trial, objective, baseline) if baseline else None,
+            )
+            for trial in latest
+        ],
         out=[] if row.state in ENDED else facts.out,
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
@@ -117,14 +124,11 @@ def _metrics(
     return rows
 
 
-def _latest(
-    trial: Trial, names: Sequence[str], objective: Objective, baseline: Baseline | None
-) -> LatestTrial:
-    fitness = None
-    if baseline and trial.done and trial.purpose is Purpose.CANDIDATE:
-        metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        fitness = objective.fitness(metrics, baseline.metrics)
-    return LatestTrial(trial, [trial.metrics.get(name) for name in names], fitness)
+def _fitness(trial: Trial, objective: Objective, baseline: Baseline) -> float | None:
+    if not trial.done or trial.purpose is not Purpose.CANDIDATE:
+        return None
+    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    return objective.fitness(metrics, baseline.metrics)
 
 
 # Of very many trials they take seconds. Of a job that goes on they are made again only after five
@@ -146,25 +150,20 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
 def _drawn(course: JobSeries | None) -> Sequence[Chart]:
     if course is None:
         return []
-    best, names = course.best, [term.metric for term in course.objective.terms]
-    convergence = convergence_chart(
-        course.trials,
-        course.fitness,
-        breaking=course.breaking,
-        baselines=course.runs,
-        again=course.repeats,
-    )
-    metrics = (_metric(course, term, best) for term in course.objective.terms)
-    return drawable([convergence, *metrics, drift_chart(course.runs, course.baseline, names)])
-
-
-def _metric(course: JobSeries, term: Term, best: int | None) -> Chart | None:
-    noise = course.baseline.noise.get(term.metric)
-    if noise is None:
-        return None
-    values = {
-        trial.number: course.metrics[trial.number][term.metric]
-        for trial in course.trials
-        if term.metric in course.metrics[trial.number]
-    }
-    return metric_series_chart(term, course.trials, values, noise, best)
+    terms, noise = course.objective.terms, course.baseline.noise
+    charts = [
+        convergence_chart(
+            course.trials,
+            course.fitness,
+            breaking=course.breaking,
+            baselines=course.runs,
+            again=course.repeats,
+        )
+    ]
+    for term in terms:
+        known = {trial.number: course.metrics[trial.number] for trial in course.trials}
+        values = {n: found[term.metric] for n, found in known.items() if term.metric in found}
+        if spread := noise.get(term.metric):
+            charts.append(metric_series_chart(term, course.trials, values, spread, course.best))
+    names = [term.metric for term in terms]
+    return drawable([*charts, drift_chart(course.runs, course.baseline, names)])
