@@ -17,7 +17,7 @@ from typing import Any
 
 from cli.main import main as rocktune
 from jobs.experiments.comparison.tables import METRICS, Table, comparison_sentences, tables
-from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
+from jobs.experiments.experiment import RUNS, MeasuredRun, whole_sets
 from jobs.results.output_folder import RESULT
 from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes

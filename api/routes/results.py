@@ -213,7 +213,7 @@ async def explain_result(
     """Why the winner of a finished job is better: each change's part, and which are enough."""
 
     def made() -> Response:
-        from jobs.views.models import explained_job
+        from jobs.views.importance import explained_job
 
         found = explained_job(service.engine, job, result_of(service, job))
         if found["explanation"] is None:
@@ -309,7 +309,7 @@ async def show_dependence(
     """
 
     def made() -> Response:
-        from jobs.views.models import dependence_document, dependence_of_job
+        from jobs.views.importance import dependence_document, dependence_of_job
 
         found = dependence_of_job(service.engine, job)
         if found is None:

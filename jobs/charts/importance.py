@@ -32,12 +32,8 @@ def importance_chart(
 
     ``parameters`` are rows of ``result.json``, ``forest`` is the metric's there.
     """
-    rows = [
-        (row["name"], row["importance"][metric])
-        for row in parameters
-        if metric in row["importance"]
-    ]
-    r2 = held_out(forest)
+    told = [(row["name"], row["importance"].get(metric)) for row in parameters]
+    rows, r2 = [each for each in told if each[1]], held_out(forest)
     if not rows or r2 is None:
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
@@ -45,16 +41,16 @@ def importance_chart(
     return _bars_and_diamonds(
         f"importance-{metric}",
         metric,
-        [name for name, _ in rows],
+        rows,
         r2,
         caption=f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
         "of the forest's decrease in impurity. Diamonds: R2 lost when the values are shuffled, "
         "with one standard deviation.",
         axis="importance",
-        bars=("impurity", [each["mdi"] for _, each in rows]),
-        diamonds=("permutation", [each["permutation"] for _, each in rows]),
+        bars=("impurity", "mdi"),
+        diamonds=("permutation", "permutation"),
         errors={"type": "data", "array": spread, "color": "@second", "thickness": 1.5},
-        said=[f"{chart.words(name)}:" for name, _ in rows],
+        said=lambda _: ":",
     )
 
 
@@ -120,21 +116,21 @@ def shares_chart(
     found = [each for each in shares if each[1].get("total", 0.0) > 0]
     if not found:
         return None
-    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
-    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
-    total, low, high = ([each[end] for each in rows] for end in ("total", "low", "high"))
+    rows = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
+    ends = ([each[end] for _, each in rows] for end in ("total", "low", "high"))
+    r2 = model.get("r2_cross_validated")
     return _bars_and_diamonds(
         f"{kind}-{metric}",
         f"{metric}, by the {by}",
-        [name for name, _ in found],
+        rows,
         r2,
         caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
         f"{model.get('trials', 0)} trials. {what}",
         axis="share of the variance",
-        bars=("alone", [each["alone"] for each in rows]),
-        diamonds=("with its pairs", total),
-        errors=chart.interval_bars(total, low, high, "@second"),
-        said=[f"{chart.words(name)}: {also(each)}," for name, each in found],
+        bars=("alone", "alone"),
+        diamonds=("with its pairs", "total"),
+        errors=chart.interval_bars(*ends, "@second"),
+        said=lambda each: f": {also(each)},",
     )
 
 
@@ -155,21 +151,26 @@ def shares_charts(
 def _bars_and_diamonds(
     name: str,
     subject: str,
-    names: Sequence[str],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
     r2: float | None,
     *,
     caption: str,
     axis: str,
-    bars: tuple[str, Sequence[float]],
-    diamonds: tuple[str, Sequence[float]],
+    bars: tuple[str, str],
+    diamonds: tuple[str, str],
     errors: Mapping[str, Any],
-    said: Sequence[str],
+    said: Callable[[Mapping[str, Any]], str],
 ) -> chart.Chart:
-    """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
+    """Two figures of each parameter; the order is doubted where R2 is small or unknown.
+
+    ``bars`` and ``diamonds`` are each a title, and the name of the figure in a row.
+    """
+    names = [name for name, _ in rows]
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
     sure = r2 is not None and r2 >= LEAST_R2
-    values = ((value, place) for place, value in enumerate(diamonds[1]))
-    told = {"hovertext": said, "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>"}
+    points = [(each[diamonds[1]], place) for place, (_, each) in enumerate(rows)]
+    hover = [f"{chart.words(name)}{said(each)}" for name, each in rows]
+    told = {"hovertext": hover, "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>"}
     marker = {"color": "@second", "size": 9, "symbol": "diamond"}
     return chart.Chart(
         name=name,
@@ -178,8 +179,8 @@ def _bars_and_diamonds(
         else f"{subject}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            chart.bar_trace(*bars, "@soft", **told),
-            chart.scatter_trace(diamonds[0], values, error_x=errors, marker=marker, **told),
+            chart.bar_trace(bars[0], [each[bars[1]] for _, each in rows], "@soft", **told),
+            chart.scatter_trace(diamonds[0], points, error_x=errors, marker=marker, **told),
         ],
         layout={"xaxis": chart.axis(axis, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
         height=140 + 26 * len(names),
@@ -199,14 +200,11 @@ def stability_chart(
     drawn = drawn[: len(chart.SERIES)]
     if not drawn:
         return None
-    steady = [
-        row["name"]
-        for row in rows
-        if any(row["importance"].get(m, {}).get("rank_high", 99) <= 5 for m in drawn)
-    ]
+    highs = [[row["importance"].get(m, {}).get("rank_high", 99) for m in drawn] for row in rows]
+    steady = sum(min(each) <= 5 for each in highs)
     return chart.Chart(
         name="stability",
-        title=f"Surely among the five most important for a metric: {len(steady)} of the "
+        title=f"Surely among the five most important for a metric: {steady} of the "
         f"{len(rows)} first"
         if steady
         else "No parameter is surely among the five most important for any metric",

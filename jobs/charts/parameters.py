@@ -293,15 +293,15 @@ def parallel_chart(
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in fitness]
     order = sorted(candidates, key=lambda trial: -fitness[trial.number])
     best, others = order[:_BEST], chart.thinned(order[_BEST:], _MOST - _BEST)
-    scales = [
-        scale
+    placed = (
+        _axis(name, {t.number: t.features.get(name) for t in candidates}, name in byte_sized)
         for name in names
-        if (scale := _scale(name, [t.features.get(name) for t in candidates])) is not None
-    ][:_AXES]
-    if len(candidates) < 2 or len(scales) < 2:
+    )
+    axes = [axis for axis in placed if axis is not None][:_AXES]
+    if len(candidates) < 2 or len(axes) < 2:
         return None
     shown = len(best) + len(others)
-    axis = {"line": {"color": "@line", "width": 1}, "layer": "below"}
+    line = {"type": "line", "line": {"color": "@line", "width": 1}, "layer": "below"}
     return chart.Chart(
         name="parallel",
         title=f"Where the {len(best)} best of {len(candidates):,} configurations lie",
@@ -309,81 +309,72 @@ def parallel_chart(
         "thick. Where they meet on an axis, the value matters; where they spread, it hardly does."
         + (f" {shown} of {len(candidates):,} are drawn." if shown < len(candidates) else ""),
         traces=[
-            _lines(others, scales, "others", {"color": "@faint", "width": 1}),
-            _lines(best[1:], scales, f"best {len(best)}", {"color": "@accent", "width": 1.5}),
-            _lines(best[:1], scales, "very best", {"color": "@second", "width": 3.5}),
+            _lines(others, axes, "others", {"color": "@faint", "width": 1}),
+            _lines(best[1:], axes, f"best {len(best)}", {"color": "@accent", "width": 1.5}),
+            _lines(best[:1], axes, "very best", {"color": "@second", "width": 3.5}),
         ],
         layout={
             "xaxis": {"range": [-0.04, 1.04], "visible": False},
-            "yaxis": {"range": [len(scales) - 0.55, -0.6], "visible": False},
-            "annotations": _labels(scales, byte_sized),
-            "shapes": [
-                {**axis, "type": "line", "x0": 0, "x1": 1, "y0": row, "y1": row}
-                for row in range(len(scales))
-            ],
+            "yaxis": {"range": [len(axes) - 0.55, -0.6], "visible": False},
+            "annotations": [label for row, axis in enumerate(axes) for label in axis.labels(row)],
+            "shapes": [{**line, "x0": 0, "x1": 1, "y0": y, "y1": y} for y in range(len(axes))],
         },
-        height=110 + 62 * len(scales),
+        height=110 + 62 * len(axes),
     )
 
 
-class _Scale:
-    """Places the values of one parameter from 0 to 1."""
+@dataclass(frozen=True)
+class _Axis:
+    """The values of one parameter, placed from 0 to 1."""
 
-    def __init__(self, name: str, values: Sequence[Value]) -> None:
-        self.name = name
-        numbers = [float(v) for v in values if isinstance(v, int | float)]
-        named = len(numbers) < len(values) or all(isinstance(v, bool) for v in values)
-        self.choices = sorted({str(v) for v in values}) if named else []
-        self.low, self.high = (0.0, 0.0) if named else (min(numbers), max(numbers))
-        self.log = self.low > 0 and self.high / self.low > _WIDE
+    title: str
+    ends: tuple[str, str]  # the least and the greatest value
+    places: Mapping[int, float]  # by trial's number; of those where the parameter was active
 
-    def __call__(self, value: Value | None) -> float | None:
-        """Its place; None where the parameter was not active."""
-        if value is None:
-            return None
-        if self.choices:
-            return round(self.choices.index(str(value)) / (len(self.choices) - 1), 4)
-        number, low, high = float(value), self.low, self.high
-        if self.log:
-            number, low, high = math.log(number), math.log(low), math.log(high)
-        return round((number - low) / (high - low), 4)
+    def labels(self, row: int) -> list[dict[str, Any]]:
+        """Above the axis its name, below its ends the least and the greatest value."""
+        above: dict[str, Any] = {"yanchor": "bottom", "yshift": 3, "bgcolor": "@veil"}
+        below: dict[str, Any] = {"yanchor": "top", "yshift": -3, "bgcolor": "@veil"}
+        low, high = self.ends
+        return [
+            chart.text_at(f"<b>{self.title}</b>", 0.5, row, "@ink", xanchor="center", **above),
+            chart.text_at(low, 0.0, row, xanchor="left", **below),
+            chart.text_at(high, 1.0, row, xanchor="right", **below),
+        ]
 
 
-def _scale(name: str, values: Sequence[Value | None]) -> _Scale | None:
+def _axis(name: str, values: Mapping[int, Value | None], is_bytes: bool) -> _Axis | None:
     """None where there are not two values to tell apart."""
-    known = [v for v in values if v is not None and v == v]
-    return _Scale(name, known) if len({str(v) for v in known}) > 1 else None
+    known = {number: v for number, v in values.items() if v is not None and v == v}
+    choices, title = sorted({str(v) for v in known.values()}), chart.words(name, 38)
+    if len(choices) < 2:
+        return None
+    numbers = {n: float(v) for n, v in known.items() if isinstance(v, int | float)}
+    if len(numbers) < len(known) or all(isinstance(v, bool) for v in known.values()):
+        title += f" ({len(choices)} values)" if len(choices) > 2 else ""
+        last = len(choices) - 1
+        places = {n: round(choices.index(str(v)) / last, 4) for n, v in known.items()}
+        return _Axis(title, (chart.words(choices[0], 14), chart.words(choices[-1], 14)), places)
+    said, low, high = format_bytes if is_bytes else figure, *_ends(numbers)
+    ends = (said(low), said(high))
+    if low > 0 and high / low > _WIDE:
+        numbers = {number: math.log(value) for number, value in numbers.items()}
+        low, high = _ends(numbers)
+    places = {n: round((value - low) / (high - low), 4) for n, value in numbers.items()}
+    return _Axis(title, ends, places)
+
+
+def _ends(numbers: Mapping[int, float]) -> tuple[float, float]:
+    return min(numbers.values()), max(numbers.values())
 
 
 def _lines(
-    trials: Sequence[Trial], scales: Sequence[_Scale], name: str, line: Mapping[str, Any]
+    trials: Sequence[Trial], axes: Sequence[_Axis], name: str, line: Mapping[str, Any]
 ) -> chart.Trace:
     points: list[tuple[float | None, int | None]] = []
     for trial in trials:
-        points += [
-            (scale(trial.features.get(scale.name)), row) for row, scale in enumerate(scales)
-        ]
+        points += [(axis.places.get(trial.number), row) for row, axis in enumerate(axes)]
         points.append((None, None))
     return chart.scatter_trace(
         name, points, mode="lines", line=line, hoverinfo="skip", connectgaps=False
     )
-
-
-def _labels(scales: Sequence[_Scale], byte_sized: frozenset[str]) -> list[dict[str, Any]]:
-    """Above each axis its name, below its ends the least and the greatest value."""
-    labels = []
-    for row, scale in enumerate(scales):
-        said = format_bytes if scale.name in byte_sized else figure
-        low, high = said(scale.low), said(scale.high)
-        if scale.choices:
-            low, high = (chart.words(scale.choices[end], 14) for end in (0, -1))
-        many = scale.choices[1:-1]
-        title = chart.words(scale.name, 38) + (f" ({len(many) + 2} values)" if many else "")
-        above: dict[str, Any] = {"yanchor": "bottom", "yshift": 3, "bgcolor": "@veil"}
-        below: dict[str, Any] = {"yanchor": "top", "yshift": -3, "bgcolor": "@veil"}
-        labels += [
-            chart.text_at(f"<b>{title}</b>", 0.5, row, "@ink", xanchor="center", **above),
-            chart.text_at(low, 0.0, row, xanchor="left", **below),
-            chart.text_at(high, 1.0, row, xanchor="right", **below),
-        ]
-    return labels

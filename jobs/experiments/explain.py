@@ -17,7 +17,7 @@ from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.heartbeat import renewed_meanwhile
 from jobs.execution.retry import Retry, RetryingLog, unless_away
 from jobs.execution.run_environment import environment_of
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
     InterleavedRuns,
     KeptRuns,
     MeasuredRun,
@@ -30,7 +30,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
-from jobs.views.models import explained_job
+from jobs.views.importance import explained_job
 from optimizer.explanation.compared import (
     BASELINE,
     MINIMAL,

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jobs.execution.single_bench import single_bench
-from jobs.experiments.experiment import Experiment, Findings
-from jobs.experiments.interleaved import KeptRuns, MeasuredRun, RunsObserver
+from jobs.experiments.experiment import Experiment, Findings, KeptRuns, MeasuredRun, RunsObserver
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number

@@ -31,10 +31,9 @@ from jobs.experiments.comparison.sides import (
     side_of_options,
 )
 from jobs.experiments.comparison.tables import require_metrics
-from jobs.experiments.experiment import Experiment, Findings
+from jobs.experiments.experiment import Experiment, Findings, KeptRuns, RunsObserver
 from jobs.experiments.explain import measure_explanation
 from jobs.experiments.fidelity import fidelity_check
-from jobs.experiments.interleaved import KeptRuns, RunsObserver
 from jobs.experiments.upgrade.check import (
     build_differences,
     find_builds,

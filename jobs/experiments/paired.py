@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.experiments.interleaved import MeasuredRun, Sets, Side
+from jobs.experiments.experiment import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of

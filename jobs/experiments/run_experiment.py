@@ -17,7 +17,7 @@ from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import storable
 from jobs.execution.heartbeat import JobCancelled, renewed_meanwhile
 from jobs.execution.held_job import HeldJob, held_job
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
     RUNS,
     InterleavedRuns,
     KeptRuns,

@@ -16,8 +16,8 @@ from jobs.results.cache import JobCache
 from jobs.results.export import difference_of
 from jobs.results.option_changes import option_changes, options_diff
 from jobs.results.outcome import OPTIONS_FILES, kept_of
-from jobs.views.job_series import job_series_of
-from jobs.views.models import explained_job
+from jobs.views.importance import explained_job
+from jobs.views.live import job_series_of
 from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document

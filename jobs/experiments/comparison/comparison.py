@@ -7,8 +7,9 @@ from typing import Any
 
 from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around, worked_out
 from jobs.experiments.comparison.tables import comparison_files, comparison_sentences, tables
-from jobs.experiments.experiment import Experiment, Findings
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
+    Experiment,
+    Findings,
     InterleavedRuns,
     KeptRuns,
     RunsObserver,

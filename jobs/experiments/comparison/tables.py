@@ -6,7 +6,7 @@ from typing import Any
 
 from jobs.charts.changes import changes_chart, runs_chart
 from jobs.charts.chart import Chart, axis, drawable
-from jobs.experiments.interleaved import MeasuredRun, Sets
+from jobs.experiments.experiment import MeasuredRun, Sets
 from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
 from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
 from jobs.results.pages import document_html

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.experiments.experiment import Experiment, Findings
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
+    Experiment,
+    Findings,
     InterleavedRuns,
     KeptRuns,
     RunsObserver,

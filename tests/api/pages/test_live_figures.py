@@ -15,8 +15,7 @@ from db.trials.trial_course import read_baseline_runs, read_latest, read_trial_f
 from jobs.charts.series import metric_series_chart
 from jobs.results import cache
 from jobs.views import live as live_module
-from jobs.views.job_series import baseline_so_far, job_series_of
-from jobs.views.live import live_job
+from jobs.views.live import baseline_so_far, job_series_of, live_job
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial

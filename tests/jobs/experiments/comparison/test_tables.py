@@ -13,7 +13,7 @@ from jobs.experiments.comparison.tables import (
     require_metrics,
     tables,
 )
-from jobs.experiments.interleaved import MeasuredRun, Sets, order_of_runs, whole_sets
+from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload

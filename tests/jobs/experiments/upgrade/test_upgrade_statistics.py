@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs, whole_sets
+from jobs.experiments.experiment import MeasuredRun, Side, order_of_runs, whole_sets
 from jobs.experiments.paired import RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import DEFAULTS, KEPT, OWN, ChangedValue, Concern
 from jobs.experiments.upgrade.check import SIDES
