@@ -119,7 +119,6 @@ def curves_svg(plot: Curves) -> str:
 
 
 def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
-    """The curve between its gaps."""
     runs = groupby(curve.points, key=lambda point: point[1] is None)
     return [[(x, y) for x, y in run if y is not None] for gap, run in runs if not gap]
 

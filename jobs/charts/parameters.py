@@ -117,7 +117,6 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> char
 
 
 def _fences(values: NDArray[np.float64]) -> dict[str, float]:
-    """Where a box and its whiskers end, by Plotly's names."""
     q1, median, q3 = (float(q) for q in np.percentile(values, [25, 50, 75]))
     reach = 1.5 * (q3 - q1)
     inside = values[(values >= q1 - reach) & (values <= q3 + reach)].tolist()
@@ -149,7 +148,6 @@ def _group_label(label: str, size: int, is_bytes: bool) -> str:
 
 
 def _number(text: str) -> str:
-    """A number of many digits with fewer."""
     try:
         return text if len(text) < 7 else f"{float(text):.4g}"
     except ValueError:

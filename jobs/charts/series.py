@@ -96,7 +96,6 @@ def _title(noise: float | None, points: Sequence[tuple[int, float]]) -> str:
 
 
 def _phases(trials: Sequence[Trial]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Lines where phases begin, and their names."""
     lines, labels = [], []
     for phase in _NAMED:
         numbers = [trial.number for trial in trials if trial.phase is phase]

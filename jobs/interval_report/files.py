@@ -100,7 +100,6 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
 
 
 def _lines(openings: Sequence[Opening]) -> list[str]:
-    """The sentences above the plots: what is told, why writes stalled, what to know."""
     told = [] if len(openings) == 1 else [f"The log tells of {len(openings)} openings."]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f"Opening {number}: "
@@ -109,7 +108,6 @@ def _lines(openings: Sequence[Opening]) -> list[str]:
 
 
 def _tables(openings: Sequence[Opening]) -> list[tuple[str, list[list[str]]]]:
-    """The tables below the plots, as (title, header and rows)."""
     tables = [("Totals", documents.totals_table(openings))]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f", opening {number}"

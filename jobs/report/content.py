@@ -134,7 +134,6 @@ def _terms(
     trials: Sequence[Trial],
     baseline: Baseline | None,
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """The terms of the candidate in the proof, and in the run that found it."""
     verdict = result["verdict"]
     if verdict is None:
         return {}, {}
@@ -202,7 +201,6 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
 
 
 def _guided(result: Mapping[str, Any]) -> bool:
-    """Whether models guided the search."""
     try:
         return find_strategy(result["job"]["strategy"]).has_models
     except InputError:  # one whose libraries are not installed here

@@ -97,7 +97,6 @@ def _anova(
 
 
 def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str, Any]:
-    """How well a metric was learned, and how stable its order is."""
     forest = found["forest"][metric]
     model = found.get("models", {}).get(metric, {}) if modelled else {}
     return {

@@ -176,7 +176,6 @@ def _comments(
     objective: Objective,
     baseline: Mapping[str, float],
 ) -> list[str]:
-    """What the OPTIONS file of the best pick says of itself."""
     workload, changes = framed.problem.workload, _changes(picked.metrics, baseline)
     shown = ", ".join(
         f"{name} {change:+.1f}%"

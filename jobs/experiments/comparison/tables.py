@@ -216,7 +216,6 @@ def _differences(place: int, table: Table) -> Chart | None:
 
 
 def _table_csv(found: Sequence[Table]) -> str:
-    """One row for each workload, pair of subjects and metric."""
     return rows_as_csv(
         [
             {
@@ -236,7 +235,6 @@ def _table_csv(found: Sequence[Table]) -> str:
 
 
 def _runs_csv(runs: Sequence[MeasuredRun]) -> str:
-    """One row for each run that counts, with all its metrics."""
     metrics = list(dict.fromkeys(name for run in runs for name in run.metrics))
     head = ["round", "workload", "subject", "started_at", "state", "seconds", *metrics, "failure"]
     rows = (

@@ -108,7 +108,6 @@ def option_drift(old: InstalledDbBench, new: InstalledDbBench) -> OptionDrift:
 
 
 def _known(places: Iterable[Place]) -> dict[Place, Parameter]:
-    """The catalogued parameters among options."""
     options = (each for each in catalogue().values() if each.is_option)
     found = {(title_of(each), each.key): each for each in options}
     return {place: found[place] for place in places if place in found}

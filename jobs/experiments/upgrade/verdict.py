@@ -104,7 +104,6 @@ def _cause(
     found: Cause | None,
     changed: Sequence[ChangedValue],
 ) -> list[str]:
-    """Whether it is the build or its defaults, as far as it is shown."""
     if not changed:
         return ["No default changed: it is the build itself."]
     mine = kept.metrics.get(metric.metric) if kept else None
@@ -170,7 +169,6 @@ def _of_file(file: OwnFile) -> list[str]:
 
 
 def _could_have_shown(changes: Sequence[CaseChange]) -> str:
-    """The smallest change by metric, the worst of all cases."""
     worst: dict[str, float] = {}
     for each in changes:
         for name, metric in each.metrics.items():
