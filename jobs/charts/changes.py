@@ -63,14 +63,10 @@ def changes_chart(
         + (shaded if bands else "")
         + (f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""),
         traces=points,
-        layout={
-            "xaxis": chart.axis(
-                "change against the baseline, %", zeroline=False, range=[left, right]
-            ),
-            "yaxis": chart.rows_axis(names),
-            "shapes": [chart.line_at(0.0, across="x", dash="solid"), *bands],
-            "showlegend": False,
-        },
+        x=chart.axis("change against the baseline, %", zeroline=False, range=[left, right]),
+        y=chart.rows_axis(names),
+        shapes=[chart.line_at(0.0, across="x", dash="solid"), *bands],
+        more={"showlegend": False},
         height=110 + 34 * len(rows),
     )
 
@@ -111,10 +107,8 @@ def runs_chart(
         title=f"{metric}, round by round",
         caption="Each dot is a run. What goes up and down together is the machine.",
         traces=traces,
-        layout={
-            "xaxis": chart.axis("round", dtick=max(1, last // 10)),
-            "yaxis": chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
-        },
+        x=chart.axis("round", dtick=max(1, last // 10)),
+        y=chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
         height=280,
     )
 
@@ -137,10 +131,10 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
         "expect it; lines: 95% intervals. One that crosses where its bar begins may be nothing."
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
         traces=_traces(steps, measured),
-        layout={
-            "xaxis": chart.axis("fitness", zeroline=False),
-            "yaxis": chart.rows_axis(rows),
-            "shapes": [chart.line_at(0.0, across="x", dash="solid")],
+        x=chart.axis("fitness", zeroline=False),
+        y=chart.rows_axis(rows),
+        shapes=[chart.line_at(0.0, across="x", dash="solid")],
+        more={
             "showlegend": False,
             "barmode": "overlay",
         },
@@ -236,11 +230,9 @@ def fitness_terms_chart(
             )
             for label, terms, color in series
         ],
-        layout={
-            "barmode": "group",
-            "xaxis": chart.axis("term, thousandths of the baseline", zeroline=False),
-            "yaxis": chart.rows_axis(rows),
-            "shapes": [chart.line_at(0.0, across="x", dash="solid")],
-        },
+        x=chart.axis("term, thousandths of the baseline", zeroline=False),
+        y=chart.rows_axis(rows),
+        shapes=[chart.line_at(0.0, across="x", dash="solid")],
+        more={"barmode": "group"},
         height=150 + 42 * len(rows),
     )

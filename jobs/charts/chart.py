@@ -9,7 +9,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 Trace = dict[str, Any]
@@ -28,8 +28,17 @@ class Chart:
     title: str  # what to read from it
     caption: str  # what is drawn, in one line
     traces: Sequence[Trace]  # Plotly's
-    layout: Mapping[str, Any]  # Plotly's, beside what all plots share
+    # x, y: Plotly's axes
+    x: Mapping[str, Any]
+    y: Mapping[str, Any]
+    shapes: Sequence[Mapping[str, Any]] = ()  # Plotly's
+    more: Mapping[str, Any] = field(default_factory=dict)  # of Plotly's layout
     height: int = 340  # in pixels
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Plotly's, beside what all plots share."""
+        return {"xaxis": self.x, "yaxis": self.y, "shapes": self.shapes, **self.more}
 
     @property
     def figure(self) -> dict[str, Any]:

@@ -54,15 +54,13 @@ class Curves:
                 _trace(curve, color)
                 for curve, color in zip(self.curves, chart.SERIES, strict=False)
             ],
-            layout={
-                "xaxis": chart.axis(self.x_title, rangemode="tozero"),
-                "yaxis": chart.axis(self.y_title, rangemode="tozero"),
-                "shapes": [
-                    chart.area("@faint", yref="paper", x0=begin, x1=end, y0=0, y1=1)
-                    for begin, end in spans
-                ],
-                "showlegend": True,
-            },
+            x=chart.axis(self.x_title, rangemode="tozero"),
+            y=chart.axis(self.y_title, rangemode="tozero"),
+            shapes=[
+                chart.area("@faint", yref="paper", x0=begin, x1=end, y0=0, y1=1)
+                for begin, end in spans
+            ],
+            more={"showlegend": True},
         )
 
 

@@ -182,7 +182,8 @@ def _bars_and_diamonds(
             chart.bar_trace(bars[0], [each[bars[1]] for _, each in rows], "@soft", **told),
             chart.scatter_trace(diamonds[0], points, error_x=errors, marker=marker, **told),
         ],
-        layout={"xaxis": chart.axis(axis, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
+        x=chart.axis(axis, rangemode="tozero"),
+        y=chart.rows_axis(names),
         height=140 + 26 * len(names),
     )
 
@@ -211,10 +212,8 @@ def stability_chart(
         caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
         "Short lines at the left are knowledge, long ones are guesses.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
-        layout={
-            "xaxis": chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
-            "yaxis": chart.rows_axis([row["name"] for row in rows]),
-        },
+        x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
+        y=chart.rows_axis([row["name"] for row in rows]),
         height=140 + 38 * len(rows),
     )
 
@@ -261,10 +260,8 @@ def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
         caption="How much of the ranking stays when the draws are resampled, by how many there "
         "were; 1 is all of it.",
         traces=[_line(curve, *line) for line in _LINES],
-        layout={
-            "xaxis": chart.axis("draws", rangemode="tozero"),
-            "yaxis": chart.axis("agreement", range=[-0.05, 1.05]),
-        },
+        x=chart.axis("draws", rangemode="tozero"),
+        y=chart.axis("agreement", range=[-0.05, 1.05]),
         height=300,
     )
 

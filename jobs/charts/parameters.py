@@ -108,10 +108,8 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> char
                 "showlegend": False,
             }
         ],
-        layout={
-            "xaxis": chart.axis(f"{chart.words(question.metric)}{unit}", zeroline=False),
-            "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
-        },
+        x=chart.axis(f"{chart.words(question.metric)}{unit}", zeroline=False),
+        y={"type": "category", "autorange": "reversed", "showgrid": False},
         height=130 + 44 * len(boxes),
     )
 
@@ -181,10 +179,8 @@ def dependence_chart(
         "parameters; 0 is the mean of this one's own settings. With 95% intervals, if the "
         "models are right. Values are those with all others at the baseline.",
         traces=traces,
-        layout={
-            "xaxis": chart.axis(chart.words(parameter), zeroline=False, **_ticks(labels)),
-            "yaxis": chart.axis("effect on the metric, %"),
-        },
+        x=chart.axis(chart.words(parameter), zeroline=False, **_ticks(labels)),
+        y=chart.axis("effect on the metric, %"),
     )
 
 
@@ -220,10 +216,8 @@ def pair_effect_chart(
                 "colorbar": {"title": {"text": "%"}, "thickness": 12},
             }
         ],
-        layout={
-            "xaxis": chart.axis(chart.words(one), zeroline=False, **_ticks(across)),
-            "yaxis": chart.axis(chart.words(other), zeroline=False, **_ticks(up)),
-        },
+        x=chart.axis(chart.words(one), zeroline=False, **_ticks(across)),
+        y=chart.axis(chart.words(other), zeroline=False, **_ticks(up)),
         height=360,
     )
 
@@ -311,11 +305,11 @@ def parallel_chart(
             _lines(best[1:], axes, f"best {len(best)}", {"color": "@accent", "width": 1.5}),
             _lines(best[:1], axes, "very best", {"color": "@second", "width": 3.5}),
         ],
-        layout={
-            "xaxis": {"range": [-0.04, 1.04], "visible": False},
-            "yaxis": {"range": [len(axes) - 0.55, -0.6], "visible": False},
-            "annotations": [label for row, axis in enumerate(axes) for label in axis.labels(row)],
-            "shapes": [{**line, "x0": 0, "x1": 1, "y0": y, "y1": y} for y in range(len(axes))],
+        x={"range": [-0.04, 1.04], "visible": False},
+        y={"range": [len(axes) - 0.55, -0.6], "visible": False},
+        shapes=[{**line, "x0": 0, "x1": 1, "y0": y, "y1": y} for y in range(len(axes))],
+        more={
+            "annotations": [label for row, axis in enumerate(axes) for label in axis.labels(row)]
         },
         height=110 + 62 * len(axes),
     )

@@ -78,12 +78,10 @@ def convergence_chart(
             chart.step_line("best so far", steps, last, "@second", f"best up to {hover}"),
             *chart.dots("far below", drawn_below, "trial %{x}: lower than drawn", **triangle),
         ],
-        layout={
-            "xaxis": chart.axis("trial", range=[0, last + 1]),
-            "yaxis": chart.axis("fitness, 0 = baseline", zeroline=False),
-            "shapes": [*lines, *bands, chart.line_at(0.0, dash="dash")],
-            "annotations": labels,
-        },
+        x=chart.axis("trial", range=[0, last + 1]),
+        y=chart.axis("fitness, 0 = baseline", zeroline=False),
+        shapes=[*lines, *bands, chart.line_at(0.0, dash="dash")],
+        more={"annotations": labels},
         height=400,
     )
 
@@ -149,15 +147,13 @@ def metric_series_chart(
             *chart.dots("configuration", [places[n] for n in shown], hover, **dot),
             *chart.dots("best so far", best_places, hover, **diamond),
         ],
-        layout={
-            "xaxis": chart.axis("trial", rangemode="tozero"),
-            "yaxis": chart.axis(
-                chart.words(term.metric) + (f", {unit}" if unit else ""),
-                range=[chart.short(low / scale), chart.short(high / scale)],
-            ),
-            "shapes": [*band, chart.line_at(level / scale, dash="dash")],
-            "showlegend": False,
-        },
+        x=chart.axis("trial", rangemode="tozero"),
+        y=chart.axis(
+            chart.words(term.metric) + (f", {unit}" if unit else ""),
+            range=[chart.short(low / scale), chart.short(high / scale)],
+        ),
+        shapes=[*band, chart.line_at(level / scale, dash="dash")],
+        more={"showlegend": False},
         height=280,
     )
 
@@ -196,11 +192,9 @@ def drift_chart(
         + (" Lines: the smoothed level that trials are corrected by." if drifting else "")
         + " Byte counters are never corrected.",
         traces=traces,
-        layout={
-            "xaxis": chart.axis("minutes since the first run", rangemode="tozero"),
-            "yaxis": chart.axis("% of the median", zeroline=False),
-            "shapes": [chart.line_at(100.0)],
-        },
+        x=chart.axis("minutes since the first run", rangemode="tozero"),
+        y=chart.axis("% of the median", zeroline=False),
+        shapes=[chart.line_at(100.0)],
     )
 
 

@@ -64,7 +64,8 @@ def front_chart(
             chart.trial_dots(kind, {n: places[n] for n in those}, "%{x:.4g}, %{y:.4g}", **marker)
             for kind, those, marker in kinds
         ],
-        layout={"xaxis": chart.axis(chart.words(across)), "yaxis": chart.axis(chart.words(up))},
+        x=chart.axis(chart.words(across)),
+        y=chart.axis(chart.words(up)),
     )
 
 
@@ -92,11 +93,9 @@ def front_growth_chart(
         traces=[
             chart.step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")
         ],
-        layout={
-            "xaxis": chart.axis("trial", range=[0, last + 1]),
-            "yaxis": chart.axis("hypervolume, 1 = baseline", rangemode="tozero"),
-            "shapes": [chart.line_at(1.0, dash="dash")],
-        },
+        x=chart.axis("trial", range=[0, last + 1]),
+        y=chart.axis("hypervolume, 1 = baseline", rangemode="tozero"),
+        shapes=[chart.line_at(1.0, dash="dash")],
     )
 
 
@@ -176,11 +175,9 @@ def memory_chart(
         + (f" {below} lie below the plot." if below else "")
         + chart.thinned_words(len(shown), len(candidates)),
         traces=traces,
-        layout={
-            "xaxis": chart.axis("memory, MiB", rangemode="tozero"),
-            "yaxis": chart.axis("fitness, 0 = baseline", zeroline=False, range=bounds),
-            "shapes": [*marks, chart.line_at(0.0, dash="dash")],
-        },
+        x=chart.axis("memory, MiB", rangemode="tozero"),
+        y=chart.axis("fitness, 0 = baseline", zeroline=False, range=bounds),
+        shapes=[*marks, chart.line_at(0.0, dash="dash")],
     )
 
 

@@ -209,10 +209,10 @@ def _differences(place: int, table: Table) -> Chart | None:
     if chart is None:
         return None
     against = f"{table.after} against {table.before}"
-    layout = {**chart.layout, "xaxis": {**chart.layout["xaxis"], **axis(f"{against}, %")}}
+    across = {**chart.x, **axis(f"{against}, %")}
     # The chart's own title goes by each interval alone, the table by what is corrected together.
     title = f"{against}, each metric by itself"
-    return replace(chart, name=f"differences-{place}", title=title, layout=layout)
+    return replace(chart, name=f"differences-{place}", title=title, x=across)
 
 
 def _table_csv(found: Sequence[Table]) -> str:
