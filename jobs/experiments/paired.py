@@ -6,6 +6,7 @@ The core of comparisons and of upgrade checks: each pair was measured one after 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class MetricChange:
 class CaseChange:
     """A case on both builds."""
 
-    case: str
+    case: Any  # as it was asked: a name, or several
     metrics: Mapping[str, MetricChange]  # by metric; those with too few pairs are not in it
     pairs: int  # how many were measured
     # failed_old, failed_new: runs that did not end well
@@ -95,7 +96,7 @@ class CaseChange:
 
 
 def compare_cases(
-    pairs: Mapping[tuple[int, str], RunPair], cases: Sequence[str], terms: Sequence[Term]
+    pairs: Mapping[tuple[int, Any], RunPair], cases: Sequence[Any], terms: Sequence[Term]
 ) -> list[CaseChange]:
     """Compares every case, metric by metric.
 
@@ -109,7 +110,7 @@ def compare_cases(
         if len(values := [v for _, v in pair_values(pairs, case, term.metric)]) >= LEAST_PAIRS
     }
     changes = [change(values) for values in found.values()]
-    metrics: dict[str, dict[str, MetricChange]] = {case: {} for case in cases}
+    metrics: dict[Any, dict[str, MetricChange]] = {case: {} for case in cases}
     for (case, term), each, p in zip(found, changes, holm_of(changes), strict=True):
         metrics[case][term.metric] = _metric(term, found[case, term], each, p)
     answers = []
@@ -130,7 +131,7 @@ def compare_cases(
 
 
 def pair_values(
-    pairs: Mapping[tuple[int, str], RunPair], case: str, metric: str
+    pairs: Mapping[tuple[int, Any], RunPair], case: Any, metric: str
 ) -> list[tuple[int, tuple[float, float]]]:
     """(round, (old, new)) of the pairs that ended well on both sides."""
     return [

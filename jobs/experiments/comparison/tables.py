@@ -85,24 +85,22 @@ def tables(
     """
     places = [(workload, name) for workload in workloads for name in after]
     pairs = {
-        (number, str(place)): pair
-        for place, (workload, name) in enumerate(places)
-        for (number, mine), pair in pairs_of(sets, before, name).items()
-        if mine == workload
+        (number, (workload, name)): pair
+        for name in after
+        for (number, workload), pair in pairs_of(sets, before, name).items()
     }
     terms = [Term(name, "max" if name in _HIGHER else "min") for name in metrics]
-    changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
-    parts = zip(places, changes, strict=True)
-    return [_table(sets, workload, (before, name), change) for (workload, name), change in parts]
+    return [_table(sets, before, change) for change in compare_cases(pairs, places, terms)]
 
 
-def _table(sets: Sets, workload: str, pair: tuple[str, str], change: CaseChange) -> Table:
+def _table(sets: Sets, before: str, change: CaseChange) -> Table:
+    workload, after = change.case
     mine = [runs for (_, name), runs in sets.items() if name == workload]
-    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in pair}
+    bad = {name: [r[name] for r in mine if not r[name].done] for name in (before, after)}
     return Table(
         workload=workload,
-        before=pair[0],
-        after=pair[1],
+        before=before,
+        after=after,
         rounds=change.pairs,
         failed={name: len(runs) for name, runs in bad.items()},
         failure={name: runs[0].failure or runs[0].state for name, runs in bad.items() if runs},
