@@ -9,8 +9,7 @@ from scipy import stats
 from jobs.experiments.experiment import MeasuredRun, Side, order_of_runs, whole_sets
 from jobs.experiments.paired import RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import DEFAULTS, KEPT, OWN, ChangedValue, Concern
-from jobs.experiments.upgrade.check import SIDES
-from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
+from jobs.experiments.upgrade.check import SIDES, causes, is_worse, upgrade_sentences
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF
