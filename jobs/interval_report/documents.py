@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from jobs.interval_report.answers import (
 from sampler.common.errors import InputError
 from sampler.profile.database_files import encoding_of, packed_with
 from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.opening import Interval, Opening, openings_in
+from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, Part, read_contents
 from sampler.stats_dumps.stall_reasons import as_document
 
@@ -90,23 +90,30 @@ _HIGHEST = {
     "compaction": "compaction_mib_s",
     "stall_percent": "stall_percent",
 }
-COLUMNS = ("opening", *(_UNITS[each.name] for each in fields(Interval)))
 
 
-def rows(openings: Sequence[Sequence[Interval]]) -> list[dict[str, Any]]:
-    """A row for every interval under the names of ``COLUMNS``; None where nothing was told."""
+def rows(openings: Sequence[Opening]) -> list[dict[str, Any]]:
+    """A row for every interval with units in its names; None where nothing was told."""
     return [
         {"opening": number} | {_UNITS[name]: value for name, value in asdict(interval).items()}
         for number, opening in enumerate(openings, start=1)
-        for interval in opening
+        for interval in opening.intervals
     ]
 
 
-def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
-    """What an opening came to, of its last dump and its extremes; None for what was not told."""
-    last = opening[-1]
+Row = dict[str, Any]
+
+
+def opening_document(opening: Opening) -> Row:
+    """What an opening came to, and what is known by family, level and reason.
+
+    Sums are those of its last dump; None for what was not told. Figures are as the file has them:
+    see ``sampler.stats_dumps.figure_lines`` for their rounding.
+    """
+    amplification, intervals = write_amplification(opening), opening.intervals
+    last = intervals[-1]
     return {
-        "intervals": len(opening),
+        "intervals": len(intervals),
         "seconds": last.at,
         "writes_gib": last.ingested_gb,
         "writes_mib_s": last.cumulative_writes,
@@ -115,24 +122,10 @@ def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
         "stall_percent": last.cumulative_stall_percent,
         **{
             f"highest_{title}": max(
-                (v for each in opening if (v := getattr(each, name)) is not None), default=None
+                (v for each in intervals if (v := getattr(each, name)) is not None), default=None
             )
             for name, title in _HIGHEST.items()
         },
-    }
-
-
-Row = dict[str, Any]
-
-
-def opening_document(opening: Opening) -> Row:
-    """What an opening came to: ``summary``, and what is known by family, level and reason.
-
-    Figures are as the file has them: see ``sampler.stats_dumps.figure_lines`` for their rounding.
-    """
-    amplification = write_amplification(opening)
-    return {
-        **summary(opening.intervals),
         "write_amplification": amplification.value,
         "write_amplification_from": amplification.source,
         "rocksdb": opening.version,
@@ -201,7 +194,7 @@ def stats_document(log: str, openings: Sequence[Opening]) -> Row:
         "schema": 1,
         "log": log,
         "openings": [opening_document(opening) for opening in openings],
-        "intervals": rows([opening.intervals for opening in openings]),
+        "intervals": rows(openings),
         "family_intervals": family_rows(openings),
     }
 

@@ -27,11 +27,10 @@ STALLS = (
 def interval_plots(opening: Sequence[Interval], number: int) -> list[Curves]:
     """The plots of the opening with a number in the log; left out is what nothing was told of."""
     last = opening[-1]
-    told, stalled = [], last.cumulative_stall_percent
-    if (came := last.cumulative_writes) is not None:
-        told.append(f"{came:.4g} MiB/s came in")
-    if (written := last.cumulative_compaction) is not None:
-        told.append(f"{written:.4g} MiB/s were written by flushes and compactions")
+    stalled = last.cumulative_stall_percent
+    what = {"came in": last.cumulative_writes,
+            "were written by flushes and compactions": last.cumulative_compaction}  # fmt: skip
+    told = [f"{rate:.4g} MiB/s {how}" for how, rate in what.items() if rate is not None]
     rates = Curves(
         name=f"rates-{number}",
         title=" and ".join(told) or "Rates",
@@ -85,7 +84,7 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
         for plot in interval_plots(opening.intervals, number)
     ]
     contents: dict[str, str | bytes] = {
-        "intervals.csv": rows_as_csv(documents.rows([each.intervals for each in openings])),
+        "intervals.csv": rows_as_csv(documents.rows(openings)),
         "families.csv": rows_as_csv(documents.family_rows(openings)),
         "levels.csv": rows_as_csv(documents.level_rows(openings)),
         **plot_files(
