@@ -76,7 +76,7 @@ def _point(row: int, name: str, change: Mapping[str, float], color: str) -> char
     return chart.scatter_trace(
         chart.words(name),
         [(percent, row)],
-        error_x=chart.interval_bars([percent], [low], [high], color, 2),
+        error_x=chart.interval_bars([percent], [low], [high], color=color, thickness=2),
         marker={"size": 11, "color": color},
         hovertext=[f"{chart.words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
         hoverinfo="text",
@@ -184,7 +184,8 @@ def _traces(
 
 def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
     parts = ("expected", "low", "high")
-    return chart.interval_bars(*([each[part] for each in estimates] for part in parts), color)
+    figures = ([each[part] for each in estimates] for part in parts)
+    return chart.interval_bars(*figures, color=color)
 
 
 def _colour(gain: Mapping[str, float]) -> str:

@@ -151,6 +151,7 @@ def interval_bars(
     values: Sequence[float],
     lows: Sequence[float],
     highs: Sequence[float],
+    *,
     color: str,
     thickness: float = 1.5,
 ) -> dict[str, Any]:

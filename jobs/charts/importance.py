@@ -129,7 +129,7 @@ def shares_chart(
         axis="share of the variance",
         bars=("alone", "alone"),
         diamonds=("with its pairs", "total"),
-        errors=chart.interval_bars(*ends, "@second"),
+        errors=chart.interval_bars(*ends, color="@second"),
         said=lambda each: f": {also(each)},",
     )
 
@@ -272,7 +272,7 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> ch
     ends = [[point.get(end) for point in points] for end in (key, "low", "high")]
     drawn: dict[str, Any] = {}
     if key == _LINES[0][0] and points and not any(None in each for each in ends):
-        drawn = {"error_y": chart.interval_bars(*ends, color, 1)}
+        drawn = {"error_y": chart.interval_bars(*ends, color=color, thickness=1)}
     return chart.scatter_trace(
         name,
         [(point["draws"], point[key]) for point in points],

@@ -226,7 +226,9 @@ def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> chart.Trace:
     """A line within its band; of kinds points with bars."""
     ordered = len(labels) > _STEPS
     bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
-    bars: dict[str, Any] = {} if ordered else {"error_y": chart.interval_bars(*bounds, color)}
+    bars: dict[str, Any] = (
+        {} if ordered else {"error_y": chart.interval_bars(*bounds, color=color)}
+    )
     return chart.scatter_trace(
         chart.words(curve.metric),
         enumerate(bounds[0]),

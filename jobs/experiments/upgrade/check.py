@@ -119,7 +119,7 @@ def upgrade_check(
         InputError: Something is wrong with what is asked for, or with this machine.
     """
     require_sensible(specification, pairs, draws)
-    both, cases = builds.installed, []
+    both, cases = builds.installed, list[Case]()
     if pairs:
         cases = cases_of(specification, *both, found.drift, found.file, draws=draws)
     by_name = {case.name: case for case in cases}
