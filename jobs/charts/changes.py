@@ -134,10 +134,7 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
         x=chart.axis("fitness", zeroline=False),
         y=chart.rows_axis(rows),
         shapes=[chart.line_at(0.0, across="x", dash="solid")],
-        more={
-            "showlegend": False,
-            "barmode": "overlay",
-        },
+        more={"showlegend": False, "barmode": "overlay"},
         height=130 + 28 * len(rows),
     )
 

@@ -170,7 +170,10 @@ def _bars_and_diamonds(
     sure = r2 is not None and r2 >= LEAST_R2
     points = [(each[diamonds[1]], place) for place, (_, each) in enumerate(rows)]
     hover = [f"{chart.words(name)}{said(each)}" for name, each in rows]
-    told = {"hovertext": hover, "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>"}
+    told: dict[str, Any] = {
+        "hovertext": hover,
+        "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>",
+    }
     marker = {"color": "@second", "size": 9, "symbol": "diamond"}
     return chart.Chart(
         name=name,
@@ -269,7 +272,7 @@ def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
 def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> chart.Trace:
     points = [point for point in curve if point.get(key) is not None]
     # The interval is that of the first line; see `result.json`.
-    ends = [[point.get(end) for point in points] for end in (key, "low", "high")]
+    ends: list[list[Any]] = [[p.get(end) for p in points] for end in (key, "low", "high")]
     drawn: dict[str, Any] = {}
     if key == _LINES[0][0] and points and not any(None in each for each in ends):
         drawn = {"error_y": chart.interval_bars(*ends, color=color, thickness=1)}

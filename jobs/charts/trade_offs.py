@@ -117,7 +117,8 @@ def two_metric_front_charts(
     Arguments as of ``front_chart``.
     """
     charts = []
-    for *pair, about in _PAIRS:
+    for across, up, about in _PAIRS:
+        pair = (across, up)
         names = [term.metric for term in pair]
         drawn = {n: found for n, found in points.items() if all(name in found for name in names)}
         if len(drawn) < _LEAST_POINTS:

@@ -186,7 +186,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
             LatestTrial(
                 trial,
                 [trial.metrics.get(name) for name in names],
-                _fitness(trial, objective, baseline) if baseline else None,
+                _fitness_of(trial, objective, baseline) if baseline else None,
             )
             for trial in latest
         ],
@@ -225,7 +225,7 @@ def _metrics(
     return rows
 
 
-def _fitness(trial: Trial, objective: Objective, baseline: Baseline) -> float | None:
+def _fitness_of(trial: Trial, objective: Objective, baseline: Baseline) -> float | None:
     if not trial.done or trial.purpose is not Purpose.CANDIDATE:
         return None
     metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
