@@ -6,15 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jobs.interval_report.answers import (
-    line_counts,
-    lines_alone,
-    more_by_tickers,
-    shown_name,
-    stall_answer,
-    why_below_one,
-    write_amplification,
-)
+from jobs.interval_report import answers
 from sampler.common.errors import InputError
 from sampler.profile.database_files import encoding_of, packed_with
 from sampler.stats_dumps.dumps import SLACK
@@ -62,7 +54,7 @@ def _problem(text: str, contents: Contents) -> str:
     if contents.older:
         return _TOO_OLD
     if contents.stalls:
-        told = lines_alone(line for _, line in contents.stalls)
+        told = answers.lines_alone(line for _, line in contents.stalls)
         return f"{_NONE}. Its lines alone say why writes were held back: {told}"
     if _RESULT.search(text):
         version = f" {contents.versions[-1][1]}" if contents.versions else ""
@@ -110,7 +102,7 @@ def opening_document(opening: Opening) -> Row:
     Sums are those of its last dump; None for what was not told. Figures are as the file has them:
     see ``sampler.stats_dumps.figure_lines`` for their rounding.
     """
-    amplification, intervals = write_amplification(opening), opening.intervals
+    amplification, intervals = answers.write_amplification(opening), opening.intervals
     last = intervals[-1]
     return {
         "intervals": len(intervals),
@@ -132,8 +124,10 @@ def opening_document(opening: Opening) -> Row:
         "begin_s": opening.begin,
         "stall_seconds": opening.stall_seconds,
         "stalls": as_document(opening.stalls),
-        "stall_lines": {name: as_document(told) for name, told in line_counts(opening).items()},
-        "stall_answer": stall_answer(opening),
+        "stall_lines": {
+            name: as_document(told) for name, told in answers.line_counts(opening).items()
+        },
+        "stall_answer": answers.stall_answer(opening),
         "notes": notes(opening),
         "database": dict(opening.database),
         "families": [_family_document(part) for part in opening.families],
@@ -169,7 +163,10 @@ def family_amplification(part: Part) -> float | None:
 
 def notes(opening: Opening) -> list[str]:
     """What a reader must know to read the figures right."""
-    told = [why_below_one(opening, write_amplification(opening)), more_by_tickers(opening)]
+    told = [
+        answers.why_below_one(opening, answers.write_amplification(opening)),
+        answers.more_by_tickers(opening),
+    ]
     last = opening.intervals[-1]
     if opening.begin > SLACK:
         told.append(
@@ -300,7 +297,7 @@ def family_table(opening: Opening) -> list[list[str]]:
     for part in most_written(opening):
         row: Row = {
             **part.figures,
-            "family": shown_name(part.family),
+            "family": answers.shown_name(part.family),
             "write_amplification": family_amplification(part),
         }
         for (_, kind), count in part.stalls.items():
