@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around, worked_out
-from jobs.experiments.comparison.tables import comparison_files, comparison_sentences, tables
+from jobs.experiments.comparison.tables import (
+    comparison_files,
+    comparison_sentences,
+    table_document,
+    tables,
+)
 from jobs.experiments.experiment import (
     Experiment,
     Findings,
@@ -266,7 +271,7 @@ def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment:
             "rounds": asked.rounds,
             "seed": asked.seed,
             "cautions": told,
-            "tables": [table.document() for table in found],
+            "tables": [table_document(table) for table in found],
             "verdict": comparison_sentences(found),
             "seconds": sum(run.seconds for run in runs),
         }

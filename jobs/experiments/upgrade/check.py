@@ -14,17 +14,16 @@ from jobs.experiments.experiment import (
     InterleavedRuns,
     KeptRuns,
     RunsObserver,
+    Sets,
     measure_interleaved,
 )
 from jobs.experiments.paired import (
     SIGNIFICANT,
     CaseChange,
     MetricChange,
-    RunPair,
     compare_cases,
     holm_of,
     pair_values,
-    pairs_of,
 )
 from jobs.experiments.upgrade.builds import (
     DEFAULTS,
@@ -135,9 +134,8 @@ def upgrade_check(
 
     def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
         sets = measure_interleaved(turns, settings, kept, observer) if pairs else {}
-        measured = pairs_of(sets, *SIDES)
-        changes = compare_cases(measured, [*by_name], terms)
-        why = causes(measured, changes[0]) if KEPT in by_name else {}
+        changes = compare_cases(sets, SIDES[0], SIDES[1:], [*by_name], terms)
+        why = causes(sets, changes[0]) if KEPT in by_name else {}
         document = {
             "schema": 1,
             "machine": fingerprint(settings.bench_dir),
@@ -212,7 +210,17 @@ def _case_document(each: CaseChange, what: str) -> dict[str, Any]:
         name: asdict(m) | {"significant": m.significant, "worse": m.worse}
         for name, m in each.metrics.items()
     }
-    return asdict(each) | {"what": what, "metrics": metrics, "worse": each.worse}
+    old, new = (each.failed[side] for side in SIDES)
+    return {
+        "case": each.case,
+        "metrics": metrics,
+        "pairs": each.pairs,
+        "failed_old": len(old),
+        "failed_new": len(new),
+        "failure": new[0].failure if new else None,
+        "what": what,
+        "worse": each.worse,
+    }
 
 
 _MOST_NAMED = 8
@@ -234,18 +242,17 @@ class Cause:
         return self.p_holm < SIGNIFICANT
 
 
-def causes(pairs: Mapping[tuple[int, str], RunPair], defaults: CaseChange) -> dict[str, Cause]:
+def causes(sets: Sets, defaults: CaseChange) -> dict[str, Cause]:
     """Of each metric that changed with the defaults: is it shown that the defaults are the cause?
 
-    By metric; empty where the old defaults were not measured on the new build. ``pairs`` are (old,
-    new) by round and case, ``defaults`` is what changed with the defaults as they come.
+    By metric; empty where the old defaults were not measured on the new build. ``defaults``
+    is what changed with the defaults as they come.
     """
     gone: dict[str, Change] = {}
     for metric, each in defaults.metrics.items():
         if not each.significant:
             continue
-        theirs = dict(pair_values(pairs, DEFAULTS, metric))
-        kept = dict(pair_values(pairs, KEPT, metric))
+        theirs, kept = (pair_values(sets, name, *SIDES, metric) for name in (DEFAULTS, KEPT))
         ratios = [
             (kept[number][1] / kept[number][0], theirs[number][1] / theirs[number][0])
             for number in theirs
@@ -337,11 +344,12 @@ def _named(changed: Sequence[ChangedValue]) -> str:
 
 def _failures(each: CaseChange, what: str) -> list[str]:
     of = f"of {each.pairs} runs with {what}"
-    if each.failed_new:
-        old = f"{each.failed_old} of the old one" if each.failed_old else "the old one never"
-        new = f"The new build failed in {each.failed_new} {of}, {old}"
-        return [f"{new}: {_one_line(each.failure)}."]
-    return [f"The old build failed in {each.failed_old} {of}."] if each.failed_old else []
+    old, new = (each.failed[side] for side in SIDES)
+    if new:
+        also = f"{len(old)} of the old one" if old else "the old one never"
+        told = f"The new build failed in {len(new)} {of}, {also}"
+        return [f"{told}: {_one_line(new[0].failure)}."]
+    return [f"The old build failed in {len(old)} {of}."] if old else []
 
 
 def _of_file(file: OwnFile) -> list[str]:
