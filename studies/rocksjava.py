@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.main import main as rocktune
-from jobs.experiments.comparison.tables import METRICS, Table, comparison_sentences, tables
-from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
+from jobs.experiments.comparison.tables import METRICS, comparison_sentences, tables
+from jobs.experiments.experiment import RUNS, MeasuredRun, whole_sets
+from jobs.experiments.paired import CaseChange
 from jobs.results.output_folder import RESULT
 from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
@@ -116,15 +117,15 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _compared(found: Sequence[Table]) -> str:
+def _compared(found: Sequence[CaseChange]) -> str:
     lines = [
         "| benchmark | RocksJava 2014 | C++ 2014 | difference | RocksJava here | C++ here | "
         "difference (95% interval) | p |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for table in found:
-        what, java, native, said = PAGE[table.workload]
-        row = table.rows.get("rate")
+        what, java, native, said = PAGE[table.case]
+        row = table.metrics.get("rate")
         here = "| | | not measured | |"
         if row:
             p = p_figure(row.p_holm)
@@ -133,15 +134,15 @@ def _compared(found: Sequence[Table]) -> str:
     return "Operations per second:\n\n" + "\n".join(lines)
 
 
-def _others(found: Sequence[Table]) -> str:
+def _others(found: Sequence[CaseChange]) -> str:
     lines = ["| workload | metric | C++ | RocksJava | difference (95% interval) | p |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     for table in found:
         lines += [
-            f"| {table.workload} | {name} | {row.old:.4g} | {row.new:.4g} | "
+            f"| {table.case} | {name} | {row.old:.4g} | {row.new:.4g} | "
             f"{row.in_words} | {row.p_holm:.2g} |"
             for name in _SHOWN
-            if (row := table.rows.get(name))
+            if (row := table.metrics.get(name))
         ]
     said = (
         "`waf` is that of the measured process alone, `whole_waf` has the sequential load in it "

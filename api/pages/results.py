@@ -17,7 +17,7 @@ from api.services.fit_queue import FitsDep
 from api.services.stored_job import picked, result_if_done
 from db.schema.job_row import JobRow
 from jobs.results.output_folder import OPTIONS
-from jobs.views.job_series import baseline_so_far
+from jobs.views.live import baseline_so_far
 from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document

@@ -18,7 +18,7 @@ from db.jobs.job_list import JobOrder, count_by_state, read_jobs
 from db.schema.job_row import JobKind, JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed, read_listed
-from jobs.views.job_series import baseline_so_far, confirms_larger_load
+from jobs.views.live import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document

@@ -18,7 +18,7 @@ from api.services.known_workloads import take_workload, workload_entries, worklo
 from api.services.validation_errors import findings_in
 from db.access.tokens import Role
 from db.workloads import WorkloadRefused
-from jobs.profile.figure_rows import figure_rows
+from jobs.results.figures import figure_rows
 from sampler.common.documents import parse_toml, toml_text
 from sampler.common.errors import InputError
 

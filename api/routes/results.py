@@ -25,7 +25,7 @@ from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, S
 from api.services.fit_queue import FitsDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind, JobRow
-from jobs.results.explanation_words import withheld_words
+from jobs.results.best_words import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
@@ -213,7 +213,7 @@ async def explain_result(
     """Why the winner of a finished job is better: each change's part, and which are enough."""
 
     def made() -> Response:
-        from jobs.views.models import explained_job
+        from jobs.views.importance import explained_job
 
         found = explained_job(service.engine, job, result_of(service, job))
         if found["explanation"] is None:
@@ -309,7 +309,7 @@ async def show_dependence(
     """
 
     def made() -> Response:
-        from jobs.views.models import dependence_document, dependence_of_job
+        from jobs.views.importance import dependence_document, dependence_of_job
 
         found = dependence_of_job(service.engine, job)
         if found is None:

@@ -9,7 +9,7 @@ from cli.render.screen import bare_table, say, told_once
 from db.schema.job_row import JobKind
 from jobs.experiments.comparison.comparison import ComparisonRequest
 from jobs.experiments.comparison.tables import load_words
-from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
+from jobs.experiments.experiment import InterleavedRuns, MeasuredRun, RunsObserver
 from jobs.experiments.told import told_of
 from jobs.experiments.upgrade.builds import Concern
 from jobs.experiments.upgrade.check import BuildDifferences, Builds

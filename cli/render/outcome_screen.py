@@ -16,11 +16,13 @@ from jobs.report.rows import (
     limit_lines,
     warm_start_lines,
 )
-from jobs.results.best_words import beside_lines, price_lines, reasons
-from jobs.results.explanation_words import (
+from jobs.results.best_words import (
     basis_words,
+    beside_lines,
     estimate_words,
     minimal_lines,
+    price_lines,
+    reasons,
     step_words,
     withheld_words,
 )

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import bare_table, say
-from jobs.profile.figure_rows import figure_rows
+from jobs.results.figures import figure_rows
 from sampler.profile.load import ChosenLoad
 from sampler.profile.profile import (
     DatabaseProfile,

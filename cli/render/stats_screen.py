@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from cli.render.screen import bare_table, say, screen
+from jobs.interval_report.answers import REASON_WORDS, shown_name, stall_answer
 from jobs.interval_report.documents import (
     as_text,
     family_table,
@@ -13,7 +14,6 @@ from jobs.interval_report.documents import (
     notes,
     totals_table,
 )
-from jobs.interval_report.stall_answer import REASON_WORDS, shown_name, stall_answer
 from sampler.common.untrusted_text import printable
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document

@@ -17,7 +17,7 @@ from cli.render.outcome_screen import show_explanation
 from cli.render.screen import print_json, say, screen
 from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
-from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
+from jobs.experiments.experiment import InterleavedRuns, RunsObserver
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
 

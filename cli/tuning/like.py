@@ -8,8 +8,8 @@ from cli.render.experiment_screen import show_told
 from cli.render.profile_screen import show_load, show_profile
 from cli.render.screen import TextConsole, say, screen, told_by_tenths, told_once
 from db.schema.job_row import JobKind
+from jobs.experiments.experiment import NOTHING_KEPT, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
-from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
 from jobs.profile.profiled import OPTIONS, load_name, profiled, require_outside
 from sampler.common.errors import InputError
 from sampler.profile.reading import read_profile

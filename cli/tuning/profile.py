@@ -21,8 +21,8 @@ from cli.render.screen import (
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
+from jobs.experiments.experiment import NOTHING_KEPT, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
-from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
 from jobs.profile.profiled import load_name, profiled, require_outside
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.render.screen import print_json
-from jobs.interval_report.reading import read_openings
+from jobs.interval_report.documents import read_openings
 
 EXAMPLES = """
 Examples:

@@ -98,7 +98,7 @@ def upgrade_check_command(
     show_told(answer, JobKind.UPGRADE_CHECK, checked.document)
     if as_json:
         print_json(checked.document)
-    return Exit.ANSWER_IS_NO if checked.worse else Exit.DONE
+    return Exit.ANSWER_IS_NO if checked.document["worse"] else Exit.DONE
 
 
 def _require_options(path: Path) -> None:

@@ -1,9 +1,10 @@
-"""How far each metric has changed between paired runs, how sure that is, and the runs."""
+"""What was gained: how far each metric changed, and what makes the winner's fitness."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
+from jobs.results.best_words import estimate_words, step_words
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
@@ -33,36 +34,39 @@ def changes_chart(
         _point(row, name, change, colours[sure.get(name)])
         for row, (name, change) in enumerate(rows)
     ]
-    names, shown = [name for name, _ in rows], _range(rows)
-    bands = _bands(names, detectable, shown)
+    names = [name for name, _ in rows]
+    low = min(0.0, *(max(change["low"], -_FARTHEST) for _, change in rows))
+    high = max(0.0, *(min(change["high"], _FARTHEST) for _, change in rows))
+    room = 0.06 * (high - low) or 1.0
+    left, right = low - room, high + room
+    # Cut at the plot's edges: a shape beyond them makes the page wider than a phone.
+    bands = [
+        chart.area(
+            x0=max(-detectable[name], left), x1=min(detectable[name], right),
+            y0=row - 0.32, y1=row + 0.32,
+        )
+        for row, name in enumerate(names)
+        if name in detectable
+    ]  # fmt: skip
     beyond = [n for n, c in rows if c["low"] < -_FARTHEST or c["high"] > _FARTHEST]
-    groups = [
-        ([name for name, good in sure.items() if good], "better"),
-        ([name for name, good in sure.items() if not good], "worse"),
-        (
-            [name for name in names if name in minimised and name not in sure],
-            "not told from noise",
-        ),
-    ]
-    said = "; ".join(f"{', '.join(group)} {how}" for group, how in groups if group)
+    told = {
+        how: ", ".join(n for n in names if n in minimised and sure.get(n) is good)
+        for how, good in (("better", True), ("worse", False), ("not told from noise", None))
+    }
+    shaded = " Shaded: changes too small for this proof to show them 8 times in 10."
     return chart.Chart(
         name="changes",
-        title=said or "Changes with their intervals",
+        title="; ".join(f"{those} {how}" for how, those in told.items() if those)
+        or "Changes with their intervals",
         caption="Dots: mean change of the pairs; bars: 95% intervals. One that crosses 0 may be "
         "noise."
-        + (
-            " Shaded: changes too small for this proof to show them 8 times in 10."
-            if bands
-            else ""
-        )
+        + (shaded if bands else "")
         + (f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""),
         traces=points,
-        layout={
-            "xaxis": chart.axis("change against the baseline, %", zeroline=False, range=shown),
-            "yaxis": chart.rows_axis(names),
-            "shapes": [chart.line_at(0.0, across="x", dash="solid"), *bands],
-            "showlegend": False,
-        },
+        x=chart.axis("change against the baseline, %", zeroline=False, range=[left, right]),
+        y=chart.rows_axis(names),
+        shapes=[chart.line_at(0.0, across="x", dash="solid"), *bands],
+        more={"showlegend": False},
         height=110 + 34 * len(rows),
     )
 
@@ -72,30 +76,11 @@ def _point(row: int, name: str, change: Mapping[str, float], color: str) -> char
     return chart.scatter_trace(
         chart.words(name),
         [(percent, row)],
-        error_x=chart.interval_bars([percent], [low], [high], color, 2),
+        error_x=chart.interval_bars([percent], [low], [high], color=color, thickness=2),
         marker={"size": 11, "color": color},
         hovertext=[f"{chart.words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
         hoverinfo="text",
     )
-
-
-def _range(rows: Changes) -> list[float]:
-    low = min(0.0, *(max(change["low"], -_FARTHEST) for _, change in rows))
-    high = max(0.0, *(min(change["high"], _FARTHEST) for _, change in rows))
-    room = 0.06 * (high - low) or 1.0
-    return [low - room, high + room]
-
-
-def _bands(
-    names: Sequence[str], detectable: Mapping[str, float], shown: Sequence[float]
-) -> list[dict[str, Any]]:
-    """Cut at the plot's edges: a shape beyond them makes the page wider than a phone."""
-    left, right = shown
-    reaches = [(row, detectable[name]) for row, name in enumerate(names) if name in detectable]
-    return [
-        chart.area(x0=max(-reach, left), x1=min(reach, right), y0=row - 0.32, y1=row + 0.32)
-        for row, reach in reaches
-    ]
 
 
 def runs_chart(
@@ -122,9 +107,130 @@ def runs_chart(
         title=f"{metric}, round by round",
         caption="Each dot is a run. What goes up and down together is the machine.",
         traces=traces,
-        layout={
-            "xaxis": chart.axis("round", dtick=max(1, last // 10)),
-            "yaxis": chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
-        },
+        x=chart.axis("round", dtick=max(1, last // 10)),
+        y=chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
         height=280,
+    )
+
+
+def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | None:
+    """The path as a waterfall, each bar from where the one before it ends; None without a step."""
+    if not explanation or not explanation["steps"]:
+        return None
+    steps = explanation["steps"]
+    measured = (explanation["measured"] or {}).get("steps", [])
+    names = [" + ".join(change["name"] for change in step["changes"]) for step in steps]
+    sure = [n for n, step in zip(names, steps, strict=True) if step["gain"]["low"] > 0]
+    rows = [*names, "winner"]
+    return chart.Chart(
+        name="contributions",
+        title=f"Surely gained by {', '.join(sure[:3])}" + (" and more" if len(sure) > 3 else "")
+        if sure
+        else "Of no step alone are the models sure that it gains",
+        caption="Each bar is one step, on top of those above it, as models of the job's trials "
+        "expect it; lines: 95% intervals. One that crosses where its bar begins may be nothing."
+        + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
+        traces=_traces(steps, measured),
+        x=chart.axis("fitness", zeroline=False),
+        y=chart.rows_axis(rows),
+        shapes=[chart.line_at(0.0, across="x", dash="solid")],
+        more={"showlegend": False, "barmode": "overlay"},
+        height=130 + 28 * len(rows),
+    )
+
+
+def _traces(
+    steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
+) -> list[chart.Trace]:
+    """A bar for each step, one for all of them, and the measured gains where their bars begin."""
+    gains, total = [step["gain"] for step in steps], steps[-1]["fitness"]
+    begins = [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
+    bars = chart.bar_trace(
+        "expected",
+        [gain["expected"] for gain in gains],
+        [_colour(gain) for gain in gains],
+        base=[chart.short(begin) for begin in begins],
+        error_x=_errors(gains, "@dim"),
+        hovertext=[
+            f"{chart.words(step_words(step), 200)}: {estimate_words(step['gain'])}"
+            for step in steps
+        ],
+        hoverinfo="text",
+    )
+    whole = chart.bar_trace(
+        "winner",
+        [total["expected"]],
+        "@third",
+        error_x=_errors([total], "@dim"),
+        hovertext=[f"the winner: {estimate_words(total)}"],
+        hoverinfo="text",
+    ) | {"y": [len(steps)]}
+    found = [(place, each["fitness"]) for place, each in enumerate(measured) if each]
+    if not found:
+        return [bars, whole]
+    diamonds = chart.scatter_trace(
+        "measured",
+        [(begins[place] + gain["expected"], place) for place, gain in found],
+        error_x=_errors([gain for _, gain in found], "@second"),
+        marker={"color": "@second", "symbol": "diamond", "size": 10},
+        hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
+        hoverinfo="text",
+    )
+    return [bars, whole, diamonds]
+
+
+def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
+    parts = ("expected", "low", "high")
+    figures = ([each[part] for each in estimates] for part in parts)
+    return chart.interval_bars(*figures, color=color)
+
+
+def _colour(gain: Mapping[str, float]) -> str:
+    if gain["low"] <= 0 <= gain["high"]:
+        return "@soft"
+    return "@accent" if gain["low"] > 0 else "@second"
+
+
+def fitness_terms_chart(
+    names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
+) -> chart.Chart | None:
+    """The terms of the fitness by metric, which add up to it; None without a term.
+
+    ``proven`` are those in the proof's fresh runs, ``found`` those in the one run of the search,
+    empty where they are not known.
+    """
+    if not proven:
+        return None
+    shown = [name for name in names if name in proven]
+    total = sum(proven.values())
+    most = max(shown, key=lambda name: proven[name])
+    title = (
+        f"{most} gives {proven[most]:+z.0f} of the fitness of {total:.0f}"
+        if total > 0
+        else f"In the proof the terms add up to {total:.0f}: nothing was gained"
+    )
+    series = [("proof: medians of fresh runs", proven, "@accent")]
+    if found:
+        series.append(("search: the one run that found it", found, "@soft"))
+    rows = [*shown, "fitness"]
+    return chart.Chart(
+        name="terms",
+        title=title,
+        caption="Each term is 1000 times the relative gain of its metric times its weight; they "
+        "add up to the fitness. What a single run promised is drawn beside what was proven.",
+        traces=[
+            chart.bar_trace(
+                label,
+                [*(terms.get(name) for name in shown), sum(terms.values())],
+                color,
+                hovertext=[chart.words(row) for row in rows],
+                hovertemplate="%{hovertext}: %{x:.0f}<extra></extra>",
+            )
+            for label, terms, color in series
+        ],
+        x=chart.axis("term, thousandths of the baseline", zeroline=False),
+        y=chart.rows_axis(rows),
+        shapes=[chart.line_at(0.0, across="x", dash="solid")],
+        more={"barmode": "group"},
+        height=150 + 42 * len(rows),
     )

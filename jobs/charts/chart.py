@@ -9,7 +9,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 Trace = dict[str, Any]
@@ -28,8 +28,17 @@ class Chart:
     title: str  # what to read from it
     caption: str  # what is drawn, in one line
     traces: Sequence[Trace]  # Plotly's
-    layout: Mapping[str, Any]  # Plotly's, beside what all plots share
+    # x, y: Plotly's axes
+    x: Mapping[str, Any]
+    y: Mapping[str, Any]
+    shapes: Sequence[Mapping[str, Any]] = ()  # Plotly's
+    more: Mapping[str, Any] = field(default_factory=dict)  # of Plotly's layout
     height: int = 340  # in pixels
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Plotly's, beside what all plots share."""
+        return {"xaxis": self.x, "yaxis": self.y, "shapes": self.shapes, **self.more}
 
     @property
     def figure(self) -> dict[str, Any]:
@@ -105,9 +114,16 @@ def scatter_trace(
 def trial_dots(
     name: str, places: Mapping[int, tuple[float, float]], hover: str, **marker: object
 ) -> Trace:
-    """A dot for each trial by its number, which ``hover`` calls ``%{text}``."""
-    text = [f"trial {number}" for number in places]
-    return scatter_trace(name, places.values(), hover=hover, text=text, marker=marker)
+    """A dot for each trial by its number, which is told before what ``hover`` says."""
+    text, told = [f"trial {number}" for number in places], f"%{{text}}: {hover}"
+    return scatter_trace(name, places.values(), hover=told, text=text, marker=marker)
+
+
+def dots(
+    name: str, points: Sequence[tuple[Any, Any]], hover: str, **marker: object
+) -> list[Trace]:
+    """A dot for each point; no trace at all without one."""
+    return [scatter_trace(name, points, hover=hover, marker=marker)] if points else []
 
 
 def _shortened(value: Any) -> Any:
@@ -135,15 +151,18 @@ def interval_bars(
     values: Sequence[float],
     lows: Sequence[float],
     highs: Sequence[float],
+    *,
     color: str,
     thickness: float = 1.5,
 ) -> dict[str, Any]:
-    """The error bars from each low to each high around its value."""
+    """The error bars from each low to each high around its value, which may lie outside."""
     return {
         "type": "data",
         "symmetric": False,
-        "array": [short(high - value) for value, high in zip(values, highs, strict=True)],
-        "arrayminus": [short(value - low) for value, low in zip(values, lows, strict=True)],
+        "array": [short(max(high - value, 0)) for value, high in zip(values, highs, strict=True)],
+        "arrayminus": [
+            short(max(value - low, 0)) for value, low in zip(values, lows, strict=True)
+        ],
         "thickness": thickness,
         "color": color,
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from jobs.charts import chart
-from jobs.charts.svg import Canvas, svg_escape
+from jobs.charts.svg import Canvas
 from jobs.results.pages import document_html, whole_page
 
 
@@ -54,15 +54,13 @@ class Curves:
                 _trace(curve, color)
                 for curve, color in zip(self.curves, chart.SERIES, strict=False)
             ],
-            layout={
-                "xaxis": chart.axis(self.x_title, rangemode="tozero"),
-                "yaxis": chart.axis(self.y_title, rangemode="tozero"),
-                "shapes": [
-                    chart.area("@faint", yref="paper", x0=begin, x1=end, y0=0, y1=1)
-                    for begin, end in spans
-                ],
-                "showlegend": True,
-            },
+            x=chart.axis(self.x_title, rangemode="tozero"),
+            y=chart.axis(self.y_title, rangemode="tozero"),
+            shapes=[
+                chart.area("@faint", yref="paper", x0=begin, x1=end, y0=0, y1=1)
+                for begin, end in spans
+            ],
+            more={"showlegend": True},
         )
 
 
@@ -88,40 +86,20 @@ def curves_svg(plot: Curves) -> str:
     last = max((x for x, _ in points), default=0.0) or 1.0
     up = _ticks(max((y for _, y in points), default=1.0))
     canvas = Canvas(720, 380, (64, 16, 48, 78), x=(0.0, last), y=(0.0, up[-1]))
-    canvas.parts = [
-        f"<title>{svg_escape(plot.title)}</title>",
-        '<rect width="720" height="380" fill="#fff"/>',
-    ]
-    for span in plot.shaded:
-        canvas.band(span.begin, span.end, 'class="shaded" fill="#d8dde2"')
-    canvas.grid(up, 'stroke="#ccc"', "g")
-    middle = canvas.width / 2
-    for x in _ticks(last):
-        if x <= last:
-            canvas.text(canvas.x(x), canvas.bottom + 18, f"{x:g}", "middle")
-    canvas.text(middle, canvas.bottom + 36, plot.x_title, "middle")
-    canvas.text(middle, 18, plot.title, "middle", ' font-size="15"')
-    canvas.text(8, 34, plot.y_title, "start")
-    for place, (curve, colour) in enumerate(zip(plot.curves, _COLOURS, strict=False)):
-        line = f'stroke="{colour}"' + (' stroke-dasharray="6 4"' if curve.dashed else "")
-        for piece in _pieces(curve):
-            places = " ".join(f"{canvas.x(x):.1f},{canvas.y(y):.1f}" for x, y in piece)
-            canvas.parts.append(
-                f'<polyline points="{places}" fill="none" stroke-width="2" {line}/>'
-            )
-        column = canvas.left + place * (canvas.width - canvas.left) / max(len(plot.curves), 3)
-        canvas.parts.append(
-            f'<path d="M{column:.0f} {canvas.height - 18}h18" stroke-width="3" {line}/>'
-        )
-        canvas.text(column + 24, canvas.height - 14, curve.name, "start")
-    whole = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="12"'
-    return canvas.svg(whole) + "\n"
-
-
-def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
-    """The curve between its gaps."""
-    runs = groupby(curve.points, key=lambda point: point[1] is None)
-    return [[(x, y) for x, y in run if y is not None] for gap, run in runs if not gap]
+    drawn = [
+        # The curve between its gaps.
+        (curve, colour, [
+            " ".join(f"{canvas.x(x):.1f},{canvas.y(y):.1f}" for x, y in run if y is not None)
+            for gap, run in groupby(curve.points, key=lambda point: point[1] is None)
+            if not gap
+        ])
+        for curve, colour in zip(plot.curves, _COLOURS, strict=False)
+    ]  # fmt: skip
+    across = [x for x in _ticks(last) if x <= last]
+    picture = document_html(
+        "curves.svg", plot=plot, canvas=canvas, up=up, across=across, drawn=drawn
+    )
+    return f"{picture}\n"
 
 
 def _ticks(highest: float) -> Sequence[float]:

@@ -1,4 +1,4 @@
-"""What matters for one metric, by the forest and the process of all trials, and by the draws.
+"""What matters for one metric, by the forest and the process of all trials, and how surely.
 
 Results of earlier versions have no models: forests of their draws rank.
 """
@@ -32,12 +32,8 @@ def importance_chart(
 
     ``parameters`` are rows of ``result.json``, ``forest`` is the metric's there.
     """
-    rows = [
-        (row["name"], row["importance"][metric])
-        for row in parameters
-        if metric in row["importance"]
-    ]
-    r2 = held_out(forest)
+    told = [(row["name"], row["importance"].get(metric)) for row in parameters]
+    rows, r2 = [each for each in told if each[1]], held_out(forest)
     if not rows or r2 is None:
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
@@ -45,16 +41,16 @@ def importance_chart(
     return _bars_and_diamonds(
         f"importance-{metric}",
         metric,
-        [name for name, _ in rows],
+        rows,
         r2,
         caption=f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
         "of the forest's decrease in impurity. Diamonds: R2 lost when the values are shuffled, "
         "with one standard deviation.",
         axis="importance",
-        bars=("impurity", [each["mdi"] for _, each in rows]),
-        diamonds=("permutation", [each["permutation"] for _, each in rows]),
+        bars=("impurity", "mdi"),
+        diamonds=("permutation", "permutation"),
         errors={"type": "data", "array": spread, "color": "@second", "thickness": 1.5},
-        said=[f"{chart.words(name)}:" for name, _ in rows],
+        said=lambda _: ":",
     )
 
 
@@ -120,23 +116,21 @@ def shares_chart(
     found = [each for each in shares if each[1].get("total", 0.0) > 0]
     if not found:
         return None
-    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
-    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
-    total = [each["total"] for each in rows]
-    lows = [min(each["low"], each["total"]) for each in rows]
-    highs = [max(each["high"], each["total"]) for each in rows]
+    rows = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
+    ends = ([each[end] for _, each in rows] for end in ("total", "low", "high"))
+    r2 = model.get("r2_cross_validated")
     return _bars_and_diamonds(
         f"{kind}-{metric}",
         f"{metric}, by the {by}",
-        [name for name, _ in found],
+        rows,
         r2,
         caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
         f"{model.get('trials', 0)} trials. {what}",
         axis="share of the variance",
-        bars=("alone", [each["alone"] for each in rows]),
-        diamonds=("with its pairs", total),
-        errors=chart.interval_bars(total, lows, highs, "@second"),
-        said=[f"{chart.words(name)}: {also(each)}," for name, each in found],
+        bars=("alone", "alone"),
+        diamonds=("with its pairs", "total"),
+        errors=chart.interval_bars(*ends, color="@second"),
+        said=lambda each: f": {also(each)},",
     )
 
 
@@ -157,22 +151,27 @@ def shares_charts(
 def _bars_and_diamonds(
     name: str,
     subject: str,
-    names: Sequence[str],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
     r2: float | None,
     *,
     caption: str,
     axis: str,
-    bars: tuple[str, Sequence[float]],
-    diamonds: tuple[str, Sequence[float]],
+    bars: tuple[str, str],
+    diamonds: tuple[str, str],
     errors: Mapping[str, Any],
-    said: Sequence[str],
+    said: Callable[[Mapping[str, Any]], str],
 ) -> chart.Chart:
-    """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
+    """Two figures of each parameter; the order is doubted where R2 is small or unknown.
+
+    ``bars`` and ``diamonds`` are each a title, and the name of the figure in a row.
+    """
+    names = [name for name, _ in rows]
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
     sure = r2 is not None and r2 >= LEAST_R2
-    values = ((value, place) for place, value in enumerate(diamonds[1]))
+    points = [(each[diamonds[1]], place) for place, (_, each) in enumerate(rows)]
+    hover = [f"{chart.words(name)}{said(each)}" for name, each in rows]
     told: dict[str, Any] = {
-        "hovertext": said,
+        "hovertext": hover,
         "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>",
     }
     marker = {"color": "@second", "size": 9, "symbol": "diamond"}
@@ -183,9 +182,105 @@ def _bars_and_diamonds(
         else f"{subject}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            chart.bar_trace(*bars, "@soft", **told),
-            chart.scatter_trace(diamonds[0], values, error_x=errors, marker=marker, **told),
+            chart.bar_trace(bars[0], [each[bars[1]] for _, each in rows], "@soft", **told),
+            chart.scatter_trace(diamonds[0], points, error_x=errors, marker=marker, **told),
         ],
-        layout={"xaxis": chart.axis(axis, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
+        x=chart.axis(axis, rangemode="tozero"),
+        y=chart.rows_axis(names),
         height=140 + 26 * len(names),
+    )
+
+
+def stability_chart(
+    parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> chart.Chart | None:
+    """Rank intervals of the most important parameters for the first four metrics.
+
+    ``parameters`` are rows of ``result.json``, the most important first. None where no rank was
+    resampled.
+    """
+    rows = list(parameters[:_MOST])
+    drawn = [m for m in metrics if any("rank_low" in r["importance"].get(m, {}) for r in rows)]
+    drawn = drawn[: len(chart.SERIES)]
+    if not drawn:
+        return None
+    highs = [[row["importance"].get(m, {}).get("rank_high", 99) for m in drawn] for row in rows]
+    steady = sum(min(each) <= 5 for each in highs)
+    return chart.Chart(
+        name="stability",
+        title=f"Surely among the five most important for a metric: {steady} of the "
+        f"{len(rows)} first"
+        if steady
+        else "No parameter is surely among the five most important for any metric",
+        caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
+        "Short lines at the left are knowledge, long ones are guesses.",
+        traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
+        x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
+        y=chart.rows_axis([row["name"] for row in rows]),
+        height=140 + 38 * len(rows),
+    )
+
+
+def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: int) -> chart.Trace:
+    points: list[tuple[float | None, float | None]] = []
+    said: list[str | None] = []
+    for index, row in enumerate(rows):
+        found = row["importance"].get(metric, {})
+        if "rank_low" not in found:
+            continue
+        low, high = found["rank_low"], found["rank_high"]
+        level = index + (place - (of - 1) / 2) * 0.8 / of
+        text = f"{chart.words(row['name'])}, {chart.words(metric)}: rank {low:.0f} to {high:.0f}"
+        points += [(low, level), (high, level), (None, None)]  # None parts the lines
+        said += [text, text, None]
+    return chart.scatter_trace(
+        chart.words(metric),
+        points,
+        mode="lines+markers",
+        hovertext=said,
+        hoverinfo="text",
+        line={"color": chart.SERIES[place], "width": 3},
+        marker={"color": chart.SERIES[place], "size": 5},
+    )
+
+
+_LINES = (
+    ("top_k_overlap", "share of the top that stays", "@accent"),
+    ("kendall_tau", "rank correlation, Kendall's tau", "@second"),
+)
+
+
+def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
+    """``sampling`` of result.json over the number of draws; None with fewer than two points."""
+    curve = [point for point in found.get("curve") or [] if point.get("draws") is not None]
+    if len(curve) < 2:
+        return None
+    draws, planned = found.get("draws", curve[-1]["draws"]), found.get("planned")
+    of = f" of at most {planned}" if planned else ""
+    return chart.Chart(
+        name="sampling",
+        title=f"The ranking rests on {draws} draws{of}",
+        caption="How much of the ranking stays when the draws are resampled, by how many there "
+        "were; 1 is all of it.",
+        traces=[_line(curve, *line) for line in _LINES],
+        x=chart.axis("draws", rangemode="tozero"),
+        y=chart.axis("agreement", range=[-0.05, 1.05]),
+        height=300,
+    )
+
+
+def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> chart.Trace:
+    points = [point for point in curve if point.get(key) is not None]
+    # The interval is that of the first line; see `result.json`.
+    ends: list[list[Any]] = [[p.get(end) for p in points] for end in (key, "low", "high")]
+    drawn: dict[str, Any] = {}
+    if key == _LINES[0][0] and points and not any(None in each for each in ends):
+        drawn = {"error_y": chart.interval_bars(*ends, color=color, thickness=1)}
+    return chart.scatter_trace(
+        name,
+        [(point["draws"], point[key]) for point in points],
+        mode="lines+markers",
+        line={"color": color},
+        hover="%{x} draws: %{y:.2f}",
+        **drawn,
     )

@@ -1,16 +1,240 @@
-"""An experiment: what is measured by real runs, and the findings that are made of them.
+"""Experiments: what is measured by real runs, interleaved, and the findings that are made of them.
 
-A terminal keeps the runs in a folder, a job in the database; all else is the same.
+Sides are measured next to each other in a drawn order, each run kept as it ends. Machines drift:
+what is compared with each other is measured one after the other, who goes first is drawn in one
+round and turned round in the next, and the cases of a round (workloads, configurations) come in
+random order. A terminal keeps the runs in a folder, a job in the database; all else is the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO
 
-from jobs.experiments.interleaved import NOTHING_KEPT, KeptRuns, RunsObserver, runs_file
+import numpy as np
+
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
+from optimizer.confirmation.blocks import order_of
+from sampler.common.errors import InputError
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+
+Side = str  # "old" or "new"; in a comparison the name of a subject
+RUNS = "runs.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRun:
+    """One run of one case on one build."""
+
+    round: int  # from 1; each round measures every case once on each build
+    case: str
+    side: Side
+    started_at: str
+    state: str  # how it ended, `done` if well
+    failure: str | None  # why it did not
+    metrics: Mapping[str, float]
+    seconds: float  # how long db_bench lived
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended well."""
+        return self.state == TrialState.DONE.value
+
+
+@dataclass(frozen=True)
+class KeptRuns:
+    """The runs so far, in the order in which they were measured."""
+
+    runs: list[MeasuredRun]
+    keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
+
+
+NOTHING_KEPT = KeptRuns([], lambda _: None)
+"""For an experiment without runs that could be gone on with."""
+
+
+@contextmanager
+def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterator[KeptRuns]:
+    """Opens the runs of a check in a folder; one process at a time holds them.
+
+    ``check`` is what is compared with what: a file of another check is refused.
+
+    Raises:
+        InputError: There are runs and ``resume`` is not given, they are another check's, or
+            another process is at it.
+    """
+    path = folder / RUNS
+    with path.open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("--out", f"another check writes to {str(folder)!r}") from None
+        lines = _whole_lines(file)
+        check = json.loads(json.dumps(check))
+        if lines:
+            _require_same(lines[0], check, folder, resume=resume)
+        else:
+            _write(file, check)
+        runs = [MeasuredRun(**line) for line in lines[1:]]
+        yield KeptRuns(runs, lambda run: _write(file, asdict(run)))
+
+
+def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
+    """The lines; one that a crash cut off goes."""
+    file.seek(0)
+    content = file.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        file.truncate(len(whole))
+    file.seek(0, os.SEEK_END)
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError:
+        raise InputError("--out", f"its {RUNS} is not made of JSON lines; move it away") from None
+
+
+def _require_same(
+    found: Mapping[str, Any], check: Mapping[str, Any], folder: Path, *, resume: bool
+) -> None:
+    if not resume:
+        problem = f"{str(folder)!r} holds the runs of a check"
+        raise InputError("--out", f"{problem}; go on with --resume, or name another folder")
+    other = [name for name in {**check, **found} if found.get(name) != check.get(name)]
+    if other:
+        problem = f"{str(folder)!r} holds the runs of another check ({', '.join(other)} differ)"
+        raise InputError("--resume", f"{problem}; name another folder")
+
+
+def jsonl_text(documents: Iterable[Mapping[str, Any]]) -> str:
+    """Documents as the lines of ``RUNS``: what is measured, then its runs."""
+    return "".join(json.dumps(each, allow_nan=False) + "\n" for each in documents)
+
+
+def _write(file: BinaryIO, document: Mapping[str, Any]) -> None:
+    file.write(jsonl_text([document]).encode())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+Sets = Mapping[tuple[int, str], Mapping[Side, MeasuredRun]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterleavedRuns:
+    """What is measured."""
+
+    # each is measured on all sides before the next one; one without a name is alone
+    cases: Sequence[str]
+    sides: Sequence[Side]  # which are compared with each other
+    # the benchmark and the configuration of a case on a side
+    bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
+    rounds: int  # how often each case is measured
+    seed: int  # decides the order, the same when it is gone on with
+
+    @property
+    def total(self) -> int:
+        """How many runs that is."""
+        return self.rounds * len(self.cases) * len(self.sides)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsObserver:
+    """Who is told what, while it goes on."""
+
+    # what is measured, and how many runs of it are left
+    begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
+    waiting: Callable[[str], None] = lambda _: None  # who holds the host
+    starts: Callable[[str, Side, int], None] = lambda _case, _side, _round: None
+    ended: Callable[[MeasuredRun], None] = lambda _: None  # a run that did
+    # called about every second of a run; what it raises ends the run
+    meanwhile: Callable[[], None] = lambda: None
+    pause: Callable[[float], None] = time.sleep  # between looks at the host's lock
+    away: Callable[[str], None] = lambda _: None  # the database is, or is back
+
+    def run(self, bench: Benchmark, configuration: Configuration, settings: Settings) -> Outcome:
+        """Measures once; an InputError if the machine cannot."""
+        runner = LocalRunner(bench, settings, waiting=self.waiting, pause=self.pause)
+        return runner.run(configuration, meanwhile=self.meanwhile)
+
+
+def order_of_runs(
+    cases: Sequence[str], sides: Sequence[Side], *, rounds: int, seed: int
+) -> Iterator[tuple[int, str, list[Side]]]:
+    """Round, case, and the sides in their turn; every second round takes them backwards."""
+    for number in range(1, rounds + 1):
+        rng = np.random.default_rng([seed, number])
+        for place in rng.permutation(len(cases)):
+            case = cases[place]
+            # Of the places, for sides need no order of their own.
+            turns = order_of(range(len(sides)), number, seed=f"{seed}/{case}" if case else seed)
+            yield number, case, [sides[turn] for turn in turns]
+
+
+def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
+    """The runs of all sides by round and case.
+
+    Only runs next to each other are a set: what an interruption left of one is measured again
+    with the rest, and does not count.
+    """
+    sets: dict[tuple[int, str], Mapping[Side, MeasuredRun]] = {}
+    begun: list[MeasuredRun] = []
+    for run in runs:
+        same = all((run.round, run.case) == (each.round, each.case) for each in begun)
+        if not same or run.side in {each.side for each in begun}:
+            begun = []
+        begun.append(run)
+        if len(begun) == len(sides):
+            sets[run.round, run.case] = {each.side: each for each in begun}
+            begun = []
+    return sets
+
+
+def measure_interleaved(
+    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, observer: RunsObserver
+) -> Sets:
+    """Measures what is missing; returns the runs that count, those of before among them.
+
+    Each run holds the host-wide lock, and is kept as it ends.
+
+    Raises:
+        InputError: The machine cannot run it.
+    """
+    there = whole_sets(kept.runs, turns.sides)
+    order = order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)
+    missing = [turn for turn in order if turn[:2] not in there]
+    observer.begins(turns, len(missing) * len(turns.sides))
+    for number, case, sides in missing:
+        for side in sides:
+            bench, configuration = turns.bench(case, side)
+            observer.starts(case, side, number)
+            outcome = observer.run(bench, configuration, settings)
+            # It may have waited for the host before.
+            started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
+            run = MeasuredRun(
+                round=number,
+                case=case,
+                side=side,
+                started_at=started.isoformat(timespec="milliseconds"),
+                state=outcome.state.value,
+                failure=outcome.failure,
+                metrics=dict(outcome.metrics),
+                seconds=outcome.bench_seconds,
+            )
+            kept.keep(run)
+            kept.runs.append(run)
+            observer.ended(run)
+    return whole_sets(kept.runs, turns.sides)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,30 +243,29 @@ class Findings:
 
     document: Mapping[str, Any]  # as JSON
     name: str = RESULT  # of the file that holds it
+    more: Mapping[str, str] = field(default_factory=dict)  # other files by name
 
-    def files(self) -> Mapping[str, str]:
-        """Its files by name; pages without their library."""
-        return {self.name: json_text(self.document)}
-
-
-F = TypeVar("F", bound=Findings)
+    @property
+    def files(self) -> dict[str, str]:
+        """All its files by name; pages without their library."""
+        return {self.name: json_text(self.document), **self.more}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Generic[F]):
+class Experiment:
     """What is measured, bound to this machine."""
 
     # What its runs are runs of: all that must be the same to go on with them.
     identity: Mapping[str, Any]
     runs: int  # how many it makes; 0: nothing is measured
     # Measures what is missing of the runs kept, and concludes.
-    measure: Callable[[KeptRuns, RunsObserver], F]
+    measure: Callable[[KeptRuns, RunsObserver], Findings]
     cautions: Sequence[str] = field(default=())  # to be known before figures are read
 
 
 def measure_in_folder(
-    experiment: Experiment[F], out: Path, *, resume: bool, observer: RunsObserver
-) -> F:
+    experiment: Experiment, out: Path, *, resume: bool, observer: RunsObserver
+) -> Findings:
     """Measures what is missing; ``out`` receives every run as it ends, and the files.
 
     Raises:
@@ -55,10 +278,7 @@ def measure_in_folder(
             found = experiment.measure(kept, observer)
     else:
         found = experiment.measure(NOTHING_KEPT, observer)
-    write_files(out, {name: as_written(name, text) for name, text in found.files().items()})
+    files = found.files.items()
+    # A page leaves with what draws its plots.
+    write_files(out, {n: whole_page(text) if n.endswith(".html") else text for n, text in files})
     return found
-
-
-def as_written(name: str, text: str) -> str | bytes:
-    """A file as it leaves: a page with what draws its plots."""
-    return whole_page(text) if name.endswith(".html") else text

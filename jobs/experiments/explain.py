@@ -16,7 +16,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.execution.held_job import renewed_meanwhile
 from jobs.execution.retry import Retry, RetryingLog, unless_away
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
     InterleavedRuns,
     KeptRuns,
     MeasuredRun,
@@ -29,7 +29,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
-from jobs.views.models import explained_job
+from jobs.views.importance import explained_job
 from optimizer.explanation.compared import (
     BASELINE,
     MINIMAL,
@@ -73,11 +73,6 @@ class Design:
         }
 
 
-def step_name(place: int) -> str:
-    """The point after a step, counted from 1."""
-    return f"step {place}"
-
-
 def design_of(
     problem: Problem,
     result: Mapping[str, Any],
@@ -107,7 +102,7 @@ def design_of(
     for place, step in enumerate(explanation["steps"][:steps], start=1):
         if not step["fixed"]:
             made |= {change["name"] for change in step["changes"]}
-        roles[step_name(place)] = changes.configuration(made)
+        roles[f"step {place}"] = changes.configuration(made)
     fewer = fewer_changes({"explanation": explanation})
     if fewer is not None:
         roles[MINIMAL] = fewer["configuration"]
@@ -197,7 +192,8 @@ def _kept_runs(log: RetryingLog, design: Design, what: Mapping[str, Any]) -> Kep
     kept = log.recall(_RUNS) or {}
     whole = len(design.configurations) * design.rounds
     same = all(name in kept and kept[name] == each for name, each in what.items())
-    there = [_run(each) for each in kept["runs"]] if same and len(kept["runs"]) < whole else []
+    there = kept["runs"] if same and len(kept["runs"]) < whole else []
+    there = [MeasuredRun(case="", side=each.pop("subject"), **each) for each in there]
     sets = whole_sets(there, list(design.configurations))
     runs = [run for each in sets.values() for run in each.values()]
 
@@ -215,11 +211,6 @@ def run_document(run: MeasuredRun) -> dict[str, Any]:
     return document | {"subject": document.pop("side")}
 
 
-def _run(document: Mapping[str, Any]) -> MeasuredRun:
-    rest = {name: value for name, value in document.items() if name != "subject"}
-    return MeasuredRun(case="", side=document["subject"], **rest)
-
-
 def measured_document(
     assembly: Assembly, design: Design, sets: Sets, explanation: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -231,7 +222,7 @@ def measured_document(
         {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
         for _, runs in sorted(sets.items())
     ]
-    names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
+    names = [f"step {place}" for place in range(1, len(explanation["steps"]) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
     steps = [compare_blocks(objective, rounds, *ends) for ends in pairwise(points)]
     winner = compare_blocks(objective, rounds, BASELINE, WINNER)

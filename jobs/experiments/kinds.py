@@ -15,41 +15,14 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobState
 from db.workloads import WorkloadRow
-from jobs.experiments.comparison.comparison import (
-    ComparisonRequest,
-    comparison,
-    require_workloads,
-    subjects_of,
-)
-from jobs.experiments.comparison.sides import (
-    Side,
-    halved_parameter,
-    of_files,
-    side_from_document,
-    side_named,
-    side_of_job,
-    side_of_options,
-)
-from jobs.experiments.comparison.tables import require_metrics
-from jobs.experiments.experiment import Experiment, Findings
+from jobs.experiments.comparison import comparison, sides, tables
+from jobs.experiments.experiment import Experiment, Findings, KeptRuns, RunsObserver
 from jobs.experiments.explain import measure_explanation
 from jobs.experiments.fidelity import fidelity_check
-from jobs.experiments.interleaved import KeptRuns, RunsObserver
-from jobs.experiments.upgrade.check import (
-    build_differences,
-    find_builds,
-    require_sensible,
-    upgrade_check,
-)
+from jobs.experiments.upgrade import check
 from jobs.queue.lifecycle import is_external
-from jobs.specification.experiments import (
-    CompareRequest,
-    ExperimentRequest,
-    ExperimentSpecification,
-    ExplainRequest,
-    ProfileCheckRequest,
-    UpgradeCheckRequest,
-)
+from jobs.specification import experiments
+from jobs.specification.experiments import ExperimentSpecification
 from jobs.specification.request import StartFile
 from jobs.specification.specification import (
     Specification,
@@ -76,32 +49,32 @@ class Known:
     tuning: Callable[[Mapping[str, Any]], Specification]  # of a tuning job with these fields
 
 
-def specified(asked: ExperimentRequest, known: Known) -> ExperimentSpecification:
+def specified(asked: experiments.ExperimentRequest, known: Known) -> ExperimentSpecification:
     """An experiment, checked as far as no RocksDB is needed; an InputError tells all findings."""
     return KINDS[JobKind(asked.kind)][0](asked, known)
 
 
 def prepared(
     specification: ExperimentSpecification, engine: Engine, settings: Settings
-) -> Experiment[Any]:
+) -> Experiment:
     """The experiment on this machine; an InputError if it cannot be measured here."""
     return KINDS[specification.kind][1](specification.asked, engine, settings)
 
 
-def _compare(asked: CompareRequest, known: Known) -> ExperimentSpecification:
+def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpecification:
     found: list[InputError] = []
     if (asked.b is None) == (asked.around is None):
         found.append(InputError("b", "name what a is compared with, or a parameter in around"))
     if asked.around is not None:
         with noting(found):
-            halved_parameter(asked.around)
+            sides.halved_parameter(asked.around)
         if asked.db_bench_b is not None:
             found.append(InputError("db_bench_b", "means nothing with around; use db_bench_a"))
-    sides: list[Side] = []
+    both: list[sides.Side] = []
     for field, given in (("a", asked.a), ("b", asked.b)):
         with noting(found):
             if given is not None:
-                sides.append(_side(given, getattr(asked, f"db_bench_{field}"), known, field))
+                both.append(_side(given, getattr(asked, f"db_bench_{field}"), known, field))
     loads, metrics = [], tuple(asked.metrics or ())
     named = [asked.workload] if isinstance(asked.workload, str) else asked.workload
     with noting(found):
@@ -109,19 +82,19 @@ def _compare(asked: CompareRequest, known: Known) -> ExperimentSpecification:
         if not documents:
             raise InputError("workload", "names none; leave it out, or name one")
         loads = [workload_from_document(each, stored=True) for each in documents]
-        loads = require_workloads(loads, asked.scale)
-        metrics = require_metrics(metrics, loads)
+        loads = comparison.require_workloads(loads, asked.scale)
+        metrics = tables.require_metrics(metrics, loads)
     if not found:
         with noting(found):
-            sides = of_files(sides, asked.column_family, asked.drop_unknown)
+            both = sides.of_files(both, asked.column_family, asked.drop_unknown)
     refuse_noted(found)
-    against = f"around {asked.around}" if asked.b is None else f"against {sides[1].asked}"
+    against = f"around {asked.around}" if asked.b is None else f"against {both[1].asked}"
     return ExperimentSpecification(
         kind=JobKind.COMPARE,
-        title=f"{sides[0].asked} {against}",
+        title=f"{both[0].asked} {against}",
         workload={"name": ", ".join(named)},
         asked={
-            "sides": [asdict(side) for side in sides],
+            "sides": [asdict(side) for side in both],
             "workloads": [workload_document(each) for each in loads],
             "metrics": list(metrics),
             **asked.model_dump(include={"around", "rounds", "seed"}),
@@ -129,12 +102,12 @@ def _compare(asked: CompareRequest, known: Known) -> ExperimentSpecification:
     )
 
 
-def _side(given: str | StartFile, build: str | None, known: Known, field: str) -> Side:
+def _side(given: str | StartFile, build: str | None, known: Known, field: str) -> sides.Side:
     if isinstance(given, StartFile):
-        side = side_of_options(given.name, given.options, field=field)
+        side = sides.side_of_options(given.name, given.options, field=field)
     else:
-        of_job = partial(side_of_job, known.engine)
-        side = side_named(given, known.builds, of_job, field=field, files=False)
+        of_job = partial(sides.side_of_job, known.engine)
+        side = sides.side_named(given, known.builds, of_job, field=field, files=False)
     build = build or side.build
     if build not in (None, JAVA):
         with _about(f"db_bench_{field}"):
@@ -142,18 +115,18 @@ def _side(given: str | StartFile, build: str | None, known: Known, field: str) -
     return replace(side, build=build)
 
 
-def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     loads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
-    sides = [side_from_document(each) for each in asked["sides"]]
-    request = ComparisonRequest(
-        subjects=subjects_of(sides, asked["around"], loads, settings),
+    both = [sides.side_from_document(each) for each in asked["sides"]]
+    request = comparison.ComparisonRequest(
+        subjects=comparison.subjects_of(both, asked["around"], loads, settings),
         workloads=loads,
         **{name: asked[name] for name in ("metrics", "around", "rounds", "seed")},
     )
-    return comparison(request, settings)
+    return comparison.comparison(request, settings)
 
 
-def _upgrade_check(asked: UpgradeCheckRequest, known: Known) -> ExperimentSpecification:
+def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> ExperimentSpecification:
     found: list[InputError] = []
     for field in ("old", "new"):
         with noting(found), _about(field):
@@ -165,7 +138,7 @@ def _upgrade_check(asked: UpgradeCheckRequest, known: Known) -> ExperimentSpecif
     specification = None
     with noting(found):
         specification = known.tuning(given)
-        require_sensible(specification, asked.pairs, asked.configurations)
+        check.require_sensible(specification, asked.pairs, asked.configurations)
     refuse_noted(
         [InputError(e.field.replace("--baseline", "--options", 1), e.problem) for e in found]
     )
@@ -181,15 +154,15 @@ def _upgrade_check(asked: UpgradeCheckRequest, known: Known) -> ExperimentSpecif
     )
 
 
-def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     specification = specification_from_document(asked["specification"])
-    builds = find_builds(asked["old"], asked["new"], settings)
-    differences = build_differences(builds, specification)
+    builds = check.find_builds(asked["old"], asked["new"], settings)
+    differences = check.build_differences(builds, specification)
     numbers = {"pairs": asked["pairs"], "draws": asked["configurations"]}
-    return upgrade_check(specification, builds, differences, settings, **numbers)
+    return check.upgrade_check(specification, builds, differences, settings, **numbers)
 
 
-def _explain(asked: ExplainRequest, known: Known) -> ExperimentSpecification:
+def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpecification:
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
         raise InputError("margin", "is a share of the winner's fitness; write for example 10%")
@@ -210,7 +183,7 @@ def _explain(asked: ExplainRequest, known: Known) -> ExperimentSpecification:
     )
 
 
-def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment[Any]:
+def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment:
     def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
         try:
             job = JobStore(engine).job(asked["job"])
@@ -225,7 +198,7 @@ def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> 
     return Experiment(identity={}, runs=0, measure=measure)  # they are kept with the other job
 
 
-def _profile_check(asked: ProfileCheckRequest, known: Known) -> ExperimentSpecification:
+def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> ExperimentSpecification:
     known.workload(asked.workload)
     row = known.uploaded(asked.workload)
     if row is None or row.profile is None:
@@ -249,7 +222,7 @@ def _profile_check(asked: ProfileCheckRequest, known: Known) -> ExperimentSpecif
     )
 
 
-def _checked_profile(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment[Any]:
+def _checked_profile(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     profile = profile_from_document(asked["profile"])
     return fidelity_check(
         profile,
@@ -271,11 +244,11 @@ def _about(field: str) -> Iterator[None]:
 
 
 Specified = Callable[[Any, Known], ExperimentSpecification]
-Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment[Any]]
+Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.COMPARE: (_compare, _comparison),
-    JobKind.UPGRADE_CHECK: (_upgrade_check, _checked_upgrade),
+    JobKind.UPGRADE_CHECK: (_upgrade, _checked_upgrade),
     JobKind.EXPLAIN: (_explain, _explained),
-    JobKind.PROFILE_CHECK: (_profile_check, _checked_profile),
+    JobKind.PROFILE_CHECK: (_profile, _checked_profile),
 }
 """Of each kind what checks its request, and what makes the experiment of what it asked."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.experiments.interleaved import MeasuredRun, Sets, Side
+from jobs.experiments.experiment import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of
@@ -18,17 +18,10 @@ from optimizer.objective.objective import Direction, Term
 SIGNIFICANT = 1 - CONFIDENCE
 _MOST_LOG = 700.0
 
-RunPair = tuple[MeasuredRun, MeasuredRun]
-
-
-def pairs_of(sets: Sets, before: Side, after: Side) -> dict[tuple[int, str], RunPair]:
-    """The pairs of two sides, by round and case."""
-    return {place: (runs[before], runs[after]) for place, runs in sets.items()}
-
 
 @dataclass(frozen=True, kw_only=True)
 class MetricChange:
-    """A metric with the new build, compared with the old one."""
+    """A metric on the new side, compared with the old one."""
 
     metric: str
     # old, new: medians of the runs
@@ -61,84 +54,93 @@ class MetricChange:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseChange:
-    """A case on both builds."""
+    """A case on a new side, compared with an old one."""
 
     case: str
+    before: Side  # the old side, what is compared with
+    after: Side  # the new one, what is compared
     metrics: Mapping[str, MetricChange]  # by metric; those with too few pairs are not in it
     pairs: int  # how many were measured
-    # failed_old, failed_new: runs that did not end well
-    failed_old: int
-    failed_new: int
-    failure: str | None  # the new build's first failure, in its own words
+    failed: Mapping[Side, Sequence[MeasuredRun]]  # runs that did not end well, by side
+
+    def better(self, metric: str) -> Side | None:
+        """The side that is shown to be better; None where neither is."""
+        found = self.metrics[metric]
+        if not found.significant:
+            return None
+        return self.before if found.worse else self.after
 
     @property
     def worse(self) -> bool:
-        """Whether a metric is worse, or the new build fails where the old one does not."""
+        """Whether a metric is worse, or the new side fails where the old one does not."""
         return self.fails or any(each.worse for each in self.metrics.values())
 
     @property
     def fails(self) -> bool:
-        """Whether the new build fails where the old one does not.
+        """Whether the new side fails where the old one does not.
 
         Where both fail: whether the new one does so surely more often (Fisher's exact test,
         one-sided), or so often that nothing of it can be compared and the old one's can.
         """
-        if not self.failed_old:
-            return self.failed_new > 0
-        good_old, good_new = self.pairs - self.failed_old, self.pairs - self.failed_new
+        failed_old, failed_new = (len(self.failed[side]) for side in (self.before, self.after))
+        if not failed_old:
+            return failed_new > 0
+        good_old, good_new = self.pairs - failed_old, self.pairs - failed_new
         if good_new < LEAST_PAIRS <= good_old:
             return True
         from scipy.stats import fisher_exact  # takes a second to load, and is seldom asked
 
-        table = np.array([[self.failed_new, good_new], [self.failed_old, good_old]])
+        table = np.array([[failed_new, good_new], [failed_old, good_old]])
         return bool(fisher_exact(table, alternative="greater").pvalue < SIGNIFICANT)
 
 
 def compare_cases(
-    pairs: Mapping[tuple[int, str], RunPair], cases: Sequence[str], terms: Sequence[Term]
+    sets: Sets,
+    before: Side,
+    after: Sequence[Side],
+    cases: Sequence[str],
+    terms: Sequence[Term],
 ) -> list[CaseChange]:
-    """Compares every case, metric by metric.
+    """Compares every case on each of the sides ``after`` with the one ``before``, by metric.
 
     The family of Holm's correction is all metrics of all cases: if nothing changed, the chance
-    that anything is called significant is 5% at most. ``pairs`` are (old, new) by round and case.
+    that anything is called significant is 5% at most.
     """
+    places = [(case, side) for case in cases for side in after]
     found = {
-        (case, term): values
-        for case in cases
+        (place, term): [*values]
+        for place in places
         for term in terms
-        if len(values := [v for _, v in pair_values(pairs, case, term.metric)]) >= LEAST_PAIRS
+        if len(values := pair_values(sets, place[0], before, place[1], term.metric).values())
+        >= LEAST_PAIRS
     }
     changes = [change(values) for values in found.values()]
-    metrics: dict[str, dict[str, MetricChange]] = {case: {} for case in cases}
-    for (case, term), each, p in zip(found, changes, holm_of(changes), strict=True):
-        metrics[case][term.metric] = _metric(term, found[case, term], each, p)
+    metrics: dict[tuple[str, Side], dict[str, MetricChange]] = {place: {} for place in places}
+    for (place, term), each, p in zip(found, changes, holm_of(changes), strict=True):
+        metrics[place][term.metric] = _metric(term, found[place, term], each, p)
     answers = []
-    for case in cases:
-        mine = [pair for (_, name), pair in pairs.items() if name == case]
-        failed_new = [new for _, new in mine if not new.done]
+    for case, side in places:
+        mine = [runs for (_, name), runs in sets.items() if name == case]
+        bad = {each: [r[each] for r in mine if not r[each].done] for each in (before, side)}
         answers.append(
             CaseChange(
-                case=case,
-                metrics=metrics[case],
-                pairs=len(mine),
-                failed_old=sum(not old.done for old, _ in mine),
-                failed_new=len(failed_new),
-                failure=failed_new[0].failure if failed_new else None,
+                case=case, before=before, after=side, metrics=metrics[case, side],
+                pairs=len(mine), failed=bad,
             )
-        )
+        )  # fmt: skip
     return answers
 
 
 def pair_values(
-    pairs: Mapping[tuple[int, str], RunPair], case: str, metric: str
-) -> list[tuple[int, tuple[float, float]]]:
-    """(round, (old, new)) of the pairs that ended well on both sides."""
-    return [
-        (number, (old.metrics[metric], new.metrics[metric]))
-        for (number, name), (old, new) in pairs.items()
-        if name == case and old.done and new.done
-        if metric in old.metrics and metric in new.metrics
-    ]
+    sets: Sets, case: str, before: Side, after: Side, metric: str
+) -> dict[int, tuple[float, float]]:
+    """(old, new) by round, of the pairs that ended well on both sides."""
+    pairs = [(number, r[before], r[after]) for (number, name), r in sets.items() if name == case]
+    return {
+        number: (old.metrics[metric], new.metrics[metric])
+        for number, old, new in pairs
+        if old.done and new.done and metric in old.metrics and metric in new.metrics
+    }
 
 
 def _metric(

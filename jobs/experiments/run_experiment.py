@@ -16,7 +16,7 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import storable
 from jobs.execution.held_job import HeldJob, JobCancelled, held_job, renewed_meanwhile
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
     RUNS,
     InterleavedRuns,
     KeptRuns,
@@ -76,7 +76,7 @@ def run_experiment(
                 away=events["away"],
             )
             found = experiment.measure(kept, observer)
-        files = dict(found.files())
+        files = found.files
         if kept.runs:
             lines = [experiment.identity, *(asdict(run) for run in kept.runs)]
             files[RUNS] = jsonl_text(lines)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobKind
-from jobs.results.explanation_words import estimate_words, minimal_lines, step_words
+from jobs.results.best_words import estimate_words, minimal_lines, step_words
 from jobs.results.figures import figure, metric_amount, share_percent
 from optimizer.budget.power import p_figure
 
@@ -58,10 +58,11 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
         tables = [ToldTable(head, rows)] if rows else []
         return Told(result["verdict"], tables, not result["worse"], _READ if rows else "")
     if kind is JobKind.PROFILE_CHECK:
-        sides = ("database", "load")
+        sides, rows = ("database", "load"), result["rows"]
+        told = [["" if row[side] is None else figure(row[side]) for side in sides] for row in rows]
         figures = [
-            (row["what"], *(_amount(row[side]) for side in sides), row["verdict"], row["advice"])
-            for row in result["rows"]
+            (row["what"], *each, row["verdict"], row["advice"])
+            for row, each in zip(rows, told, strict=True)
         ]
         table = ToldTable((("figure",), sides, ("verdict", "what to do")), figures)
         return Told([result["verdict"]], [table], result["fits"])
@@ -122,7 +123,3 @@ def _explained(result: Mapping[str, Any]) -> Told:
 
 def _fitness(found: Mapping[str, Any] | None) -> str:
     return "too few rounds" if found is None else estimate_words(found["fitness"])
-
-
-def _amount(value: float | None) -> str:
-    return "" if value is None else figure(value)

@@ -1,15 +1,66 @@
-"""What a log tells as JSON and as rows: openings, intervals, column families and levels."""
+"""A log is read, and what it tells as JSON and as rows: openings, intervals, families, levels."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from jobs.interval_report.amplification import more_by_tickers, why_below_one, write_amplification
-from jobs.interval_report.stall_answer import line_counts, shown_name, stall_answer
+from jobs.interval_report import answers
+from sampler.common.errors import InputError
+from sampler.profile.database_files import encoding_of, packed_with
 from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.opening import Interval, Opening
-from sampler.stats_dumps.parts import Part
+from sampler.stats_dumps.opening import Opening, openings_in
+from sampler.stats_dumps.parts import Contents, Part, read_contents
 from sampler.stats_dumps.stall_reasons import as_document
+
+MOST_BYTES = 2**30
+OLDEST = "2.0"
+_NONE = (
+    "holds no statistics by interval; give what db_bench prints (both its outputs) with "
+    "--stats_interval_seconds=1 --stats_per_interval=1, or a RocksDB LOG of a database whose "
+    "stats_dump_period_sec is not 0"
+)
+_TOO_OLD = (
+    f"holds statistics of LevelDB or of a RocksDB before {OLDEST}, which tell no uptime; the "
+    f"oldest that is read is RocksDB {OLDEST}: give a LOG or an output of that version or later"
+)
+_RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILINE)
+
+
+def read_openings(path: Path) -> tuple[Opening, ...]:
+    """The openings of a database that a log tells of; an InputError if it tells of none."""
+    field = f"LOG {path}"
+    try:
+        if not path.is_file():
+            raise InputError(field, "is not a file")
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(field, "is larger than 1 GiB; give a part of it")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(field, f"cannot be read: {error.strerror}") from None
+    if packed := packed_with(content):
+        raise InputError(field, f"is packed with {packed}; unpack it first")
+    # Names of column families may be any bytes, and must stay apart.
+    text = content.decode(encoding_of(content), errors="backslashreplace")
+    contents = read_contents(text)
+    openings = openings_in(contents)
+    if not any(opening.told for opening in openings):
+        raise InputError(field, _problem(text, contents))
+    return openings
+
+
+def _problem(text: str, contents: Contents) -> str:
+    if contents.older:
+        return _TOO_OLD
+    if contents.stalls:
+        told = answers.lines_alone(line for _, line in contents.stalls)
+        return f"{_NONE}. Its lines alone say why writes were held back: {told}"
+    if _RESULT.search(text):
+        version = f" {contents.versions[-1][1]}" if contents.versions else ""
+        return f"is an output of db_bench{version} that {_NONE}"
+    return _NONE
+
 
 # Every column with its unit; MiB and GiB as RocksDB counts them, though it writes MB and GB.
 _UNITS = {
@@ -31,23 +82,30 @@ _HIGHEST = {
     "compaction": "compaction_mib_s",
     "stall_percent": "stall_percent",
 }
-COLUMNS = ("opening", *(_UNITS[each.name] for each in fields(Interval)))
 
 
-def rows(openings: Sequence[Sequence[Interval]]) -> list[dict[str, Any]]:
-    """A row for every interval under the names of ``COLUMNS``; None where nothing was told."""
+def rows(openings: Sequence[Opening]) -> list[dict[str, Any]]:
+    """A row for every interval with units in its names; None where nothing was told."""
     return [
         {"opening": number} | {_UNITS[name]: value for name, value in asdict(interval).items()}
         for number, opening in enumerate(openings, start=1)
-        for interval in opening
+        for interval in opening.intervals
     ]
 
 
-def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
-    """What an opening came to, of its last dump and its extremes; None for what was not told."""
-    last = opening[-1]
+Row = dict[str, Any]
+
+
+def opening_document(opening: Opening) -> Row:
+    """What an opening came to, and what is known by family, level and reason.
+
+    Sums are those of its last dump; None for what was not told. Figures are as the file has them:
+    see ``sampler.stats_dumps.figure_lines`` for their rounding.
+    """
+    amplification, intervals = answers.write_amplification(opening), opening.intervals
+    last = intervals[-1]
     return {
-        "intervals": len(opening),
+        "intervals": len(intervals),
         "seconds": last.at,
         "writes_gib": last.ingested_gb,
         "writes_mib_s": last.cumulative_writes,
@@ -56,32 +114,20 @@ def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
         "stall_percent": last.cumulative_stall_percent,
         **{
             f"highest_{title}": max(
-                (v for each in opening if (v := getattr(each, name)) is not None), default=None
+                (v for each in intervals if (v := getattr(each, name)) is not None), default=None
             )
             for name, title in _HIGHEST.items()
         },
-    }
-
-
-Row = dict[str, Any]
-
-
-def opening_document(opening: Opening) -> Row:
-    """What an opening came to: ``summary``, and what is known by family, level and reason.
-
-    Figures are as the file has them: see ``sampler.stats_dumps.figure_lines`` for their rounding.
-    """
-    amplification = write_amplification(opening)
-    return {
-        **summary(opening.intervals),
         "write_amplification": amplification.value,
         "write_amplification_from": amplification.source,
         "rocksdb": opening.version,
         "begin_s": opening.begin,
         "stall_seconds": opening.stall_seconds,
         "stalls": as_document(opening.stalls),
-        "stall_lines": {name: as_document(told) for name, told in line_counts(opening).items()},
-        "stall_answer": stall_answer(opening),
+        "stall_lines": {
+            name: as_document(told) for name, told in answers.line_counts(opening).items()
+        },
+        "stall_answer": answers.stall_answer(opening),
         "notes": notes(opening),
         "database": dict(opening.database),
         "families": [_family_document(part) for part in opening.families],
@@ -117,7 +163,10 @@ def family_amplification(part: Part) -> float | None:
 
 def notes(opening: Opening) -> list[str]:
     """What a reader must know to read the figures right."""
-    told = [why_below_one(opening, write_amplification(opening)), more_by_tickers(opening)]
+    told = [
+        answers.why_below_one(opening, answers.write_amplification(opening)),
+        answers.more_by_tickers(opening),
+    ]
     last = opening.intervals[-1]
     if opening.begin > SLACK:
         told.append(
@@ -142,7 +191,7 @@ def stats_document(log: str, openings: Sequence[Opening]) -> Row:
         "schema": 1,
         "log": log,
         "openings": [opening_document(opening) for opening in openings],
-        "intervals": rows([opening.intervals for opening in openings]),
+        "intervals": rows(openings),
         "family_intervals": family_rows(openings),
     }
 
@@ -248,7 +297,7 @@ def family_table(opening: Opening) -> list[list[str]]:
     for part in most_written(opening):
         row: Row = {
             **part.figures,
-            "family": shown_name(part.family),
+            "family": answers.shown_name(part.family),
             "write_amplification": family_amplification(part),
         }
         for (_, kind), count in part.stalls.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jobs.charts.curves import Curves, TimeCurve, plot_files
 from jobs.interval_report import documents
-from jobs.interval_report.stall_answer import shown_name, stall_answer
+from jobs.interval_report.answers import shown_name, stall_answer
 from jobs.results.output_folder import rows_as_csv, write_files
 from sampler.stats_dumps.opening import Interval, Opening
 
@@ -27,11 +27,10 @@ STALLS = (
 def interval_plots(opening: Sequence[Interval], number: int) -> list[Curves]:
     """The plots of the opening with a number in the log; left out is what nothing was told of."""
     last = opening[-1]
-    told, stalled = [], last.cumulative_stall_percent
-    if (came := last.cumulative_writes) is not None:
-        told.append(f"{came:.4g} MiB/s came in")
-    if (written := last.cumulative_compaction) is not None:
-        told.append(f"{written:.4g} MiB/s were written by flushes and compactions")
+    stalled = last.cumulative_stall_percent
+    what = {"came in": last.cumulative_writes,
+            "were written by flushes and compactions": last.cumulative_compaction}  # fmt: skip
+    told = [f"{rate:.4g} MiB/s {how}" for how, rate in what.items() if rate is not None]
     rates = Curves(
         name=f"rates-{number}",
         title=" and ".join(told) or "Rates",
@@ -85,7 +84,7 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
         for plot in interval_plots(opening.intervals, number)
     ]
     contents: dict[str, str | bytes] = {
-        "intervals.csv": rows_as_csv(documents.rows([each.intervals for each in openings])),
+        "intervals.csv": rows_as_csv(documents.rows(openings)),
         "families.csv": rows_as_csv(documents.family_rows(openings)),
         "levels.csv": rows_as_csv(documents.level_rows(openings)),
         **plot_files(
@@ -100,7 +99,6 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
 
 
 def _lines(openings: Sequence[Opening]) -> list[str]:
-    """The sentences above the plots: what is told, why writes stalled, what to know."""
     told = [] if len(openings) == 1 else [f"The log tells of {len(openings)} openings."]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f"Opening {number}: "
@@ -109,7 +107,6 @@ def _lines(openings: Sequence[Opening]) -> list[str]:
 
 
 def _tables(openings: Sequence[Opening]) -> list[tuple[str, list[list[str]]]]:
-    """The tables below the plots, as (title, header and rows)."""
     tables = [("Totals", documents.totals_table(openings))]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f", opening {number}"

@@ -79,7 +79,6 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
 
 
 def _trials_csv(finished: JobOutcome) -> str:
-    """One row a trial: how it came about, how it ended, metrics, values in effect."""
     trials = sorted(finished.trials, key=lambda trial: trial.number)
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
     parameters = list(dict.fromkeys(name for trial in trials for name in trial.configuration))

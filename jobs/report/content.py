@@ -5,26 +5,13 @@ Results of earlier versions lack some parts; theirs are left out.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from jobs.charts.changes import changes_chart
+from jobs.charts import changes, importance, parameters, series, trade_offs
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.contributions import contributions_chart, fitness_terms_chart
-from jobs.charts.convergence import convergence_chart, noise_of_fitness
-from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
-from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import (
-    forests_r2,
-    importance_chart,
-    ranking_content,
-    shares_charts,
-)
-from jobs.charts.memory import best_within, memory_chart
-from jobs.charts.metric_series import drift_chart
-from jobs.charts.parallel import parallel_chart
-from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report import rows
-from jobs.report.phases import phase_rows
 from jobs.results.option_changes import option_changes, steps_of_best
 from jobs.results.outcome import JobOutcome
 from jobs.results.ranking_words import ranked_r2
@@ -34,7 +21,9 @@ from optimizer.evaluation.evaluation import each_once, replicated
 from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.trials.trial import Phase, Trial
+from optimizer.strategies.registry import find_strategy
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
 
@@ -48,40 +37,50 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     objective = objective_from_document(job["objective"])
     terms = objective.terms
     names = [term.metric for term in terms]
-    searched = _searched(trials, result)
-    baseline = _baseline(searched)
+    searched = trials
+    if result.get("confirmation") is not None:  # of another load than that of the search
+        searched = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
+    runs = [trial for trial in searched if trial.is_baseline]
+    baseline = summarise(runs) if any(run.done for run in runs) else None
     points = measured(baseline, trials) if baseline else {}
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
     proof = rows.proof_content(result, names)
     power = rows.detectable(result)
-    parameters = sorted(result["parameters"], key=lambda row: row["rank"])
-    ranking = ranking_content(result)
+    ranked = sorted(result["parameters"], key=lambda row: row["rank"])
+    ranking = importance.ranking_content(result)
     learned = ranking["learned"]
-    ranked = [row["name"] for row in parameters]
+    order = [row["name"] for row in ranked]
+    byte_sized = frozenset(name for name, each in catalogue().items() if each.is_bytes)
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(replicated(trials))
-    pairs = two_metric_front_charts(points, kept, again=repeats)
+    pairs = trade_offs.two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
-        changes_chart([(row["metric"], row["change"]) for row in proof["rows"]], terms, power),
-        contributions_chart(result.get("explanation")),
-        fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
-        memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
-        convergence_chart(
+        changes.changes_chart(
+            [(row["metric"], row["change"]) for row in proof["rows"]], terms, power
+        ),
+        changes.contributions_chart(result.get("explanation")),
+        changes.fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
+        trade_offs.memory_chart(
+            configurations, allowed, baseline=level, budget=budget, winner=winner
+        ),
+        series.convergence_chart(
             configurations, mean, breaking=breaking, baselines=searched, again=repeats
         ),
-        stability_chart(parameters, names) if learned else None,
-        sampling_chart(ranking["sampling"]),
-        parallel_chart(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
-        front_chart(points, kept, on_front.numbers, terms, again=repeats),
+        importance.stability_chart(ranked, names) if learned else None,
+        importance.sampling_chart(ranking["sampling"]),
+        parameters.parallel_chart(configurations, mean, order, byte_sized=byte_sized),
+        trade_offs.front_chart(points, kept, on_front.numbers, terms, again=repeats),
         *pairs,
-        front_growth_chart(on_front.growth, terms, max((t.number for t in trials), default=0)),
-        drift_chart(searched, baseline, names) if baseline else None,
+        trade_offs.front_growth_chart(
+            on_front.growth, terms, max((t.number for t in trials), default=0)
+        ),
+        series.drift_chart(searched, baseline, names) if baseline else None,
     ]
     return {
         "result": result,
@@ -94,24 +93,24 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": option_changes(result),
         "charts": {chart.name: chart for chart in drawable(charts)},
-        "effects": shares_charts(result, parameters),
-        "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
-        "forests": forests_r2(result),
+        "effects": importance.shares_charts(result, ranked),
+        "idle": [row["name"] for row in ranked if row.get("model") and not row["matters"]],
+        "forests": importance.forests_r2(result),
         "importances": drawable(
-            importance_chart(m, parameters, f) for m, f in result["forest"].items()
+            importance.importance_chart(m, ranked, f) for m, f in result["forest"].items()
         ),
         "boxes": drawable(
-            groups_chart(question, trials, _SHORT.get(question.metric, ""))
-            for question in questions(parameters, space_from_document(job["space"]).by_name)
+            parameters.groups_chart(question, trials, _SHORT.get(question.metric, ""))
+            for question in parameters.questions(ranked, space_from_document(job["space"]).by_name)
             if learned
         ),
         "two_metrics": [chart.name for chart in pairs],
-        "parameters": parameters[:15],
+        "parameters": ranked[:15],
         "r2": ranked_r2(result),
         **ranking,
-        "within": best_within(configurations, allowed, level) if level else None,
+        "within": trade_offs.best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
-        "noise_of_fitness": noise_of_fitness(searched, fitness),
+        "noise_of_fitness": series.noise_of_fitness(searched, fitness),
         "front": rows.front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
@@ -129,25 +128,12 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     }
 
 
-def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
-    """The trials that measured the load of the search; the confirmation may have a larger one."""
-    if result.get("confirmation") is None:
-        return trials
-    return [trial for trial in trials if trial.phase is not Phase.CONFIRM]
-
-
-def _baseline(trials: Sequence[Trial]) -> Baseline | None:
-    runs = [trial for trial in trials if trial.is_baseline]
-    return summarise(runs) if any(run.done for run in runs) else None
-
-
 def _terms(
     result: Mapping[str, Any],
     objective: Objective,
     trials: Sequence[Trial],
     baseline: Baseline | None,
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """The terms of the candidate in the proof, and in the run that found it."""
     verdict = result["verdict"]
     if verdict is None:
         return {}, {}
@@ -160,11 +146,6 @@ def _terms(
     return proven, found if found.keys() == proven.keys() else {}
 
 
-def _byte_sized(names: Sequence[str]) -> frozenset[str]:
-    known = catalogue()
-    return frozenset(name for name in names if name in known and known[name].is_bytes)
-
-
 def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:
     """(state, first line of the reason) with the number of trials, most often first."""
     counts = Counter(
@@ -173,3 +154,102 @@ def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:
         if trial.failure
     )
     return counts.most_common()
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase of a job, with one line each on why it began and ended."""
+
+    name: str
+    # began, ended: of its first and its last trial; None where no time is known
+    began: datetime | None
+    ended: datetime | None
+    runs: int  # how many trials it has
+    why_begun: str
+    why_ended: str
+
+
+def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[PhaseRow]:
+    """The phases in their order; the ranking, which runs nothing, between draws and search.
+
+    Trials that were given, measured before the job, are left out.
+    """
+    own = [trial for trial in trials if not trial.given]
+    runs = {phase: mine for phase in Phase if (mine := [t for t in own if t.phase is phase])}
+    known, guided = sum(trial.done for trial in runs.get(Phase.BASELINE, ())), _guided(result)
+    begun = {
+        Phase.BASELINE: "what every trial is compared with comes first",
+        Phase.SAMPLE: f"the baseline was known from {known} runs; draws from the whole space "
+        "teach most",
+        Phase.SEARCH: "the models say what is worth measuring, and learn from every trial"
+        if guided
+        else "the ranking names what is worth searching",
+        Phase.CONFIRM: "the best few single runs may be luck: they are measured again beside the "
+        "baseline",
+    }
+    rows = []
+    for phase, mine in runs.items():
+        if phase is Phase.SEARCH:
+            names = ", ".join(row["name"] for row in result["parameters"][:5])
+            what = "models know what the draws teach" if guided else "the parameters are ranked"
+            why = f"{what}; at the end of the job the first are: {names}"
+            span = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
+            rows.append(PhaseRow(Phase.RANK.value, *span, 0, "the draws were in", why))
+        why = _why_ended(phase, runs, result)
+        rows.append(PhaseRow(phase.value, *_span(mine), len(mine), begun[phase], why))
+    return rows
+
+
+def _guided(result: Mapping[str, Any]) -> bool:
+    try:
+        return find_strategy(result["job"]["strategy"]).has_models
+    except InputError:  # one whose libraries are not installed here
+        return False
+
+
+def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
+    began = [trial.started_at for trial in trials if trial.started_at]
+    ended = [trial.finished_at for trial in trials if trial.finished_at]
+    return min(began, default=None), max(ended, default=None)
+
+
+def _why_ended(
+    phase: Phase, runs: Mapping[Phase, Sequence[Trial]], result: Mapping[str, Any]
+) -> str:
+    """``runs`` are the trials of each phase, in their order."""
+    mine = runs[phase]
+    if phase is Phase.BASELINE:
+        return f"its {len(mine)} first runs were made"
+    if phase is Phase.CONFIRM:
+        purposes = Counter(trial.purpose for trial in mine)
+        well = sum(trial.done for trial in mine if trial.purpose is Purpose.PROVE)
+        chosen = f"{purposes[Purpose.SELECT]} runs chose the winner"
+        return f"{chosen}, {well} of {purposes[Purpose.PROVE]} proof runs ended well"
+    if phase is Phase.SAMPLE and Phase.SEARCH in runs:
+        draws = sum(trial.purpose is Purpose.CANDIDATE for trial in mine)
+        why = (result.get("sampling") or {}).get("why")
+        return str(why) if why else f"its share of the budget, {draws} draws, was used"
+    search = result.get("search")
+    if search and search["saved"]:
+        return str(search["why"])
+    own, last = [trial for each in runs.values() for trial in each], phase is [*runs][-1]
+    ended = _explored_as_planned(own, result, last=last)
+    return f"{ended}; {search['why']}" if search else ended
+
+
+def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
+    explored, repeats = sum(t.purpose is Purpose.CANDIDATE for t in own), len(replicated(own))
+    new = explored - repeats
+    job, planned = result["job"], (result.get("plan") or {}).get("explore")
+    unproven = "; nothing could be confirmed" if last else ""
+    if planned is None:
+        return f"{new} new configurations were tried{unproven}"
+    if explored >= planned:
+        twice = f", {repeats} of it to measure again what was doubted" if repeats else ""
+        return f"the budget for new configurations, {planned}, was used{twice}{unproven}"
+    search = job.get("search") or {}
+    if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
+        return f"the search stopped early, as its settings allow, after {new} configurations"
+    if job.get("minutes") is not None:
+        return "what was left of the minutes was needed to confirm"
+    return f"{new} of {planned} planned configurations were tried{unproven}"

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from jobs.results.best_words import beside_lines, price_lines
-from jobs.results.explanation_words import (
-    basis_words,
-    estimate_words,
-    minimal_lines,
-    step_words,
-    withheld_words,
-)
+from jobs.results import best_words
 from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
 from optimizer.budget.confirm_load import confirmation_words
@@ -64,14 +57,14 @@ def proof_content(result: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
         "best": result["best"],
         "verdict": result["verdict"],
         "rows": proof_rows(result, names),
-        "price": price_lines(result),
+        "price": best_words.price_lines(result),
         "limits": limit_rows(result),
         "confirmation": confirmation_words(result.get("confirmation")),
         "explained": explanation_rows(result, names),
-        "withheld": withheld_words(result),
+        "withheld": best_words.withheld_words(result),
         "contributed": contributed(result),
         "apart": values_outside_file(result),
-        "beside": beside_lines(result),
+        "beside": best_words.beside_lines(result),
     }
 
 
@@ -178,15 +171,15 @@ def explanation_rows(result: Mapping[str, Any], metrics: Sequence[str]) -> dict[
         return None
     measured = (explanation["measured"] or {}).get("steps", [])
     return {
-        "lines": minimal_lines(explanation),
-        "basis": basis_words(explanation),
+        "lines": best_words.minimal_lines(explanation),
+        "basis": best_words.basis_words(explanation),
         "metrics": metrics,
         "measured": bool(measured),
         "rows": [
             {
-                "what": step_words(step),
-                "gain": estimate_words(step["gain"]),
-                "measured": estimate_words(gain["fitness"]) if gain else "",
+                "what": best_words.step_words(step),
+                "gain": best_words.estimate_words(step["gain"]),
+                "measured": best_words.estimate_words(gain["fitness"]) if gain else "",
                 "metrics": [_percent(step["metrics"].get(name)) for name in metrics],
                 "needed": _needed(step, explanation["minimal"]),
             }

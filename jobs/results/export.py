@@ -47,7 +47,10 @@ def export_options(
     version = installed.version if installed else _UNTRIED_VERSION
     said = [*comments, *(f"Not measured as your file says: {note}" for note in plan.notes)]
     if plan.text is None:
-        written = _newer(version, plan.baseline_file.version)
+        # An older RocksDB cannot read the version of a file of the user's that is newer.
+        mine = tuple(int(part) for part in version.split(".") if part.isdecimal())
+        own = plan.baseline_file.version
+        written = version if own is None or own <= mine else ".".join(map(str, own))
         text = format_options(options, rocksdb_version=written, comments=said)
     else:
         text, options = _patched(plan.text, options, said)
@@ -99,12 +102,6 @@ def difference_of(job: Mapping[str, Any], options: str | None) -> str | None:
     if own is None or options is None:
         return None
     return difference(own, options, names=("OPTIONS", OPTIONS))
-
-
-def _newer(version: str, own: tuple[int, ...] | None) -> str:
-    """The version of the user's file where it is newer: an older RocksDB cannot read it."""
-    mine = tuple(int(part) for part in version.split(".") if part.isdecimal())
-    return version if own is None or own <= mine else ".".join(map(str, own))
 
 
 def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:

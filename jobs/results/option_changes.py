@@ -12,7 +12,7 @@ from sampler.options.applying import Change, Steps, steps_of
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
-from sampler.options.options_file import VERSION, OptionsFile, parse_options, parse_struct
+from sampler.options.options_file import OptionsFile, leaves, parse_options
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 
@@ -96,11 +96,11 @@ def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[Opti
     plan = resolve_stored(job).plan
     own = plan.baseline_file
     # What RocksDB's defaults were is known by the job better than by the catalogue.
-    before = _flat(plan.export(result["baseline"].get("configuration") or {}))
+    before = dict(leaves(plan.export(result["baseline"].get("configuration") or {})))
     file = read_user_options(text, family=own.family)
     # What RocksDB works out by itself stays in a user's file.
-    kept = _flat(file).keys() - _flat(without_derived(file)).keys() - before.keys()
-    after = {place: said for place, said in _flat(file).items() if place not in kept}
+    stated = {*dict(leaves(without_derived(file))), *before}
+    after = {place: said for place, said in leaves(file) if place in stated}
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
     lines = []
     for place in dict.fromkeys([*after, *before]):
@@ -109,32 +109,17 @@ def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[Opti
             written = write_values(OptionsFile(), plan.library, [parameter], scale=1)
             default = written.get(*place)
         line = OptionLine(
-            section=own.own_title(place[0]),
-            key=place[1],
-            before=before.get(place),
-            after=after.get(place),
-            default=default,
+            own.own_title(place[0]),
+            place[1],
+            before.get(place),
+            after.get(place),
+            default,
             parameter=parameter.name if parameter else None,
             is_bytes=parameter is not None and parameter.is_bytes,
             help=parameter.help if parameter else "",
         )
         lines += [line] if line.differs else []
     return lines
-
-
-def _flat(options: OptionsFile) -> dict[tuple[str, str], str]:
-    """Every option under its section and key; a structure's fields one by one."""
-    found: dict[tuple[str, str], str] = {}
-    for title, keys in options.sections.items():
-        if title == VERSION:
-            continue
-        for key, text in keys.items():
-            if text.startswith("{"):
-                for member, value in parse_struct(text).items():
-                    found[title, f"{key}.{member}"] = value
-            else:
-                found[title, key] = text
-    return found
 
 
 def steps_of_best(result: Mapping[str, Any], text: str) -> Steps:

@@ -28,6 +28,7 @@ from optimizer.trials.trial import Trial
 from sampler.space.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"
+OPTIONS_FILES = ("options", "minimal", "fullest")  # fields of `JobOutcome`
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,8 @@ def keep_outcome(
         LeaseLost: Another controller has taken the job over.
     """
     fitness = {str(number): value for number, value in finished.fitness.items()}
-    output = {
-        "options": finished.options,
-        "minimal": finished.minimal,
-        "fullest": finished.fullest,
-        "fitness": fitness,
-    }
-    log.remember(_OUTPUT, output)
+    files = {name: getattr(finished, name) for name in OPTIONS_FILES}
+    log.remember(_OUTPUT, {**files, "fitness": fitness})
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
     keep_report(log, report)
     store.save_result(lease.job_id, finished.result, lease=lease)
@@ -120,8 +116,7 @@ def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
     result = store.result(job_id)
     if result is None:
         raise KeyError(f"job {job_id} has no result yet")
-    kept, trials = kept_of(engine, job_id), store.trials(job_id)
-    return JobOutcome(result, kept.options, kept.fitness, trials, kept.minimal, kept.fullest)
+    return JobOutcome(result=result, trials=store.trials(job_id), **kept_of(engine, job_id))
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
@@ -131,24 +126,14 @@ def kept_report(engine: Engine, job_id: int) -> str | None:
     return html if kept.get("version") == VERSION else None
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What was kept of a finished job beside its result; attributes as in ``JobOutcome``."""
-
-    options: str | None
-    minimal: str | None
-    fitness: Mapping[int, float]
-    fullest: str | None = None
-
-
-def kept_of(engine: Engine, job_id: int) -> Kept:
-    """The files of a finished job and the fitness of its trials, without the trials."""
+def kept_of(engine: Engine, job_id: int) -> dict[str, Any]:
+    """The ``OPTIONS_FILES`` and the ``fitness`` of a finished job, without result and trials."""
     kept = JobStore(engine).recall(job_id, _OUTPUT) or {}
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    return Kept(kept.get("options"), kept.get("minimal"), fitness, kept.get("fullest"))
+    return {**{name: kept.get(name) for name in OPTIONS_FILES}, "fitness": fitness}
 
 
 def options_of(engine: Engine, job_id: int, which: Which = "best") -> str | None:
     """An OPTIONS file of a finished job: what was proven, fewer or more changes; None without."""
-    kept = kept_of(engine, job_id)
-    return {"best": kept.options, "minimal": kept.minimal, "fullest": kept.fullest}[which]
+    text: str | None = kept_of(engine, job_id)["options" if which == "best" else which]
+    return text

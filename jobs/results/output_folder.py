@@ -48,7 +48,10 @@ def json_text(document: Mapping[str, Any]) -> str:
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table as CSV; empty where a cell is None; no text in it is a spreadsheet's formula."""
     lines = _Lines()
-    marked = ([_cell(each) for each in row] for row in (head, *rows))
+    marked = (
+        [without_formula(each) if isinstance(each, str) else each for each in row]
+        for row in (head, *rows)
+    )
     csv.writer(lines, lineterminator="\r\n").writerows(marked)
     return "".join(lines)
 
@@ -62,10 +65,6 @@ class _Lines(list[str]):
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n") + "\n")
-
-
-def _cell(value: Any) -> Any:
-    return without_formula(value) if isinstance(value, str) else value
 
 
 def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:

@@ -143,7 +143,6 @@ def _lines(columns: Iterable[Iterable[Any]]) -> bytes:
 
 
 def _cells(column: Column) -> Iterable[Any]:
-    """What orjson writes as the cells of a column."""
     kinds = set(map(type, column))
     gaps = type(None) in kinds
     kinds.discard(type(None))

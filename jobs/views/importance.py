@@ -1,22 +1,35 @@
-"""What matters in a job: its ranking in rows and plots, and what its trials show of it."""
+"""What matters in a job: its ranking, and what models of its trials say when they are asked.
+
+What is made anew stays in memory, not in the database: to read it changes nothing.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+import orjson
 from sqlalchemy import Engine
 
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
+from jobs.charts import importance, parameters
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.dependence import dependence_chart, pair_effect_chart
-from jobs.charts.groups import groups_chart, questions
-from jobs.charts.importance import importance_chart, ranking_content, shares_charts
-from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.results.background_fit import fitted
+from jobs.results.cache import JobCache
 from jobs.results.ranking_words import first_share, shown_first
-from jobs.views.models import dependence_of_job
-from optimizer.ranking.dependence import Dependences, Together
+from jobs.specification.resolved_job import resolve_stored
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
+from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_units import BYTES, metric_unit
 
@@ -27,55 +40,39 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
     ``found`` is ``result.json``, or a ranking of a job that goes on. Parameters are sorted by the
     metric; None: by all of them, as the job ranks.
     """
-    parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    metrics, ranking, known = list(found["forest"]), ranking_content(found), catalogue()
+    rows = sorted(found["parameters"], key=lambda row: row["rank"])
+    metrics, ranking, known = list(found["forest"]), importance.ranking_content(found), catalogue()
+    modelled, forests = ranking["modelled"], found["forest"] if ranking["learned"] else {}
+    stable = importance.stability_chart(rows, metrics) if forests else None
     return {
         "metrics": metrics,
         **ranking,
-        "rows": _sorted(found, parameters, metric, ranking["modelled"]),
-        "help": {
-            name: known[name].help if name in known else ""
-            for name in (row["name"] for row in parameters)
-        },
-        "anova": _anova(parameters, metric, in_order=ranking["anova_ranks"]),
-        "quality": [_quality(found, name, ranking["modelled"]) for name in metrics],
+        "rows": rows if metric is None else _sorted(found, rows, metric, modelled),
+        "help": {row["name"]: getattr(known.get(row["name"]), "help", "") for row in rows},
+        "anova": _anova(rows, metric, in_order=ranking["anova_ranks"]),
+        "quality": [_quality(found, name, modelled) for name in metrics],
         # The parameters that are among the five most important in every resample.
         "steady": {
             name: [
                 row["name"]
-                for row in parameters
+                for row in rows
                 if row["importance"].get(name, {}).get("rank_high", math.inf) <= 5
             ]
             for name in metrics
         },
-        "charts": _charts(found, parameters, metrics, ranking),
-    }
-
-
-def _charts(
-    found: Mapping[str, Any],
-    parameters: Sequence[Mapping[str, Any]],
-    metrics: Sequence[str],
-    ranking: Mapping[str, Any],
-) -> dict[str, list[Chart]]:
-    forests = found["forest"] if ranking["learned"] else {}
-    stable = stability_chart(parameters, metrics) if ranking["learned"] else None
-    return {
-        "models": shares_charts(found, parameters) if ranking["modelled"] else [],
-        "forests": drawable(importance_chart(m, parameters, f) for m, f in forests.items()),
-        "stability": drawable([stable, sampling_chart(ranking["sampling"])]),
+        "charts": {
+            "models": importance.shares_charts(found, rows) if modelled else [],
+            "forests": drawable(
+                importance.importance_chart(m, rows, forest) for m, forest in forests.items()
+            ),
+            "stability": drawable([stable, importance.sampling_chart(ranking["sampling"])]),
+        },
     }
 
 
 def _sorted(
-    found: Mapping[str, Any],
-    parameters: Sequence[Mapping[str, Any]],
-    metric: str | None,
-    modelled: bool,
+    found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], metric: str, modelled: bool
 ) -> list[Mapping[str, Any]]:
-    if metric is None:
-        return list(parameters)
-
     def less(row: Mapping[str, Any]) -> float:
         if modelled:
             value = first_share(found, row, metric).get("total")
@@ -83,7 +80,7 @@ def _sorted(
             value = row["importance"].get(metric, {}).get("permutation")
         return math.inf if value is None else -value
 
-    return sorted(parameters, key=less)
+    return sorted(rows, key=less)
 
 
 def _anova(
@@ -100,7 +97,6 @@ def _anova(
 
 
 def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str, Any]:
-    """How well a metric was learned, and how stable its order is."""
     forest = found["forest"][metric]
     model = found.get("models", {}).get(metric, {}) if modelled else {}
     return {
@@ -132,60 +128,107 @@ def importance_details(
     ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
     little; ``unexplained`` by metric the share of the variance that is noise to them.
     """
-    boxes = _boxes(engine, job, found) if learned else []
+    space = space_from_document(job.specification["space"]).by_name
+    boxes = _boxes(engine, job, found, space) if learned else []
     known = dependence_of_job(engine, job)
     if known is None:
         return {"boxes": boxes, "trials": None}
-    sizes = {
-        each.name: each.is_bytes
-        for each in space_from_document(job.specification["space"]).parameters
-    }
+    sizes = {name for name, each in space.items() if each.is_bytes}
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]
+    pairs = [(pair, *pair.parameters) for pair in drawn]
     return {
         "boxes": boxes,
         "dependence": _curves(known, sizes),
-        "pairs": [_pair(known, pair, sizes) for pair in drawn],
+        "pairs": [
+            parameters.pair_effect_chart(
+                pair,
+                (known.settings[one], known.settings[other]),
+                is_bytes=(one in sizes, other in sizes),
+            )
+            for pair, one, other in pairs
+        ],
         "told": known.pairs[:_PAIRS_TOLD],
         "trials": known.trials,
         "unexplained": known.unexplained,
     }
 
 
-def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
+def _curves(known: Dependences, sizes: set[str]) -> list[Chart]:
     total: dict[str, float] = {}
     for curve in known.curves:
         total[curve.parameter] = total.get(curve.parameter, 0.0) + curve.share
     first = sorted(total, key=lambda name: -total[name])[:_PARAMETERS]
     metrics = list(known.unexplained)  # a metric has the same colour in every plot
     curves = sorted(known.curves, key=lambda curve: metrics.index(curve.metric))
+    mine = {name: [curve for curve in curves if curve.parameter == name] for name in first}
     return drawable(
-        dependence_chart(
-            name,
-            [curve for curve in curves if curve.parameter == name],
-            known.settings[name],
-            is_bytes=sizes.get(name, False),
-        )
-        for name in first
+        parameters.dependence_chart(name, each, known.settings[name], is_bytes=name in sizes)
+        for name, each in mine.items()
     )
 
 
-def _pair(known: Dependences, pair: Together, sizes: Mapping[str, bool]) -> Chart:
-    one, other = pair.parameters
-    values = (known.settings[one], known.settings[other])
-    return pair_effect_chart(
-        pair, values, is_bytes=(sizes.get(one, False), sizes.get(other, False))
-    )
-
-
-def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]:
+def _boxes(
+    engine: Engine, job: JobRow, found: Mapping[str, Any], space: Mapping[str, Parameter]
+) -> list[Chart]:
     trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
-    parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    space = space_from_document(job.specification["space"]).by_name
+    rows = sorted(found["parameters"], key=lambda row: row["rank"])
+    asked = [(each, metric_unit(each.metric)) for each in parameters.questions(rows, space)]
+    units = {BYTES: ", bytes", None: "", "": ""}
     return drawable(
-        groups_chart(asked, trials, _unit(asked.metric)) for asked in questions(parameters, space)
+        parameters.groups_chart(each, trials, units.get(unit, f", {unit}")) for each, unit in asked
     )
 
 
-def _unit(metric: str) -> str:
-    unit = metric_unit(metric)
-    return f", {'bytes' if unit == BYTES else unit}" if unit else ""
+_MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
+_known = JobCache[Dependences | None](alone=True)
+
+
+def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
+    """What its trials teach so far; of many, some evenly over the job.
+
+    None while they are too few, or teach nothing at all.
+    """
+    standing = job.standing or {}
+    state = (job.run, standing.get("done"), standing.get("failed"), job.state)
+    return _known.of(engine, job.id, state, lambda: _learned(engine, job))
+
+
+def dependence_document(found: Dependences) -> dict[str, Any]:
+    """As JSON holds it; figures of effects in percent."""
+    document: dict[str, Any] = orjson.loads(orjson.dumps(found, default=np.ndarray.tolist))
+    return document
+
+
+def _learned(engine: Engine, job: JobRow) -> Dependences | None:
+    trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
+    runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
+    if not runs:
+        return None
+    problem = _problem(job, runs[0].configuration)
+    return fitted(dependences, Evaluation(problem, History(trials)))
+
+
+def _problem(job: JobRow, baseline: Mapping[str, Any]) -> Problem:
+    """With the defaults of the RocksDB that measured, not the catalogue's."""
+    problem = resolve_stored(job).problem
+    return replace(problem, space=problem.space.at_baseline(baseline))
+
+
+_made_anew = JobCache[dict[str, Any]](alone=True)
+
+
+def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Its ``explanation`` and ``explanation_withheld``; made anew of an earlier version's."""
+    if result["best"] is None:
+        return NOTHING_EXPLAINED
+    if "explanation" in result:  # one that an earlier version made is shown as it is
+        return {name: result.get(name) for name in NOTHING_EXPLAINED}
+    return _made_anew.of(engine, job.id, job.updated_at, lambda: _anew(engine, job, result))
+
+
+def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
+    problem = _problem(job, result["baseline"].get("configuration") or {})
+    evaluation = Evaluation(problem, History(JobStore(engine).trials(job.id)))
+    best, verdict = result["best"]["configuration"], result["verdict"]
+    explain = partial(explanation_document, low=verdict["low"], high=verdict["high"])
+    return fitted(explain, evaluation, best)

@@ -1,28 +1,127 @@
-"""What a job has found so far, in figures and plots: for whoever watches it."""
+"""How a job goes: what its trials have found so far, in figures and plots."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
-from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_course import (
+    count_baseline,
+    read_baseline_runs,
+    read_course,
+    read_latest,
+    read_runs_of,
+    read_trial_facts,
+)
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.convergence import convergence_chart
-from jobs.charts.metric_series import drift_chart, metric_series_chart
+from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
-from jobs.views.job_series import JobSeries, baseline_so_far, job_series_of
-from optimizer.baseline.baseline import Baseline, MetricNoise
+from optimizer.baseline.baseline import Baseline, MetricNoise, summarise
+from optimizer.evaluation.evaluation import each_once, replicated
 from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
+
+_baselines = JobCache[Baseline | None]()
+
+
+@dataclass(frozen=True)
+class JobSeries:
+    """A job's whole measurements of the load that it searches by."""
+
+    objective: Objective  # what is better, and the limits
+    # over its runs so far, those of the confirmation left out, as the job's standing has it
+    baseline: Baseline
+    # by number; of a configuration that was measured again the first, with the mean
+    trials: Sequence[Trial]
+    # of each, clocks corrected for drift; of what was measured again the mean
+    metrics: Mapping[int, Mapping[str, float]]
+    fitness: Mapping[int, float]  # by number
+    breaking: frozenset[int]  # the numbers of those that break a limit
+    repeats: int  # how many runs measured a configuration again
+    runs: Sequence[Trial]  # all of them, as they were measured
+
+    @property
+    def best(self) -> int | None:
+        """The number of the fittest new configuration that keeps every limit."""
+        new = {trial.number for trial in self.trials if trial.purpose is Purpose.CANDIDATE}
+        found = (new & self.fitness.keys()) - self.breaking
+        return max(sorted(found), key=self.fitness.__getitem__, default=None)
+
+
+def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
+    """The course of a job; None before a run of its baseline has ended well."""
+    objective = objective_from_document(row.specification["objective"])
+    others = not set(objective.metrics) <= set(MAIN_METRICS)
+    with reading(engine) as connection:
+        own = read_baseline_runs(connection, row.id)
+        if not own:
+            return None
+        baseline = summarise(own)
+        # What the machine's state corrects is told by the state of each run.
+        others = others or any(own.machine.coefficients for own in baseline.hosts.values())
+        runs = read_course(connection, row.id, others=others)
+    if confirms_larger_load(row):
+        runs = [trial for trial in runs if trial.phase is not Phase.CONFIRM]
+    metrics = {
+        trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        for trial in runs
+    }
+    fitness = _fitness(objective, metrics, baseline)
+    trials, mean = each_once(runs, fitness)
+    once = measured(baseline, runs) if len(trials) < len(runs) else {}
+    bounds = objective.bounds(baseline.metrics)
+    metrics |= once
+    return JobSeries(
+        objective=objective,
+        baseline=baseline,
+        trials=trials,
+        metrics=metrics,
+        fitness=mean,
+        breaking=frozenset(n for n, m in metrics.items() if not all(b.holds(m) for b in bounds)),
+        repeats=len(replicated(runs)),
+        runs=runs,
+    )
+
+
+def confirms_larger_load(row: JobRow) -> bool:
+    """Whether a job's confirmation measures another load than its search: no figures compare."""
+    return row.specification.get("confirm_scale") is not None
+
+
+def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
+    """The baseline of a job, with all its metrics; None before a run of it has ended well."""
+    with reading(engine) as connection:
+        state = count_baseline(connection, row.id)
+
+        def summed_up() -> Baseline | None:
+            runs = read_baseline_runs(connection, row.id)
+            return summarise(runs) if runs else None
+
+        return _baselines.of(engine, row.id, state, summed_up)
+
+
+def _fitness(
+    objective: Objective, metrics: Mapping[int, Mapping[str, float]], baseline: Baseline
+) -> dict[int, float]:
+    """By number, of those that have every metric of the objective."""
+    columns = {
+        term.metric: np.array([found.get(term.metric, np.nan) for found in metrics.values()])
+        for term in objective.terms
+    }
+    values = objective.fitness_of_many(columns, baseline.metrics).tolist()
+    return {n: v for n, v in zip(metrics, values, strict=True) if not math.isnan(v)}
+
 
 _LATEST = 15
 _REASONS = 10
-_NOISY = 0.1  # a spread of the baseline beyond which only large changes can be proven
 
 
 @dataclass(frozen=True)
@@ -64,7 +163,6 @@ class LiveJob:
     # Of a host's time, what the benchmark has and not the tuner, without the hours in which nobody
     # ran the job; None where that is not known yet.
     bench_share: float | None
-    cautions: Sequence[str]  # what of the baseline's noise the reader must know
 
 
 def live_job(engine: Engine, row: JobRow) -> LiveJob:
@@ -84,12 +182,18 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         metrics=metrics,
         runs=baseline.runs if baseline else 0,
         names=names,
-        latest=[_latest(trial, names, objective, baseline) for trial in latest],
+        latest=[
+            LatestTrial(
+                trial,
+                [trial.metrics.get(name) for name in names],
+                _fitness_of(trial, objective, baseline) if baseline else None,
+            )
+            for trial in latest
+        ],
         out=[] if row.state in ENDED else facts.out,
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
         bench_share=bench_share(row.standing),
-        cautions=_cautions(metrics),
     )
 
 
@@ -121,35 +225,11 @@ def _metrics(
     return rows
 
 
-def _latest(
-    trial: Trial, names: Sequence[str], objective: Objective, baseline: Baseline | None
-) -> LatestTrial:
-    fitness = None
-    if baseline and trial.done and trial.purpose is Purpose.CANDIDATE:
-        metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        fitness = objective.fitness(metrics, baseline.metrics)
-    return LatestTrial(trial, [trial.metrics.get(name) for name in names], fitness)
-
-
-def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
-    noisy = ", ".join(
-        f"{each.term.metric} scatters by {100 * each.noise.spread:.0f}%"
-        for each in metrics
-        if each.noise.spread is not None and each.noise.spread > _NOISY
-    )
-    drifting = ", ".join(each.term.metric for each in metrics if each.noise.drifting)
-    found = []
-    if noisy:
-        found.append(
-            f"The baseline is noisy: {noisy} from run to run. Only larger changes can be proven; "
-            "rocktune doctor looks for the cause."
-        )
-    if drifting:
-        found.append(
-            f"The machine drifts: {drifting} of the baseline changes with time. Trials are "
-            "compared with the baseline of their time."
-        )
-    return found
+def _fitness_of(trial: Trial, objective: Objective, baseline: Baseline) -> float | None:
+    if not trial.done or trial.purpose is not Purpose.CANDIDATE:
+        return None
+    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    return objective.fitness(metrics, baseline.metrics)
 
 
 # Of very many trials they take seconds. Of a job that goes on they are made again only after five
@@ -171,25 +251,20 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
 def _drawn(course: JobSeries | None) -> Sequence[Chart]:
     if course is None:
         return []
-    best, names = course.best, [term.metric for term in course.objective.terms]
-    convergence = convergence_chart(
-        course.trials,
-        course.fitness,
-        breaking=course.breaking,
-        baselines=course.runs,
-        again=course.repeats,
-    )
-    metrics = (_metric(course, term, best) for term in course.objective.terms)
-    return drawable([convergence, *metrics, drift_chart(course.runs, course.baseline, names)])
-
-
-def _metric(course: JobSeries, term: Term, best: int | None) -> Chart | None:
-    noise = course.baseline.noise.get(term.metric)
-    if noise is None:
-        return None
-    values = {
-        trial.number: course.metrics[trial.number][term.metric]
-        for trial in course.trials
-        if term.metric in course.metrics[trial.number]
-    }
-    return metric_series_chart(term, course.trials, values, noise, best)
+    terms, noise = course.objective.terms, course.baseline.noise
+    charts = [
+        convergence_chart(
+            course.trials,
+            course.fitness,
+            breaking=course.breaking,
+            baselines=course.runs,
+            again=course.repeats,
+        )
+    ]
+    for term in terms:
+        known = {trial.number: course.metrics[trial.number] for trial in course.trials}
+        values = {n: found[term.metric] for n, found in known.items() if term.metric in found}
+        if spread := noise.get(term.metric):
+            charts.append(metric_series_chart(term, course.trials, values, spread, course.best))
+    names = [term.metric for term in terms]
+    return drawable([*charts, drift_chart(course.runs, course.baseline, names)])

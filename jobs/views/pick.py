@@ -23,8 +23,8 @@ from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.bench.bench_plan import BenchPlan
 from sampler.common.errors import InputError
+from sampler.space.space import Configuration
 from sampler.workload.metric_units import MACHINE
 
 EXPLORED = "explored, not proven"
@@ -89,7 +89,13 @@ def pick_of_job(
     objective = preferred(framed.problem.objective, preference)
     history = History(trials)
     baseline = Evaluation(framed.problem, history).baseline
-    _require_measured(objective, baseline.metrics, preference)
+    try:
+        require_measured(objective, baseline.metrics)
+    except InputError as error:
+        field = "objective" if preference.weights is None else "weights"
+        if error.field == "limit":
+            field = "limit" if preference.limits or not preference.slos else "slo"
+        raise InputError(field, error.problem) from None
     found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
     said: Mapping[int, Prediction] = {}
@@ -101,9 +107,17 @@ def pick_of_job(
     # A file is worth it if it is better than the baseline, or keeps what the baseline breaks.
     if best and best.fitness <= 0 and objective.admissible(level, level):
         best = None
-    plan, options = _plan_of(framed, preference.column_family), None
+    plan, options = framed.plan, None
+    if (family := preference.column_family) is not None:  # an InputError without such a family
+        asked_in = framed.specification.model_copy(update={"column_family": family})
+        plan = resolve(asked_in, None).plan
     if best is not None:
-        options = _options(job_id, framed, history[best.trial], best, objective, level, plan=plan)
+        configuration = history[best.trial].configuration
+        comments = _comments(job_id, framed, configuration, best, objective, level)
+        own, written = framed.plan.baseline_file.family, plan.baseline_file.family
+        if own != written:
+            comments.append(f"Measured for the column family {own}, written into {written}")
+        options = export_options(plan, None, configuration, comments)
     return {
         "standing": EXPLORED,
         "objective": objective_document(objective),
@@ -122,25 +136,6 @@ def pick_of_job(
         "options": options,
         "difference": difference_of(framed.specification.document(), options),
     }
-
-
-def _plan_of(framed: ResolvedJob, column_family: str | None) -> BenchPlan:
-    """How a file is made for a family, by default for that of the job; an InputError without."""
-    if column_family is None:
-        return framed.plan
-    asked = framed.specification.model_copy(update={"column_family": column_family})
-    return resolve(asked, None).plan
-
-
-def _require_measured(
-    objective: Objective, baseline: Mapping[str, float], preference: Preference
-) -> None:
-    try:
-        require_measured(objective, baseline)
-    except InputError as error:
-        term = "objective" if preference.weights is None else "weights"
-        level = "limit" if preference.limits or not preference.slos else "slo"
-        raise InputError(level if error.field == "limit" else term, error.problem) from None
 
 
 def _row(
@@ -173,38 +168,30 @@ def _changes(
     }
 
 
-def _options(
+def _comments(
     job_id: int,
     framed: ResolvedJob,
-    trial: Trial,
+    configuration: Configuration,
     picked: TradeOff,
     objective: Objective,
     baseline: Mapping[str, float],
-    *,
-    plan: BenchPlan,
-) -> str:
-    """The OPTIONS file of the best pick."""
-    workload = framed.problem.workload
-    changes = _changes(picked.metrics, baseline)
+) -> list[str]:
+    workload, changes = framed.problem.workload, _changes(picked.metrics, baseline)
     shown = ", ".join(
         f"{name} {change:+.1f}%"
         for name in objective.metrics
         if (change := changes.get(name)) is not None
     )
     runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
-    comments = [
+    return [
         f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
         f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was named "
         "afterwards; measure it against what you run today",
         f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
         *(f"Limit {limit_words(limit)}" for limit in objective.limits),
         f"Against the baseline: {shown}",
-        *about_configuration(framed.problem, trial.configuration),
+        *about_configuration(framed.problem, configuration),
     ]
-    own, written = framed.plan.baseline_file.family, plan.baseline_file.family
-    if own != written:
-        comments.append(f"Measured for the column family {own}, written into {written}")
-    return export_options(plan, None, trial.configuration, comments)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,6 @@ def _metrics(
     results: Sequence[Mapping[str, Any] | None],
     figures: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> list[SideBySideRow]:
-    """A row for each metric of which a job has a figure."""
     asked = [result["job"]["objective"]["metric"] for result in results if result]
     names = dict.fromkeys(term["name"] for terms in asked for term in terms)
     known = [figures(result) if result else {} for result in results]

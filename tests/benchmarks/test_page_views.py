@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
 from db.jobs.job_store import JobStore
-from jobs.views.job_series import job_series_of
+from jobs.views.live import job_series_of
 from optimizer.trials.trial import Phase, Purpose
 
 

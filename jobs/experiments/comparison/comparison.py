@@ -1,29 +1,155 @@
-"""A whole comparison: what is asked for, its runs, and what they say."""
+"""A whole comparison: its subjects, each tried with its program, its runs, and what they say."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around
-from jobs.experiments.comparison.subject import Subject, subject_of
+from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around, worked_out
 from jobs.experiments.comparison.tables import (
-    Table,
-    comparison_cautions,
+    comparison_files,
     comparison_sentences,
+    table_document,
     tables,
 )
-from jobs.experiments.experiment import Experiment, Findings
-from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, Sets, measure_interleaved
+from jobs.experiments.experiment import (
+    Experiment,
+    Findings,
+    InterleavedRuns,
+    KeptRuns,
+    RunsObserver,
+    measure_interleaved,
+)
+from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    measured_baseline,
+    scale_warnings,
+)
 from optimizer.budget.power import LEAST_PAIRS
+from sampler.bench.accepted import require_supported
+from sampler.bench.bench_plan import BenchPlan, effective_values
+from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings
+from sampler.space.space import Configuration, memory_bytes
+from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_document
 
 MOST_ROUNDS = 1000
 MOST_WORKLOADS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is measured in every round."""
+
+    name: str  # `A`, `B`, `half`, ...
+    side: Side
+    build: Build
+    benches: Mapping[str, DbBench]  # how it is measured, by workload
+    values: Mapping[str, Mapping[str, Value]]  # of every known parameter, full scale, by workload
+    warnings: Sequence[str]  # what the reader must know of it
+
+    def under(self, workload: str) -> tuple[DbBench, Configuration]:
+        """What is run under a workload."""
+        return self.benches[workload], self.side.values_under(workload)
+
+    @property
+    def memories(self) -> tuple[int, ...]:
+        """Bytes of memtables and block cache under each workload, full scale."""
+        return tuple(map(memory_bytes, self.values.values()))
+
+    @property
+    def memory(self) -> int:
+        """The most that it holds of them under any workload."""
+        return max(self.memories)
+
+    def document(self) -> dict[str, Any]:
+        """As result.json holds it."""
+        return {
+            "asked": self.side.asked,
+            "what": self.side.what,
+            "build": self.build.document(),
+            "base": self.side.base,
+            "options": self.side.options,
+            "column_family": self.side.column_family,
+            **self.side.set_values(),
+            "memory": self.memory,
+            "warnings": list(self.warnings),
+        }
+
+
+def subject_of(
+    name: str, side: Side, workloads: Sequence[Workload], settings: Settings, *, field: str
+) -> Subject:
+    """Tries a side's program with its options; some milliseconds, in Java a second.
+
+    Raises:
+        InputError: There is no such program, it refuses the options, or they cannot be measured
+            at the scale of a load.
+    """
+    installed = installed_build(side.build, settings, field=field)
+    plans = {each.name: _plan(side, each, installed, field) for each in workloads}
+    benches = {name: DbBench(installed, plan) for name, plan in plans.items()}
+    first = plans[workloads[0].name]
+    side = worked_out(side, workloads, first.space.complete({}))
+    for known in dict.fromkeys(known for load in plans for known in side.values_under(load)):
+        if not installed.knows(catalogue()[known]):
+            problem = f"RocksDB {installed.version} ({installed.program}) does not know {known}"
+            raise InputError(field, problem)
+    values = {load: plan.space.complete(side.values_under(load)) for load, plan in plans.items()}
+    for workload in workloads:
+        require_supported(installed, workload)
+    # Without values of its own for each workload its options are the same under all of them.
+    tried = [*plans.values()] if side.by_workload else [first]
+    facts = build_facts(installed.program)
+    build = Build(name=side.build or DEFAULT_BUILD, program=str(installed.program), facts=facts)
+    warnings = [
+        *side.notes,
+        *installed.warnings,
+        *baseline_warnings(first),
+        *(w for plan in tried for w in _changed(plan, side, installed, field)),
+        *(w for each in workloads for w in scale_warnings(each, values[each.name], field=field)),
+        *(w for each in workloads for w in too_small_warnings(each, values[each.name])),
+    ]
+    return Subject(
+        name=name, side=side, build=build, benches=benches, values=values,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )  # fmt: skip
+
+
+def _plan(side: Side, workload: Workload, installed: InstalledDbBench, field: str) -> BenchPlan:
+    """As a job that has this side as its baseline would measure it."""
+    baseline = measured_baseline(
+        workload,
+        installed,
+        library=installed.library_defaults(),
+        base=side.base,
+        options=side.options,
+        column_family=side.column_family,
+        drop_unknown=side.drop_unknown,
+        field=field,
+    )
+    return baseline.plan(workload, load_space("all"))
+
+
+def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
+    """Lets the program open a database so; the values that it changes without saying so."""
+    values = side.values_under(plan.workload.name)
+    options, flags = plan.options(values), plan.flags(values)
+    tried = try_options(installed.program, options, flags=flags)
+    if tried.options is None:
+        raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
+    asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
+    _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
+    return [f"RocksDB changes {line}" for line in changed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,28 +162,6 @@ class ComparisonRequest:
     around: str | None  # the parameter that is halved and doubled; None otherwise
     rounds: int  # how often each subject is measured under each workload
     seed: int  # decides the order of the runs
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparisonResult(Findings):
-    """What came of it."""
-
-    asked: ComparisonRequest
-    runs: Sequence[MeasuredRun]  # all that count, in the order in which they were made
-    tables: Sequence[Table]
-    cautions: Sequence[str]
-    verdict: Sequence[str]
-
-    @property
-    def nothing(self) -> bool:
-        """Whether some subject never ended well, so that nothing could be compared with it."""
-        return any(not table.rows for table in self.tables)
-
-    def files(self) -> Mapping[str, str]:
-        """Its files by name."""
-        from jobs.experiments.comparison.report import comparison_files
-
-        return comparison_files(self)
 
 
 def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Workload]:
@@ -108,12 +212,43 @@ def subjects_of(
     ]
 
 
-def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment[ComparisonResult]:
+def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
+    """What must be known before the figures are read: unequal builds, memory, odd options."""
+    every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
+    told = [f"All: {warning}" for warning in every]
+    told += [f"{each.name}: {w}" for each in subjects for w in each.warnings if w not in every]
+    facts = [each.build.facts for each in subjects]
+    for what, states in (
+        ("assertions", {each.assertions for each in facts if each}),
+        ("an optimising compiler", {each.optimised for each in facts if each}),
+    ):
+        if len(states) > 1:
+            told.append(
+                f"One build was made with {what}, another without: TIME and RATE differ for that "
+                "alone"
+            )
+    versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
+    if len(set(versions.values())) > 1:
+        named = ", ".join(f"{name} {version}" for name, version in versions.items())
+        told.append(
+            f"They run different versions of RocksDB ({named}): what differs may be the version's "
+            "doing alone"
+        )
+    if len({each.memories for each in subjects}) > 1:
+        told.append(
+            "They do not hold the same memory: more memtable and cache buys most metrics something"
+        )
+    same = {(s.build.program, s.side.options, s.side.base, str(s.values)) for s in subjects}
+    if len(same) == 1:
+        told.append("All sides are the same: what differs is noise")
+    return told
+
+
+def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment:
     """The runs of a comparison, and what is made of them."""
     told = comparison_cautions(asked.subjects)
-    names = [subject.name for subject in asked.subjects]
-    loads = [workload.name for workload in asked.workloads]
-    by_name = dict(zip(names, asked.subjects, strict=True))
+    by_name = {subject.name: subject for subject in asked.subjects}
+    names, loads = [*by_name], [workload.name for workload in asked.workloads]
     turns = InterleavedRuns(
         cases=loads,
         sides=names,
@@ -121,42 +256,30 @@ def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment[Compa
         rounds=asked.rounds,
         seed=asked.seed,
     )
-    return Experiment(
-        identity=_identity(asked),
-        runs=turns.total,
-        measure=lambda kept, observer: _compared(
-            asked, measure_interleaved(turns, settings, kept, observer), told, settings
-        ),
-        cautions=told,
-    )
 
+    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
+        sets = measure_interleaved(turns, settings, kept, observer)
+        found = tables(sets, loads, names[0], names[1:], asked.metrics)
+        runs = [run for each in sets.values() for run in each.values()]
+        runs.sort(key=lambda run: run.started_at)
+        document = {
+            "schema": 1,
+            "machine": fingerprint(settings.bench_dir),
+            "subjects": {each.name: each.document() for each in asked.subjects},
+            "around": asked.around,
+            "workloads": [workload_document(each) for each in asked.workloads],
+            "rounds": asked.rounds,
+            "seed": asked.seed,
+            "cautions": told,
+            "tables": [table_document(table) for table in found],
+            "verdict": comparison_sentences(found),
+            "seconds": sum(run.seconds for run in runs),
+        }
+        files = comparison_files(document, asked.workloads, runs, found)
+        return Findings(document=document, more=files)
 
-def _compared(
-    asked: ComparisonRequest, sets: Sets, told: Sequence[str], settings: Settings
-) -> ComparisonResult:
-    names = [subject.name for subject in asked.subjects]
-    loads = [workload.name for workload in asked.workloads]
-    found = tables(sets, loads, names[0], names[1:], asked.metrics)
-    runs = sorted(
-        (run for each in sets.values() for run in each.values()), key=lambda run: run.started_at
-    )
-    said = comparison_sentences(found)
-    document = {
-        "schema": 1,
-        "machine": fingerprint(settings.bench_dir),
-        "subjects": {each.name: each.document() for each in asked.subjects},
-        "around": asked.around,
-        "workloads": [workload_document(each) for each in asked.workloads],
-        "rounds": asked.rounds,
-        "seed": asked.seed,
-        "cautions": told,
-        "tables": [table.document() for table in found],
-        "verdict": said,
-        "seconds": sum(run.seconds for run in runs),
-    }
-    return ComparisonResult(
-        asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
-    )
+    identity = _identity(asked)
+    return Experiment(identity=identity, runs=turns.total, measure=measure, cautions=told)
 
 
 def _identity(asked: ComparisonRequest) -> dict[str, Any]:

@@ -144,14 +144,13 @@ def _of_file(text: str, path: Path, field: str) -> Side:
     except (OSError, UnicodeDecodeError):
         raise InputError(field, f"{text!r} is neither a program nor a text to read") from None
     if path.suffix in (".toml", ".json"):
-        document = _document(written, path.suffix, field)
-        return Side(asked=text, what=f"the values of {path.name}", values=_values(document, field))
+        read = parse_toml if path.suffix == ".toml" else _parse_json
+        values = _values(read(written, field=field), field)
+        return Side(asked=text, what=f"the values of {path.name}", values=values)
     return replace(side_of_options(path.name, written, field=field), asked=text)
 
 
-def _document(text: str, suffix: str, field: str) -> Mapping[str, Any]:
-    if suffix == ".toml":
-        return parse_toml(text, field=field)
+def _parse_json(text: str, *, field: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -303,7 +302,13 @@ def sides_around(
             something else (automatic, none).
     """
     parameter = halved_parameter(name)
-    middle = {workload: _halvable(parameter, each[name]) for workload, each in values.items()}
+    middle = {workload: each[name] for workload, each in values.items()}
+    for value in middle.values():
+        if value in parameter.special or not float(value) > 0:
+            problem = f"{name} is {value} in A, which cannot be halved; write A as {name}=..."
+            raise InputError(_FIELD, problem)
+        if _times(parameter, value, 0.5) == value:
+            raise InputError(_FIELD, f"{name} is {value} in A, and half of that is no value of it")
     sides = {MIDDLE: _at(side, parameter, middle)}
     for called, factor in ((HALF, 0.5), (DOUBLE, 2.0)):
         moved = {load: _times(parameter, value, factor) for load, value in middle.items()}
@@ -321,16 +326,6 @@ def halved_parameter(name: str) -> Parameter:
     return parameter
 
 
-def _halvable(parameter: Parameter, value: Value) -> Value:
-    name = parameter.name
-    if value in parameter.special or not float(value) > 0:
-        mend = f"write A as {name}=..."
-        raise InputError(_FIELD, f"{name} is {value} in A, which cannot be halved; {mend}")
-    if _times(parameter, value, 0.5) == value:
-        raise InputError(_FIELD, f"{name} is {value} in A, and half of that is no value of it")
-    return value
-
-
 def _times(parameter: Parameter, value: Value, factor: float) -> Value:
     """The product, as near as the parameter's type has it, and at least its quantum."""
     product = float(value) * factor
@@ -341,9 +336,9 @@ def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:
     """The side with the parameter's value under each workload."""
     name = parameter.name
     shown = {load: option_value(value, parameter) for load, value in values.items()}
-    told = ", ".join(f"{text} ({load})" for load, text in shown.items())
-    if len(set(shown.values())) == 1:
-        told = next(iter(shown.values()))
+    told, *more = dict.fromkeys(shown.values())
+    if more:
+        told = ", ".join(f"{text} ({load})" for load, text in shown.items())
     what = f"{name} = {told} in {side.what}"
     if not side.by_workload:
         return replace(side, what=what, values={**side.values, name: next(iter(values.values()))})

@@ -1,12 +1,15 @@
-"""The tables of a comparison: each metric, one subject against another, and what they say."""
+"""What a comparison says: tables of each metric, sentences, and its CSV files and page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from typing import Any
 
-from jobs.experiments.comparison.subject import Subject
-from jobs.experiments.interleaved import Sets
-from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
+from jobs.charts.changes import changes_chart, runs_chart
+from jobs.charts.chart import Chart, axis, drawable
+from jobs.experiments.experiment import MeasuredRun, Sets
+from jobs.experiments.paired import CaseChange, compare_cases
+from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
+from jobs.results.pages import document_html
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import db_bench_metrics, metric_unit
@@ -17,45 +20,40 @@ METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "c
 _HIGHER = ("rate",)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """One subject against another under one workload."""
+def table_document(table: CaseChange) -> dict[str, Any]:
+    """One subject against another under one workload, as result.json holds it."""
+    return {
+        "workload": table.case,
+        "before": table.before,
+        "after": table.after,
+        "rounds": table.pairs,
+        "failed": {name: len(runs) for name, runs in table.failed.items()},
+        "failure": {name: _failure(runs[0]) for name, runs in table.failed.items() if runs},
+        "metrics": {
+            name: {
+                "unit": metric_unit(name),
+                "medians": {table.before: row.old, table.after: row.new},
+                **_difference(table, name),
+            }
+            for name, row in table.metrics.items()
+        },
+    }
 
-    workload: str
-    before: str  # what is compared with
-    after: str  # what is compared
-    rounds: int  # in which both were measured
-    failed: Mapping[str, int]  # runs that did not end well, by subject
-    failure: Mapping[str, str]  # the first failure of each, in its own words
-    rows: Mapping[str, MetricChange]  # by metric; those with too few rounds are not in it
 
-    def better(self, metric: str) -> str | None:
-        """The subject that is shown to be better; None where neither is."""
-        row = self.rows[metric]
-        if not row.significant:
-            return None
-        return self.before if row.worse else self.after
+def _failure(run: MeasuredRun) -> str:
+    return run.failure or run.state
 
-    def difference(self, metric: str) -> dict[str, Any]:
-        """A metric's change, how sure it is, and for whom it speaks."""
-        row = self.rows[metric]
-        return {
-            **asdict(row.change),
-            "p_holm": row.p_holm,
-            "rounds": row.pairs,
-            "could_show_percent": 100 * row.smallest_change,
-            "better": self.better(metric),
-        }
 
-    def document(self) -> dict[str, Any]:
-        """As result.json holds it."""
-        medians = {name: {self.before: r.old, self.after: r.new} for name, r in self.rows.items()}
-        rows = {
-            name: {"unit": metric_unit(name), "medians": medians[name], **self.difference(name)}
-            for name in self.rows
-        }
-        told = {name: value for name, value in vars(self).items() if name != "rows"}
-        return told | {"metrics": rows}
+def _difference(table: CaseChange, metric: str) -> dict[str, Any]:
+    """A metric's change, how sure it is, and for whom it speaks."""
+    row = table.metrics[metric]
+    return {
+        **asdict(row.change),
+        "p_holm": row.p_holm,
+        "rounds": row.pairs,
+        "could_show_percent": 100 * row.smallest_change,
+        "better": table.better(metric),
+    }
 
 
 def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tuple[str, ...]:
@@ -74,69 +72,14 @@ def tables(
     before: str,
     after: Sequence[str],
     metrics: Sequence[str],
-) -> list[Table]:
+) -> list[CaseChange]:
     """Compares each of ``after`` with ``before``, workload by workload.
 
     The family of Holm's correction is everything that is asked: if nothing differs, the chance
     that anything is called different is 5% at most.
     """
-    places = [(workload, name) for workload in workloads for name in after]
-    pairs = {
-        (number, str(place)): pair
-        for place, (workload, name) in enumerate(places)
-        for (number, mine), pair in pairs_of(sets, before, name).items()
-        if mine == workload
-    }
     terms = [Term(name, "max" if name in _HIGHER else "min") for name in metrics]
-    changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
-    parts = zip(places, changes, strict=True)
-    return [_table(sets, workload, (before, name), change) for (workload, name), change in parts]
-
-
-def _table(sets: Sets, workload: str, pair: tuple[str, str], change: CaseChange) -> Table:
-    mine = [runs for (_, name), runs in sets.items() if name == workload]
-    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in pair}
-    return Table(
-        workload=workload,
-        before=pair[0],
-        after=pair[1],
-        rounds=change.pairs,
-        failed={name: len(runs) for name, runs in bad.items()},
-        failure={name: runs[0].failure or runs[0].state for name, runs in bad.items() if runs},
-        rows=change.metrics,
-    )
-
-
-def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
-    """What must be known before the figures are read: unequal builds, memory, odd options."""
-    every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
-    told = [f"All: {warning}" for warning in every]
-    told += [f"{each.name}: {w}" for each in subjects for w in each.warnings if w not in every]
-    facts = [each.build.facts for each in subjects]
-    for what, states in (
-        ("assertions", {each.assertions for each in facts if each}),
-        ("an optimising compiler", {each.optimised for each in facts if each}),
-    ):
-        if len(states) > 1:
-            told.append(
-                f"One build was made with {what}, another without: TIME and RATE differ for that "
-                "alone"
-            )
-    versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
-    if len(set(versions.values())) > 1:
-        named = ", ".join(f"{name} {version}" for name, version in versions.items())
-        told.append(
-            f"They run different versions of RocksDB ({named}): what differs may be the version's "
-            "doing alone"
-        )
-    if len({each.memories for each in subjects}) > 1:
-        told.append(
-            "They do not hold the same memory: more memtable and cache buys most metrics something"
-        )
-    same = {(s.build.program, s.side.options, s.side.base, str(s.values)) for s in subjects}
-    if len(same) == 1:
-        told.append("All sides are the same: what differs is noise")
-    return told
+    return compare_cases(sets, before, after, workloads, terms)
 
 
 def load_words(workload: Workload) -> str:
@@ -161,28 +104,114 @@ def _benchmarks(names: Sequence[str], of: Workload | Prepare) -> str:
     return f"{', '.join(names)} (num {of.num:,}, {threads})"
 
 
-def comparison_sentences(found: Sequence[Table]) -> list[str]:
+def comparison_sentences(found: Sequence[CaseChange]) -> list[str]:
     """A line for each workload and pair; never empty."""
     return [line for table in found for line in _lines(table)]
 
 
-def _lines(table: Table) -> list[str]:
-    where = f"{table.workload}, {table.after} against {table.before}"
+def _lines(table: CaseChange) -> list[str]:
+    where = f"{table.case}, {table.after} against {table.before}"
     lines = [
-        f"{where}: {name} failed in {count} of {table.rounds} runs: "
-        f"{' '.join(table.failure[name].split())}"
-        for name, count in table.failed.items()
-        if count
+        f"{where}: {name} failed in {len(runs)} of {table.pairs} runs: "
+        f"{' '.join(_failure(runs[0]).split())}"
+        for name, runs in table.failed.items()
+        if runs
     ]
-    if not table.rows:
+    if not table.metrics:
         return [*lines, f"{where}: too few rounds ended well to compare anything"]
     parts = []
     for how, name in (("better", table.after), ("worse", table.before)):
-        found = [row for row in table.rows.values() if table.better(row.metric) == name]
+        found = [row for row in table.metrics.values() if table.better(row.metric) == name]
         told = [f"{row.metric} {row.in_words}" for row in found]
         if told:
             parts.append(f"{how} in {', '.join(told)}")
-    unknown = [name for name in table.rows if table.better(name) is None]
+    unknown = [name for name in table.metrics if table.better(name) is None]
     if unknown:
         parts.append(f"no difference shown in {', '.join(unknown)}")
     return [*lines, f"{where}: {'; '.join(parts)}"]
+
+
+_DRAWN = ("rate", "time")  # of each workload, whichever it has first
+
+
+def comparison_files(
+    document: Mapping[str, Any],
+    workloads: Sequence[Workload],
+    runs: Sequence[MeasuredRun],
+    found: Sequence[CaseChange],
+) -> dict[str, str]:
+    """Two CSV files and the page, without what draws its plots, by name.
+
+    ``document`` is result.json, ``runs`` are all that count.
+    """
+    loads = {each.name: load_words(each) for each in workloads}
+    parts = [
+        {"table": table, "load": loads[table.case], "charts": _plots(place, found, runs)}
+        for place, table in enumerate(found)
+    ]
+    return {
+        "comparison.csv": _table_csv(found),
+        "runs.csv": _runs_csv(runs),
+        REPORT: document_html("comparison.html", document=document, parts=parts),
+    }
+
+
+def _plots(place: int, found: Sequence[CaseChange], runs: Sequence[MeasuredRun]) -> list[Chart]:
+    """Of a table its differences, and of a workload's first one the runs of all subjects."""
+    table = found[place]
+    charts = [_differences(place, table)]
+    drawn = next((name for name in _DRAWN if name in table.metrics), None)
+    same = [each for each in found if each.case == table.case]
+    if drawn and same[0] is table:
+        points: dict[str, list[tuple[int, float]]] = {
+            name: [] for name in (table.before, *(each.after for each in same))
+        }
+        for run in sorted(runs, key=lambda each: each.round):
+            if run.case == table.case and run.done and drawn in run.metrics:
+                points[run.side].append((run.round, run.metrics[drawn]))
+        charts.append(runs_chart(f"turns-{place}", drawn, metric_unit(drawn), points))
+    return drawable(charts)
+
+
+def _differences(place: int, table: CaseChange) -> Chart | None:
+    rows = [(name, asdict(row.change)) for name, row in table.metrics.items()]
+    terms = [Term(name, row.better) for name, row in table.metrics.items()]
+    could = {name: 100 * row.smallest_change for name, row in table.metrics.items()}
+    chart = changes_chart(rows, terms, could)
+    if chart is None:
+        return None
+    against = f"{table.after} against {table.before}"
+    across = {**chart.x, **axis(f"{against}, %")}
+    # The chart's own title goes by each interval alone, the table by what is corrected together.
+    title = f"{against}, each metric by itself"
+    return replace(chart, name=f"differences-{place}", title=title, x=across)
+
+
+def _table_csv(found: Sequence[CaseChange]) -> str:
+    return rows_as_csv(
+        [
+            {
+                "workload": table.case,
+                "metric": name,
+                "unit": metric_unit(name),
+                "before": table.before,
+                "after": table.after,
+                "median_before": row.old,
+                "median_after": row.new,
+                **_difference(table, name),
+            }
+            for table in found
+            for name, row in table.metrics.items()
+        ]
+    )
+
+
+def _runs_csv(runs: Sequence[MeasuredRun]) -> str:
+    metrics = list(dict.fromkeys(name for run in runs for name in run.metrics))
+    head = ["round", "workload", "subject", "started_at", "state", "seconds", *metrics, "failure"]
+    rows = (
+        [run.round, run.case, run.side, run.started_at, run.state, run.seconds,
+         *(run.metrics.get(name) for name in metrics), run.failure]
+        for run in runs
+    )  # fmt: skip
+    return csv_text(head, rows)

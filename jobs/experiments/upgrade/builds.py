@@ -1,19 +1,26 @@
-"""What changed between two builds without a load: defaults, flags, and the user's own file.
+"""What changed between two builds without a load, and what is measured on both for that.
 
-Defaults are those that each build writes down itself, when it opens a database with an empty
-OPTIONS file.
+Compared are defaults, flags, and the user's own file. Defaults are those that each build writes
+down itself, when it opens a database with an empty OPTIONS file.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from jobs.specification.resolved_job import ResolvedJob, resolve
+from jobs.specification.specification import Specification
 from sampler.bench.accepted import Accepted, accepted_part
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
-from sampler.options.option_values import title_of
+from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
 from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
+from sampler.space.encoding import draw
+from sampler.space.space import Configuration
 
 Place = tuple[str, str]  # section and key
 Values = Mapping[Place, str]
@@ -100,19 +107,26 @@ def option_drift(old: InstalledDbBench, new: InstalledDbBench) -> OptionDrift:
     )
 
 
-def concern_of(section: str, key: str) -> Concern:
-    """What an option is known to move."""
-    for name, parameter in catalogue().items():
-        if parameter.is_option and (title_of(parameter), parameter.key) == (section, key):
-            return Concern.AMPLIFICATION if name in _AMPLIFICATION else Concern.SPEED
-    return Concern.UNKNOWN
+def _known(places: Iterable[Place]) -> dict[Place, Parameter]:
+    options = (each for each in catalogue().values() if each.is_option)
+    found = {(title_of(each), each.key): each for each in options}
+    return {place: found[place] for place in places if place in found}
+
+
+def _concern(parameter: Parameter | None) -> Concern:
+    if parameter is None:
+        return Concern.UNKNOWN
+    return Concern.AMPLIFICATION if parameter.name in _AMPLIFICATION else Concern.SPEED
 
 
 def _changed(names: Iterable[Place], old: Values, new: Values) -> tuple[ChangedValue, ...]:
+    places = [at for at in names if at in old and at in new and old[at] != new[at]]
+    known = _known(places)
     return tuple(
-        ChangedValue(section=s, key=k, old=old[s, k], new=new[s, k], concern=concern_of(s, k))
-        for s, k in names
-        if (s, k) in old and (s, k) in new and old[s, k] != new[s, k]
+        ChangedValue(
+            section=at[0], key=at[1], old=old[at], new=new[at], concern=_concern(known.get(at))
+        )
+        for at in places
     )
 
 
@@ -177,3 +191,108 @@ def own_file(
         ignored=tuple(gone) if after.effect else (),
         compared=not before.refused,
     )
+
+
+DEFAULTS, KEPT, OWN = "defaults", "old-defaults", "own-file"
+SIDES = ("old", "new")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration on both builds."""
+
+    name: str  # short, the same whenever the same is asked for
+    what: str  # in words, to go on "with"
+    old: DbBench
+    new: DbBench
+    # what both run, beside what each build's benchmark holds
+    configuration: Configuration = field(default_factory=dict)
+
+    def on(self, side: str) -> tuple[DbBench, Configuration]:
+        """What is run on one of ``SIDES``."""
+        return self.old if side == "old" else self.new, self.configuration
+
+
+def cases_of(
+    specification: Specification,
+    old: InstalledDbBench,
+    new: InstalledDbBench,
+    drift: OptionDrift,
+    file: OwnFile | None,
+    *,
+    draws: int,
+) -> list[Case]:
+    """Everything that is to be measured, the defaults first.
+
+    The specification has the workload, the space of the draws and their seed, and the user's
+    OPTIONS file as its baseline, if there is one; ``file`` is what the new build makes of it.
+
+    Raises:
+        InputError: The workload cannot be measured so, such as a load that stays in memory.
+    """
+    library = {"baseline": "library", "baseline_options": None, "column_family": None}
+    plain = specification.model_copy(update=library)
+    framed = resolve(plain, old)
+    before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
+    after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
+    cases = [Case(DEFAULTS, "the defaults as they come", before, after)]
+    if drift.changed and (kept := kept_defaults(before, after, drift.changed)) is not None:
+        cases.append(Case(KEPT, "the old defaults kept", before, kept))
+    if file is not None and file.accepted.part is not None:
+        theirs = DbBench(old, resolve(specification, old).plan)
+        # What the new build does not know is told by the check itself.
+        ours = resolve(specification.model_copy(update={"drop_unknown": True}), new).plan
+        what = "your OPTIONS file"
+        if file.accepted.refused:
+            what += " without what the new build refuses"
+        cases.append(Case(OWN, what, theirs, DbBench(new, ours)))
+    for index, configuration in enumerate(_drawn(framed, new, draws), start=1):
+        name = f"draw-{index}"
+        cases.append(Case(name, name, before, after, configuration))
+    return cases
+
+
+def kept_defaults(
+    before: DbBench, after: DbBench, changed: Sequence[ChangedValue]
+) -> DbBench | None:
+    """The new build with every changed default written out as it was; None if it takes none."""
+    wanted = OptionsFile()
+    for each in changed:
+        wanted = wanted.with_values(each.section, {each.key: each.old})
+    accepted = accepted_part(after.installed, wanted)
+    if accepted.part is None or not any(accepted.part.sections.values()):
+        return None
+    old_values = before.plan.space.context
+    values = {each.name: old_values[each.name] for each in _changed_parameters(changed)}
+    plan = replace(
+        after.plan, baseline_file=accepted.part, space=after.plan.space.at_baseline(values)
+    )
+    return DbBench(after.installed, plan)
+
+
+def _as_it_comes(
+    plan: BenchPlan, build: InstalledDbBench, changed: Sequence[ChangedValue]
+) -> BenchPlan:
+    """The plan with the build's own value of every default that changed.
+
+    A default that means "automatic" in the catalogue may be a plain number in another version:
+    then it must be measured, and scaled, as that build has it.
+    """
+    found = read_values(build.defaults, _changed_parameters(changed), scale=1)
+    library = {**plan.library, **found}
+    return replace(plan, library=library, space=plan.space.at_baseline(found))
+
+
+def _changed_parameters(changed: Sequence[ChangedValue]) -> list[Parameter]:
+    return [*_known((each.section, each.key) for each in changed).values()]
+
+
+def _drawn(framed: ResolvedJob, new: InstalledDbBench, count: int) -> Iterator[Configuration]:
+    """A Latin hypercube over what both builds know, within the memory of the old defaults."""
+    problem, space = framed.problem, framed.problem.space
+    unknown = [p.name for p in space.parameters if not new.knows(p)]
+    problem = replace(problem, space=space.without(unknown))
+    order = problem.space.decided_order
+    for index in range(count):
+        point = draw("lhs", index, n=count, dimensions=len(order), seed=problem.seed)
+        yield problem.configuration(dict(zip(order, point.tolist(), strict=True)))

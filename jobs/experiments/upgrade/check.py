@@ -1,23 +1,46 @@
-"""A whole check: what changed by itself, then the same configurations on both builds."""
+"""A whole upgrade check: the same configurations on both builds, and what is said of them.
+
+Its sentences claim no more than its runs carry.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.experiments.experiment import Experiment, Findings
-from jobs.experiments.interleaved import (
+from jobs.experiments.experiment import (
+    Experiment,
+    Findings,
     InterleavedRuns,
     KeptRuns,
     RunsObserver,
+    Sets,
     measure_interleaved,
 )
-from jobs.experiments.paired import CaseChange, RunPair, compare_cases, pairs_of
-from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
-from jobs.experiments.upgrade.cases import KEPT, SIDES, Case, cases_of
-from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
+from jobs.experiments.paired import (
+    SIGNIFICANT,
+    CaseChange,
+    MetricChange,
+    compare_cases,
+    holm_of,
+    pair_values,
+)
+from jobs.experiments.upgrade.builds import (
+    DEFAULTS,
+    KEPT,
+    SIDES,
+    Case,
+    ChangedValue,
+    Concern,
+    OptionDrift,
+    OwnFile,
+    cases_of,
+    option_drift,
+    own_file,
+)
 from jobs.specification.specification import Specification
-from optimizer.budget.power import LEAST_PAIRS
+from optimizer.budget.power import LEAST_PAIRS, p_words
+from optimizer.confirmation.proof import Change, change
 from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.installed import InstalledDbBench
@@ -38,8 +61,7 @@ class Builds:
 
     old: Build
     new: Build
-    installed_old: InstalledDbBench
-    installed_new: InstalledDbBench
+    installed: tuple[InstalledDbBench, InstalledDbBench]  # likewise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,38 +74,28 @@ class BuildDifferences:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked(Findings):
-    """All that a check found."""
-
-    name: str = RESULT
-
-    worse: bool  # whether anything got worse
-
-
 def find_builds(old: str, new: str, settings: Settings) -> Builds:
     """Tries both builds, given by their names or paths; an InputError if one does not work."""
     before = installed_build(old, settings, field="OLD")
     after = installed_build(new, settings, field="NEW")
-    builds = [
+    was, now = (
         Build(name=name, program=str(found.program), facts=build_facts(found.program))
         for name, found in ((old, before), (new, after))
-    ]
-    return Builds(old=builds[0], new=builds[1], installed_old=before, installed_new=after)
+    )
+    return Builds(old=was, new=now, installed=(before, after))
 
 
 def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
     """What changed without a load; an InputError if the old build refuses the user's file."""
-    old, new = builds.installed_old, builds.installed_new
-    text = specification.baseline_options
-    file: OwnFile | None = None
-    notes: tuple[str, ...] = ()
-    if text is not None:
-        family = specification.column_family
-        options = read_user_options(text, name="--options", family=family)
-        file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
-        notes = user_options(text, old, name="--options", family=family, drop_unknown=True).notes
-    return BuildDifferences(drift=option_drift(old, new), file=file, notes=notes)
+    old, new = builds.installed
+    drift, text = option_drift(old, new), specification.baseline_options
+    if text is None:
+        return BuildDifferences(drift=drift, file=None)
+    family = specification.column_family
+    options = read_user_options(text, name="--options", family=family)
+    file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
+    own = user_options(text, old, name="--options", family=family, drop_unknown=True)
+    return BuildDifferences(drift=drift, file=file, notes=own.notes)
 
 
 def upgrade_check(
@@ -94,20 +106,21 @@ def upgrade_check(
     *,
     pairs: int,
     draws: int,
-) -> Experiment[Checked]:
+) -> Experiment:
     """The runs of a check, and what is made of them.
 
     The specification has the workload, the space of the draws, the seed, and the user's file as
-    the baseline; ``found`` is what changed without a load. Every case
-    is run ``pairs`` times on either build, 0: nothing is measured; beside the defaults and the
-    user's file there are so many random draws.
+    the baseline; ``found`` is what changed without a load. Every case is run ``pairs`` times on
+    either build, 0: nothing is measured; beside the defaults and the user's file there are so
+    many random draws.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
     """
     require_sensible(specification, pairs, draws)
-    both = (builds.installed_old, builds.installed_new)
-    cases = cases_of(specification, *both, found.drift, found.file, draws=draws) if pairs else []
+    both, cases = builds.installed, list[Case]()
+    if pairs:
+        cases = cases_of(specification, *both, found.drift, found.file, draws=draws)
     by_name = {case.name: case for case in cases}
     turns = InterleavedRuns(
         cases=[*by_name],
@@ -116,48 +129,32 @@ def upgrade_check(
         rounds=pairs,
         seed=specification.seed,
     )
+    terms = objective_from_document(specification.objective).terms
+    what = {case.name: case.what for case in cases}
 
-    def measure(kept: KeptRuns, observer: RunsObserver) -> Checked:
+    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
         sets = measure_interleaved(turns, settings, kept, observer) if pairs else {}
-        measured = pairs_of(sets, *SIDES)
-        return _checked(specification, builds, found, settings, pairs, cases, measured)
+        changes = compare_cases(sets, SIDES[0], SIDES[1:], [*by_name], terms)
+        why = causes(sets, changes[0]) if KEPT in by_name else {}
+        document = {
+            "schema": 1,
+            "machine": fingerprint(settings.bench_dir),
+            "old": builds.old.document(),
+            "new": builds.new.document(),
+            "workload": specification.workload,
+            "seed": specification.seed,
+            "pairs": pairs,
+            "drift": asdict(found.drift),
+            "options_file": _file_document(found.file),
+            "cases": [_case_document(each, what[each.case]) for each in changes],
+            "causes": {name: asdict(each) for name, each in why.items()},
+            "verdict": upgrade_sentences(changes, what, why, found.drift.changed, found.file),
+            "worse": is_worse(changes, found.file),
+        }
+        return Findings(document=document, name=RESULT)
 
     identity = _asked(specification, builds, cases, pairs)
     return Experiment(identity=identity, runs=turns.total, measure=measure)
-
-
-def _checked(
-    specification: Specification,
-    builds: Builds,
-    found: BuildDifferences,
-    settings: Settings,
-    pairs: int,
-    cases: Sequence[Case],
-    measured: Mapping[tuple[int, str], RunPair],
-) -> Checked:
-    terms = objective_from_document(specification.objective).terms
-    changes = compare_cases(measured, [case.name for case in cases], terms)
-    has_kept = any(case.name == KEPT for case in cases)
-    why = causes(measured, changes[0]) if has_kept else {}
-    what = {case.name: case.what for case in cases}
-    verdict = upgrade_sentences(changes, what, why, found.drift.changed, found.file)
-    worse = is_worse(changes, found.file)
-    document = {
-        "schema": 1,
-        "machine": fingerprint(settings.bench_dir),
-        "old": builds.old.document(),
-        "new": builds.new.document(),
-        "workload": specification.workload,
-        "seed": specification.seed,
-        "pairs": pairs,
-        "drift": asdict(found.drift),
-        "options_file": _file_document(found.file),
-        "cases": [_case_document(each, what) for each in changes],
-        "causes": {name: asdict(each) for name, each in why.items()},
-        "verdict": verdict,
-        "worse": worse,
-    }
-    return Checked(worse=worse, document=document)
 
 
 def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
@@ -208,9 +205,187 @@ def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
     }
 
 
-def _case_document(each: CaseChange, what: Mapping[str, str]) -> dict[str, Any]:
+def _case_document(each: CaseChange, what: str) -> dict[str, Any]:
     metrics = {
         name: asdict(m) | {"significant": m.significant, "worse": m.worse}
         for name, m in each.metrics.items()
     }
-    return asdict(each) | {"what": what[each.case], "metrics": metrics, "worse": each.worse}
+    old, new = (each.failed[side] for side in SIDES)
+    return {
+        "case": each.case,
+        "metrics": metrics,
+        "pairs": each.pairs,
+        "failed_old": len(old),
+        "failed_new": len(new),
+        "failure": new[0].failure if new else None,
+        "what": what,
+        "worse": each.worse,
+    }
+
+
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """How much of a metric's change with the new defaults goes away with the old ones kept."""
+
+    metric: str
+    # The new build with its own defaults over the new build with the old ones, each over the old
+    # build in the same round.
+    gone: Change
+    p_holm: float  # its p-value, corrected for all metrics that this was asked of
+
+    @property
+    def shown(self) -> bool:
+        """Whether the changed defaults are shown to have a part in it."""
+        return self.p_holm < SIGNIFICANT
+
+
+def causes(sets: Sets, defaults: CaseChange) -> dict[str, Cause]:
+    """Of each metric that changed with the defaults: is it shown that the defaults are the cause?
+
+    By metric; empty where the old defaults were not measured on the new build. ``defaults``
+    is what changed with the defaults as they come.
+    """
+    gone: dict[str, Change] = {}
+    for metric, each in defaults.metrics.items():
+        if not each.significant:
+            continue
+        theirs, kept = (pair_values(sets, name, *SIDES, metric) for name in (DEFAULTS, KEPT))
+        ratios = [
+            (kept[number][1] / kept[number][0], theirs[number][1] / theirs[number][0])
+            for number in theirs
+            if number in kept and min(*theirs[number], *kept[number]) > 0
+        ]
+        if len(ratios) >= LEAST_PAIRS:
+            gone[metric] = change(ratios)
+    return {
+        metric: Cause(metric=metric, gone=each, p_holm=p)
+        for (metric, each), p in zip(gone.items(), holm_of(gone.values()), strict=True)
+    }
+
+
+def upgrade_sentences(
+    changes: Sequence[CaseChange],
+    what: Mapping[str, str],
+    found: Mapping[str, Cause],
+    changed: Sequence[ChangedValue],
+    file: OwnFile | None,
+) -> list[str]:
+    """The verdict, a sentence or two for each finding; never empty.
+
+    Of every case, ``what`` it is in words, and the causes ``found`` of each metric that changed
+    with the defaults; of the defaults that differ, and of the user's file, if there is one.
+    """
+    told = _of_file(file) if file else []
+    by_name = {each.case: each for each in changes}
+    for each in changes:
+        told += _failures(each, what[each.case])
+        for metric in each.metrics.values():
+            if metric.significant:
+                told.append(_significant(metric, what[each.case]))
+                if each.case == DEFAULTS:
+                    told += _cause(metric, by_name.get(KEPT), found.get(metric.metric), changed)
+    if not changes:
+        return [*told, "Nothing was measured."]
+    if not any(m.significant for each in changes for m in each.metrics.values()):
+        told.append(f"No metric is shown to have changed; {_could_have_shown(changes)}.")
+    return told
+
+
+def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
+    """Whether anything got worse: a metric, a run that fails, or a file that is refused."""
+    return any(each.worse for each in changes) or (file is not None and not file.opens)
+
+
+def _significant(metric: MetricChange, what: str) -> str:
+    kind = "worse" if metric.worse else "better"
+    told = f"{metric.metric.upper()} {metric.in_words} with {what}"
+    return f"{told}: {kind}, {p_words(metric.p_holm)}."
+
+
+def _cause(
+    metric: MetricChange,
+    kept: CaseChange | None,
+    found: Cause | None,
+    changed: Sequence[ChangedValue],
+) -> list[str]:
+    if not changed:
+        return ["No default changed: it is the build itself."]
+    mine = kept.metrics.get(metric.metric) if kept else None
+    if mine is None or found is None:
+        return ["The old defaults could not be measured on the new build: the cause is not known."]
+    rest = f"With the old defaults kept it is {mine.in_words}"
+    sure = f"{rest}, {p_words(mine.p_holm)}"
+    same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
+    if found.shown and not mine.significant:
+        cause = "the changed defaults are the cause, as far as these pairs can tell"
+        return [f"{rest}, not significant: {cause}: {_named(changed)}."]
+    if found.shown and same_way:
+        part = "the changed defaults are a part of the cause, the build itself another"
+        return [f"{sure}: {part}. Changed: {_named(changed)}."]
+    if found.shown:
+        return [f"{sure}: the changed defaults turn it round: {_named(changed)}."]
+    if mine.significant and same_way:
+        return [f"{sure}: the build itself, not its defaults."]
+    return [f"{rest}: these pairs cannot tell whether it is the build or its defaults."]
+
+
+def _named(changed: Sequence[ChangedValue]) -> str:
+    """Those that move amplification first; where there are several, none is proven guilty."""
+    shown = [str(each) for each in changed[:_MOST_NAMED]]
+    more = f" and {len(changed) - len(shown)} more" if len(changed) > len(shown) else ""
+    alone = "" if len(changed) == 1 else ", which of them was not measured"
+    known = sum(each.concern is not Concern.UNKNOWN for each in changed)
+    hint = f" (known to matter: the first {known})" if 0 < known < len(shown) else ""
+    return ", ".join(shown) + more + hint + alone
+
+
+def _failures(each: CaseChange, what: str) -> list[str]:
+    of = f"of {each.pairs} runs with {what}"
+    old, new = (each.failed[side] for side in SIDES)
+    if new:
+        also = f"{len(old)} of the old one" if old else "the old one never"
+        told = f"The new build failed in {len(new)} {of}, {also}"
+        return [f"{told}: {_one_line(new[0].failure)}."]
+    return [f"The old build failed in {len(old)} {of}."] if old else []
+
+
+def _of_file(file: OwnFile) -> list[str]:
+    told = []
+    accepted = file.accepted
+    if accepted.part is None:
+        told.append(f"The new build refuses your OPTIONS file: {_one_line(accepted.said)}.")
+    elif accepted.refused:
+        names = ", ".join(each.key for each in accepted.refused)
+        told.append(
+            f"The new build refuses your OPTIONS file for {names}: a database will not open with "
+            "it until that is taken out."
+        )
+    if file.changed:
+        names = ", ".join(map(str, file.changed))
+        told.append(f"The new build changes values of your OPTIONS file silently: {names}.")
+    if file.ignored:
+        names = ", ".join(file.ignored)
+        told.append(f"The new build reads and ignores options of your OPTIONS file: {names}.")
+    if file.opens:
+        same = file.compared and not file.changed and not file.ignored
+        as_it_is = ", with the same values in effect" if same else ""
+        told.append(f"The new build opens a database with your OPTIONS file{as_it_is}.")
+    return told
+
+
+def _could_have_shown(changes: Sequence[CaseChange]) -> str:
+    worst: dict[str, float] = {}
+    for each in changes:
+        for name, metric in each.metrics.items():
+            worst[name] = max(worst.get(name, 0.0), metric.smallest_change)
+    if not worst:
+        return "too few pairs ended well to show any"
+    shown = ", ".join(f"{name.upper()} {100 * value:.2g}%" for name, value in worst.items())
+    return f"with 80% probability these pairs could have shown, each by itself, {shown}"
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "without a word").split()).rstrip(".")

@@ -12,11 +12,10 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.jobs.job_store import JobStore
 from db.trials.trial_course import read_baseline_runs, read_latest, read_trial_facts
-from jobs.charts.metric_series import metric_series_chart
+from jobs.charts.series import metric_series_chart
 from jobs.results import cache
 from jobs.views import live as live_module
-from jobs.views.job_series import baseline_so_far, job_series_of
-from jobs.views.live import live_job
+from jobs.views.live import baseline_so_far, job_series_of, live_job
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -17,7 +17,7 @@ from db.leases.lease import acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
-from jobs.experiments.interleaved import RUNS
+from jobs.experiments.experiment import RUNS
 from jobs.experiments.run_experiment import made_ready
 from jobs.queue.queued_job import Queued, run_queued
 from sampler.machine.processes import start_time

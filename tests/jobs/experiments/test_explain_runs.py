@@ -20,8 +20,8 @@ from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.experiments.experiment import MeasuredRun, RunsObserver
 from jobs.experiments.explain import measure_explanation, run_document
-from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 from jobs.experiments.run_experiment import made_ready
 from jobs.experiments.told import told_of
 from jobs.queue.queued_job import Queued, run_queued

@@ -20,8 +20,8 @@ WHOLE = DatabaseProfile(families=(FAMILY,), batch_size=1.0, stall_percent=2.0)
 
 
 def _check(load: FamilyProfile, whole: DatabaseProfile = WHOLE, scale: int = 1) -> Fidelity:
-    rows = compared(whole, FAMILY, replace(whole, families=(load,)), load, load.waf, scale)
-    return Fidelity(tuple(rows), 1.0)
+    rows = compared(whole, FAMILY, replace(whole, families=(load,)), load, scale)
+    return Fidelity(tuple(rows))
 
 
 def _row(check: Fidelity, what: str):
@@ -68,8 +68,8 @@ def test_what_is_not_told_is_asked_for_and_not_invented():
     assert (row.database, row.verdict) == (None, "unknown")
     assert "does not tell" in row.advice
     nothing = FamilyProfile(name="default")
-    rows = tuple(compared(WHOLE, nothing, WHOLE, FAMILY, 4.0, 1))
-    assert "not checked" in Fidelity(rows, 1.0).verdict
+    rows = tuple(compared(WHOLE, nothing, WHOLE, FAMILY, 1))
+    assert "not checked" in Fidelity(rows).verdict
 
 
 def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():

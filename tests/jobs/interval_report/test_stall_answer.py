@@ -2,9 +2,8 @@
 
 import pytest
 
-from jobs.interval_report.amplification import partial_dumps, write_amplification
+from jobs.interval_report.answers import partial_dumps, stall_answer, write_amplification
 from jobs.interval_report.documents import notes
-from jobs.interval_report.stall_answer import stall_answer
 from sampler.stats_dumps.opening import Opening
 from tests.support.sampler.read_openings import parse_openings
 from tests.support.sampler.written_dumps import Dump, Family, clock, text

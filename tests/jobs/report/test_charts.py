@@ -4,11 +4,10 @@ from typing import ClassVar
 
 import pytest
 
-from jobs.charts.changes import changes_chart
+from jobs.charts.changes import changes_chart, fitness_terms_chart
 from jobs.charts.chart import short, thinned, words
-from jobs.charts.contributions import fitness_terms_chart
-from jobs.charts.convergence import convergence_chart, noise_of_fitness
-from jobs.charts.memory import best_within, memory_chart
+from jobs.charts.series import convergence_chart, noise_of_fitness
+from jobs.charts.trade_offs import best_within, memory_chart
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
 from tests.support.optimizer.pretend_bench import trial_of

@@ -1,8 +1,7 @@
 """Plots of what matters, from a few known trials."""
 
-from jobs.charts.groups import Question, groups_chart, questions
-from jobs.charts.importance import importance_chart
-from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
+from jobs.charts.parameters import Question, groups_chart, questions
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 from tests.support.jobs.chart_parts import row, trace

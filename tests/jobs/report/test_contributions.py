@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from test_report_page import plots, read
 
-from jobs.charts.contributions import contributions_chart
-from jobs.results.explanation_words import minimal_lines
+from jobs.charts.changes import contributions_chart
+from jobs.results.best_words import minimal_lines
 from jobs.results.outcome import JobOutcome
 
 

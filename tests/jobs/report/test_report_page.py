@@ -157,12 +157,12 @@ def test_choices_of_ones_own_are_only_words():
 
 def test_no_text_can_end_the_data():
     """Even one that no plot has made harmless."""
-    chart = Chart("x", "", "", [{"name": "</script><!--&"}], {"title": float("nan")})
+    chart = Chart("x", "", "", [{"name": "</script><!--&"}], {"title": float("nan")}, {})
     text = plot_data(chart.figure)
     assert not set("<>&") & set(text)
     assert json.loads(text) == {
         "data": [{"name": "</script><!--&"}],
-        "layout": {"title": None, "height": 340},
+        "layout": {"xaxis": {"title": None}, "yaxis": {}, "shapes": [], "height": 340},
     }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from jobs.report.phases import phase_rows
+from jobs.report.content import phase_rows
 from jobs.results.outcome import JobOutcome
 from optimizer.budget.budget import divide
 from optimizer.trials.trial import Phase

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobs.report.rows import explanation_rows
-from jobs.results.explanation_words import withheld_words
+from jobs.results.best_words import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import explain_winner, explanation_document

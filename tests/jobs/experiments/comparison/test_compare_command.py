@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobs.experiments.interleaved import RUNS
+from jobs.experiments.experiment import RUNS
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default
 

@@ -13,7 +13,7 @@ from jobs.experiments.comparison.tables import (
     require_metrics,
     tables,
 )
-from jobs.experiments.interleaved import MeasuredRun, Sets, order_of_runs, whole_sets
+from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload
@@ -62,7 +62,7 @@ def test_of_the_same_thing_something_differs_in_at_most_5_of_100_comparisons():
     for _ in range(count):
         sets = simulated(rng, {}, "AB", ("v", "w"), rounds=5)
         found = tables(sets, ("v", "w"), "A", ["B"], METRICS)
-        alarms += any(table.better(name) for table in found for name in table.rows)
+        alarms += any(table.better(name) for table in found for name in table.metrics)
     assert 0 < alarms <= stats.binom.ppf(0.999, count, 0.05)
 
 
@@ -71,9 +71,9 @@ def test_what_differs_is_found_with_its_size_and_the_side_that_is_better():
     truth = {("v", "B"): {"rate": 1.8, "waf": 1.1}}
     sets = simulated(rng, truth, "AB", ("v", "w"), rounds=9)
     first, second = tables(sets, ("v", "w"), "A", ["B"], METRICS)
-    assert first.rows["rate"].change.low < 80 < first.rows["rate"].change.high
+    assert first.metrics["rate"].change.low < 80 < first.metrics["rate"].change.high
     assert (first.better("rate"), first.better("waf"), first.better("sa")) == ("B", "A", None)
-    assert [second.better(name) for name in second.rows] == [None] * 3
+    assert [second.better(name) for name in second.metrics] == [None] * 3
     said = comparison_sentences([first, second])
     assert said[0].startswith("v, B against A: better in rate +")
     assert "; worse in waf +" in said[0]
@@ -89,13 +89,13 @@ def test_around_a_value_both_are_compared_with_the_middle():
     assert (half.after, double.after) == ("half", "double")
     assert half.better("waf") is None
     assert double.better("waf") == "double"
-    assert double.rows["waf"].change.percent == pytest.approx(-50, abs=3)
+    assert double.metrics["waf"].change.percent == pytest.approx(-50, abs=3)
 
 
 def test_one_that_never_ends_well_is_said():
     sets = simulated(np.random.default_rng(4), {}, "AB", "w", rounds=3, failing="B")
     (table,) = tables(sets, "w", "A", ["B"], METRICS)
-    assert not table.rows
+    assert not table.metrics
     assert comparison_sentences([table]) == [
         "w, B against A: B failed in 3 of 3 runs: IO error: broken",
         "w, B against A: too few rounds ended well to compare anything",

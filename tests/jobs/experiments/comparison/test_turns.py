@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.experiments.interleaved import MeasuredRun, order_of_runs, whole_sets
+from jobs.experiments.experiment import MeasuredRun, order_of_runs, whole_sets
 
 SUBJECTS, WORKLOADS = ("as-is", "half", "double"), ("v", "w")
 

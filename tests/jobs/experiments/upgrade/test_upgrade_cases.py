@@ -3,8 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.upgrade.builds import option_drift, own_file
-from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN, Case, cases_of
+from jobs.experiments.upgrade.builds import (
+    DEFAULTS,
+    KEPT,
+    OWN,
+    Case,
+    cases_of,
+    option_drift,
+    own_file,
+)
 from jobs.specification.specification import Specification
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.options.options_file import CF, TABLE, OptionsFile, parse_options

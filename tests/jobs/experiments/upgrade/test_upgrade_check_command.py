@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
-from jobs.experiments.interleaved import RUNS
+from jobs.experiments.experiment import RUNS
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.options_file import CF
 from tests.support.cli.terminal import Desk

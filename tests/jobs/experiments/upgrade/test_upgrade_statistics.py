@@ -1,18 +1,17 @@
 """The comparison on simulated metrics, whose truth is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs, whole_sets
-from jobs.experiments.paired import RunPair, compare_cases, pairs_of
-from jobs.experiments.upgrade.builds import ChangedValue, Concern
-from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN
-from jobs.experiments.upgrade.check import SIDES
-from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
+from jobs.experiments.experiment import MeasuredRun, Sets, Side, order_of_runs, whole_sets
+from jobs.experiments.paired import CaseChange, compare_cases
+from jobs.experiments.upgrade.builds import DEFAULTS, KEPT, OWN, ChangedValue, Concern
+from jobs.experiments.upgrade.check import SIDES, causes, is_worse, upgrade_sentences
 from optimizer.budget.power import smallest_change
+from optimizer.objective.objective import Term
 from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF
 
@@ -25,8 +24,16 @@ DYNAMIC = ChangedValue(
 )  # fmt: skip
 
 
-def whole_pairs(runs: list[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
-    return pairs_of(whole_sets(runs, SIDES), *SIDES)
+def whole_pairs(runs: list[MeasuredRun]) -> Sets:
+    return whole_sets(runs, SIDES)
+
+
+def compared(sets: Sets, cases: list[str], terms: Sequence[Term]) -> list[CaseChange]:
+    return compare_cases(sets, "old", ["new"], cases, terms)
+
+
+def failed(answer: CaseChange) -> tuple[int, int]:
+    return len(answer.failed["old"]), len(answer.failed["new"])
 
 
 def run(number: int, case: str, side: Side, metrics: Mapping[str, float], state: str = "done"):
@@ -42,7 +49,7 @@ def simulated(
     *,
     pairs: int,
     drift: float = 0.3,
-) -> Mapping[tuple[int, str], RunPair]:
+) -> Sets:
     """Runs of a machine that drifts by ``drift`` over the check, with noise of SPREADS.
 
     ``ratios``: the truth, new over old, by case and metric; 1 where nothing is said.
@@ -70,7 +77,7 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
     checks, alarms = 400, 0
     nothing: dict[str, dict[str, float]] = {DEFAULTS: {}, KEPT: {}, OWN: {}}
     for _ in range(checks):
-        answers = compare_cases(simulated(rng, nothing, pairs=5), [*nothing], TERMS)
+        answers = compared(simulated(rng, nothing, pairs=5), [*nothing], TERMS)
         alarms += any(m.significant for each in answers for m in each.metrics.values())
     assert alarms <= stats.binom.ppf(0.999, checks, 0.05)
     assert alarms > 0  # a test that never alarms would not be at 5% either
@@ -79,7 +86,7 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
 def test_a_worse_build_is_found_and_told_which_way():
     rng = np.random.default_rng(1)
     pairs = simulated(rng, {DEFAULTS: {"waf": 1.2, "rate": 2.5}}, pairs=9)
-    (answer,) = compare_cases(pairs, [DEFAULTS], TERMS)
+    (answer,) = compared(pairs, [DEFAULTS], TERMS)
     waf, rate = answer.metrics["waf"], answer.metrics["rate"]
     assert waf.worse
     assert waf.change.low < 20 < waf.change.high
@@ -106,7 +113,7 @@ def test_a_worse_build_is_found_and_told_which_way():
 def test_whether_it_is_the_build_or_its_defaults(defaults: float, kept: float, said: str):
     rng = np.random.default_rng(5)
     pairs = simulated(rng, {DEFAULTS: {"waf": defaults}, KEPT: {"waf": kept}}, pairs=9)
-    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
+    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
     found = causes(pairs, answers[0])
     assert [*found] == ["waf"]
     told = upgrade_sentences(answers, WHAT, found, [DYNAMIC], None)
@@ -127,7 +134,7 @@ def test_what_the_pairs_cannot_tell_is_not_told():
                 run(number, case, "new", {"waf": new}),
             ]
     pairs = whole_pairs(runs)
-    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
+    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
     assert told[1].endswith("these pairs cannot tell whether it is the build or its defaults.")
 
@@ -138,7 +145,7 @@ def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", {"waf": 0.5}))
         runs.append(run(number, DEFAULTS, "new", {"waf": 1.0}))
-    answers = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+    answers = compared(whole_pairs(runs), [DEFAULTS], TERMS[:1])
     assert answers[0].metrics["waf"].p_holm == 0
     told = upgrade_sentences(answers, WHAT, causes(whole_pairs(runs), answers[0]), [], None)
     assert told[0].endswith(": worse, p < 0.001.")
@@ -147,14 +154,14 @@ def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
 def test_with_several_changed_defaults_none_is_called_guilty():
     rng = np.random.default_rng(5)
     pairs = simulated(rng, {DEFAULTS: {"waf": 1.3}, KEPT: {}}, pairs=9)
-    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
+    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC, DYNAMIC], None)
     assert told[1].endswith("which of them was not measured.")
 
 
 def test_where_nothing_is_shown_the_answer_says_what_could_have_been():
     rng = np.random.default_rng(3)
-    answers = compare_cases(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
+    answers = compared(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
     (told,) = upgrade_sentences(answers, WHAT, {}, [], None)
     assert told.startswith("No metric is shown to have changed; with 80% probability")
     assert f"TIME {100 * answers[0].metrics['time'].smallest_change:.2g}%" in told
@@ -172,7 +179,7 @@ def test_the_change_that_could_have_been_shown_is_shown_in_80_of_100_checks():
             for side, level in (("old", 1.0), ("new", ratio)):
                 value = level * float(np.exp(rng.normal(0, spread)))
                 runs.append(run(number, DEFAULTS, side, {"waf": value}))  # type: ignore[arg-type]
-        (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+        (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS[:1])
         seen += answer.metrics["waf"].worse
     assert abs(seen / checks - 0.8) < 0.07  # 3.5 standard errors
 
@@ -183,8 +190,8 @@ def test_a_build_that_fails_where_the_old_one_does_not_is_worse():
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", fine))
         runs.append(run(number, DEFAULTS, "new", {}, state="failed" if number == 2 else "done"))
-    (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS)
-    assert (answer.failed_old, answer.failed_new, answer.pairs) == (0, 1, 3)
+    (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS)
+    assert (failed(answer), answer.pairs) == ((0, 1), 3)
     assert answer.worse
     told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0] == (
@@ -207,8 +214,8 @@ def test_one_failure_of_the_old_build_does_not_excuse_those_of_the_new(
             state = "failed" if number <= failing else "done"
             metrics = {"waf": 1.0} if state == "done" else {}
             runs.append(run(number, DEFAULTS, side, metrics, state=state))  # type: ignore[arg-type]
-    (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS)
-    assert (answer.failed_old, answer.failed_new) == (old, new)
+    (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS)
+    assert failed(answer) == (old, new)
     assert answer.fails is answer.worse is worse
 
 
@@ -227,9 +234,9 @@ def test_only_neighbours_are_a_pair():
     ]
     pairs = whole_pairs(runs)
     assert [*pairs] == [(1, DEFAULTS), (2, DEFAULTS), (3, DEFAULTS)]
-    assert pairs[1, DEFAULTS][0] is left
-    assert [each.side for each in pairs[2, DEFAULTS]] == ["old", "new"]
-    assert pairs[3, DEFAULTS][0].metrics == metrics
+    assert pairs[1, DEFAULTS]["old"] is left
+    assert [pairs[2, DEFAULTS][side].side for side in SIDES] == ["old", "new"]
+    assert pairs[3, DEFAULTS]["old"].metrics == metrics
 
 
 def test_which_build_goes_first_is_drawn_and_the_same_again():
