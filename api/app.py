@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.http.middleware import Around, BodyLimit, require_rate
 from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
-from api.http.responses import Exports
 from api.pages.errors import add_handlers, error_answer, error_app
 from api.routes import (
     catalogue,
@@ -29,7 +28,6 @@ from api.routes import (
     webhooks,
 )
 from api.services.dependencies import Service
-from api.services.fit_queue import FitQueue
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
@@ -72,7 +70,6 @@ def make_app(
     app.state.service = Service(
         engine=engine,
         store=JobStore(engine),
-        exports=Exports(),
         settings=settings,
         registered=registered_workloads(settings.workloads_dir),
         installed=installed,
@@ -80,7 +77,6 @@ def make_app(
         trusted=trusted,
         stopping=stopping,
     )
-    app.state.fits = FitQueue()
     time_statements(engine)
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)

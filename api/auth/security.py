@@ -151,11 +151,6 @@ def requires(role: Role, who: Callable[..., Caller] = _caller) -> Any:
 READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN))
 
 
-def page_requires(role: Role) -> Any:
-    """The same for a page: what it changes is proved by the form's own token, in its body."""
-    return requires(role, identified)
-
-
 _MOST_FIELDS = 200
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 FORM_TOKEN = "form_token"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -141,6 +141,12 @@ class JobPage(BaseModel):
 
     jobs: list[JobProgress]
     next: int | None
+
+    @classmethod
+    def of(cls, rows: Sequence[ListedJob], limit: int) -> JobPage:
+        """A page of ``limit`` jobs at most, and where the next one begins."""
+        following = rows[-1].id if len(rows) == limit else None
+        return cls(jobs=[JobProgress.of(row) for row in rows], next=following)
 
 
 def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:

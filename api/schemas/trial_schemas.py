@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -53,6 +54,12 @@ class TrialPage(BaseModel):
 
     trials: list[TrialPublic]
     next: int | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Trial], limit: int) -> TrialPage:
+        """A page of ``limit`` trials at most, and where the next one begins."""
+        following = rows[-1].number if len(rows) == limit else None
+        return cls.model_construct(trials=[TrialPublic.of(row) for row in rows], next=following)
 
 
 class Suggestion(BaseModel):
