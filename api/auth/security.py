@@ -15,8 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.auth.cookies import form_token, same_token, session_secret
 from api.http.problems import ProblemError
-from db.access.sessions import token_of_session
-from db.access.tokens import Role, find_token
+from db.access.tokens import Role, find_token, token_of_session
 
 _bearer = HTTPBearer(
     auto_error=False,

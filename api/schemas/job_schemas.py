@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from db.jobs.job_list import ListedJob
-from db.schema.job_row import JobKind, JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState, ListedJob
 from jobs.specification.experiments import (
     CompareRequest,
     ExplainRequest,
@@ -158,7 +157,8 @@ def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
-    standing = job.standing or {}
+    standing, asked = job.standing or {}, dict(job.asked)
+    trials = asked.pop("trials")
     return {
         **{name: getattr(job, name) for name in _AS_STORED},
         "phase": job.phase.value if job.phase else None,
@@ -166,15 +166,14 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
         "done": standing.get("done", 0),
         "failed": standing.get("failed", 0),
         "cut_off": standing.get("counts", {}).get(TrialState.CENSORED.value, 0),
-        "total": standing.get("total", _asked(job)),
+        "total": standing.get("total", trials),
         "best": standing.get("best"),
         "seconds_left": standing.get("seconds_left"),
-        **_names(job),
+        **asked,
     }
 
 
 _AS_STORED = ("id", "kind", "state", "error", "priority", "submitter", "created_at", "updated_at")
-_PARTS = ("workload", "space", "objective")
 _WHY = {
     JobState.QUEUED: "waits to be run",
     JobState.RUNNING: "has been taken up",
@@ -182,19 +181,3 @@ _WHY = {
     JobState.FAILED: "see error",
     JobState.CANCELLED: "cancelled",
 }
-
-
-def _asked(job: JobRow | ListedJob) -> int | None:
-    return job.trials if isinstance(job, ListedJob) else job.specification.get("trials")
-
-
-def _names(job: JobRow | ListedJob) -> dict[str, Any]:
-    if isinstance(job, ListedJob):
-        return {name: getattr(job, name) for name in (*_PARTS, "strategy", "title")}
-    asked = job.specification
-    return part_names(asked) | {name: asked.get(name) for name in ("strategy", "title")}
-
-
-def part_names(asked: Mapping[str, Any]) -> dict[str, str | None]:
-    """What a specification calls its workload, space and objective; None for what it lacks."""
-    return {part: asked.get(part, {}).get("name") for part in _PARTS}

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-from api.schemas.job_schemas import JobChange, kind_in, part_names
+from api.schemas.job_schemas import JobChange, kind_in
 from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
-from db.schema.job_row import JobKind
+from db.schema.job_row import JobKind, asked_in
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -202,4 +202,4 @@ class SchedulePublic(BaseModel):
 def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown of a job's specification; one of an earlier version has not all of it."""
     shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
-    return shown | part_names(asked) | {"kind": asked.get("kind", JobKind.TUNE)}
+    return shown | asked_in(asked) | {"kind": asked.get("kind", JobKind.TUNE)}

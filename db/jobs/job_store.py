@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from sqlalchemy import Connection, Engine, Select, delete, func, insert, select, update
 
-from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
-from db.leases.lease import Lease, fence, held
-from db.schema.job_row import (
-    ENDED,
-    JOB_COLUMNS,
-    JobRow,
-    JobState,
-    NoSuchJob,
-    job_from_row,
-    new_job,
+from db.connection.transactions import (
+    Counted,
+    moment_of,
+    now,
+    read_all,
+    read_first,
+    reading,
+    take_turn,
+    writing,
 )
-from db.schema.tables import MAIN_METRICS, document, job, trial
+from db.leases.lease import Lease, fence, held
+from db.schema.job_row import ENDED, JobRow, JobState, NoSuchJob, job_from_row, new_job
+from db.schema.tables import JOB_COLUMNS, MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
 from db.trials.trial_rows import all_metrics, proposal, read_trials, read_whole, whole_trials
@@ -68,8 +69,7 @@ class JobStore:
     def jobs(self, *, limit: int = 100) -> list[JobRow]:
         """The newest jobs, the newest first."""
         page = select(*JOB_COLUMNS).order_by(job.c.id.desc()).limit(limit)
-        with reading(self.engine) as connection:
-            return [job_from_row(row) for row in connection.execute(page).mappings()]
+        return [job_from_row(row._mapping) for row in read_all(self.engine, page)]
 
     def set_state(
         self,
@@ -87,8 +87,8 @@ class JobStore:
             KeyError: There is no such job.
             LeaseLost: The lease given no longer holds.
         """
-        change = {"state": state, "why": why, "error": error}
-        return self._change(job_id, change, lease, expected)
+        values = {"state": state, "why": why, "error": error}
+        return self._change(job_id, values, lease, expected)
 
     def save_environment(
         self, job_id: int, environment: Mapping[str, Any], *, lease: Lease | None = None
@@ -114,10 +114,9 @@ class JobStore:
         Raises:
             KeyError: There is no such job.
         """
-        with reading(self.engine) as connection:
-            found = connection.execute(select(job.c.result).where(job.c.id == job_id)).first()
-        kept: Mapping[str, Any] | None = (found or _missing(job_id))[0]
-        return kept
+        found: tuple[Mapping[str, Any] | None] | None
+        found = read_first(self.engine, select(job.c.result).where(job.c.id == job_id))
+        return (found or _missing(job_id))[0]
 
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
         """A document that a job has remembered, or None."""
@@ -139,8 +138,7 @@ class JobStore:
             .where(trial.c.job_id == job_id, trial.c.number.in_(numbers))
             .order_by(trial.c.number)
         )
-        with reading(self.engine) as connection:
-            rows = connection.execute(which).all()
+        rows = read_all(self.engine, which)
         return [(number, asked, all_metrics(each, more)) for number, asked, more, *each in rows]
 
     def trials_ended(
@@ -162,9 +160,7 @@ class JobStore:
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""
         counts = select(trial.c.state, func.count()).where(trial.c.job_id == job_id)
-        with reading(self.engine) as connection:
-            rows = connection.execute(counts.group_by(trial.c.state))
-            return {state: int(count) for state, count in rows}
+        return dict(read_all(self.engine, counts.group_by(trial.c.state)))
 
     def delete_job(self, job_id: int) -> bool:
         """Deletes an ended job with all its trials and documents; False when it has not ended.
@@ -179,9 +175,8 @@ class JobStore:
             return _require_there(connection, job_id)
 
     def _first(self, rows: Select[Any]) -> JobRow | None:
-        with reading(self.engine) as connection:
-            found = connection.execute(rows).mappings().first()
-        return None if found is None else job_from_row(found)
+        found = read_first(self.engine, rows)
+        return None if found is None else job_from_row(found._mapping)
 
     def _change(
         self,
@@ -256,9 +251,8 @@ def restore_job(
         standing=None if standing is None else storable(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
-    kept = [
-        {"name": name, "body": storable(body, name)} for name, body in (documents or {}).items()
-    ]
+    told = (documents or {}).items()
+    kept = [{"name": name, "body": storable(body, name)} for name, body in told]
     same = select(job.c.id).where(job.c.specification_digest == digest).order_by(job.c.id.desc())
     with writing(engine) as connection:
         if once:

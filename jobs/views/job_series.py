@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.schema.job_row import JobRow
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_course import count_baseline, read_baseline_runs, read_course
+from db.trials.trial_rows import count_baseline, read_baseline_runs, read_course
 from jobs.results.cache import JobCache
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.configurations import each_once, replicated

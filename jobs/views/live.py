@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
-from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
+from db.trials.trial_rows import read_latest, read_runs_of, read_trial_facts
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
