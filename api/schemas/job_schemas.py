@@ -19,35 +19,33 @@ from jobs.specification.request import JobRequest
 from sampler.runner.outcome import TrialState
 
 
+def body(*examples: dict[str, Any]) -> ConfigDict:
+    """The configuration of what clients send."""
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [*examples]})
+
+
 class JobChange(JobRequest):
     """What a job is asked to be; the same names as the options of ``rocktune tune``."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"trials": 200, "seed": 2}]})
+    model_config = body({"trials": 200, "seed": 2})
 
 
 class JobCreate(JobChange):
     """A job to be made."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"workload": "load-quick", "trials": 90},
-                {
-                    "workload": "external",
-                    "trials": 60,
-                    "objective": {
-                        "name": "fast",
-                        "metric": [{"name": "rate", "direction": "max"}],
-                    },
-                    "space": {
-                        "name": "mine",
-                        "parameter": [
-                            {"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}
-                        ],
-                    },
-                },
-            ]
-        }
+    model_config = body(
+        {"workload": "load-quick", "trials": 90},
+        {
+            "workload": "external",
+            "trials": 60,
+            "objective": {"name": "fast", "metric": [{"name": "rate", "direction": "max"}]},
+            "space": {
+                "name": "mine",
+                "parameter": [
+                    {"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}
+                ],
+            },
+        },
     )
 
     kind: Literal["tune"] = Field(default="tune", description="What the job does.")
