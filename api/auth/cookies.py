@@ -10,6 +10,7 @@ import hashlib
 import re
 from datetime import timedelta
 from hmac import compare_digest
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,23 +51,18 @@ def _names_loopback(host: str) -> bool:
 
 def set_session(response: Response, secret: str, *, lives: timedelta, by_tls: bool) -> None:
     """Gives the browser a session."""
-    response.set_cookie(
-        _name(by_tls=by_tls),
-        secret,
-        max_age=int(lives.total_seconds()),
-        path="/",
-        secure=by_tls,
-        httponly=True,
-        samesite="lax",
-    )
+    response.set_cookie(**_cookie(by_tls), value=secret, max_age=int(lives.total_seconds()))
 
 
 def clear_session(response: Response) -> None:
     """Takes it from the browser."""
     for by_tls in (False, True):
-        response.delete_cookie(
-            _name(by_tls=by_tls), path="/", secure=by_tls, httponly=True, samesite="lax"
-        )
+        response.delete_cookie(**_cookie(by_tls))
+
+
+def _cookie(by_tls: bool) -> dict[str, Any]:
+    name = _name(by_tls=by_tls)
+    return {"key": name, "path": "/", "secure": by_tls, "httponly": True, "samesite": "lax"}
 
 
 def form_token(secret: str) -> str:

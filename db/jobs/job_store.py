@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class JobStore:
     """All jobs of a database. It may be used from several threads.
 
-    The writes that a running job makes take its ``lease``; with it they raise ``LeaseLost`` and
-    change nothing once another controller has taken the job over.
+    What is about one job raises KeyError where there is none of its number. The writes that a
+    running job makes take its ``lease``; with it they raise ``LeaseLost`` and change nothing once
+    another controller has taken the job over.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -53,11 +54,7 @@ class JobStore:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
     def job(self, job_id: int) -> JobRow:
-        """One job.
-
-        Raises:
-            KeyError: There is none of this number.
-        """
+        """One job."""
         found = self._first(select(*JOB_COLUMNS).where(job.c.id == job_id))
         return found or _missing(job_id)
 
@@ -81,39 +78,24 @@ class JobStore:
         expected: Collection[JobState] = tuple(JobState),
         lease: Lease | None = None,
     ) -> bool:
-        """Moves a job to a state; True when it was in one of the ``expected`` before.
-
-        Raises:
-            KeyError: There is no such job.
-            LeaseLost: The lease given no longer holds.
-        """
+        """Moves a job to a state; True when it was in one of the ``expected`` before."""
         values = {"state": state, "why": why, "error": error}
         return self._change(job_id, values, lease, expected)
 
     def save_environment(
         self, job_id: int, environment: Mapping[str, Any], *, lease: Lease | None = None
     ) -> None:
-        """Keeps what the job is measured on; raises as ``save_result`` does."""
+        """Keeps what the job is measured on; a ValueError of a number that is not finite."""
         self._change(job_id, {"environment": storable(environment, "environment")}, lease)
 
     def save_result(
         self, job_id: int, result: Mapping[str, Any], *, lease: Lease | None = None
     ) -> None:
-        """Keeps what came of the job.
-
-        Raises:
-            KeyError: There is no such job.
-            LeaseLost: The lease given no longer holds.
-            ValueError: A number in it is not finite.
-        """
+        """Keeps what came of the job; a ValueError of a number that is not finite."""
         self._change(job_id, {"result": storable(result, "result")}, lease)
 
     def result(self, job_id: int) -> Mapping[str, Any] | None:
-        """What came of a job, or None as long as nothing has.
-
-        Raises:
-            KeyError: There is no such job.
-        """
+        """What came of a job, or None as long as nothing has."""
         found: tuple[Mapping[str, Any] | None] | None
         found = read_first(self.engine, select(job.c.result).where(job.c.id == job_id))
         return (found or _missing(job_id))[0]
@@ -163,11 +145,7 @@ class JobStore:
         return dict(read_all(self.engine, counts.group_by(trial.c.state)))
 
     def delete_job(self, job_id: int) -> bool:
-        """Deletes an ended job with all its trials and documents; False when it has not ended.
-
-        Raises:
-            KeyError: There is no such job.
-        """
+        """Deletes an ended job with all its trials and documents; False when it has not ended."""
         with writing(self.engine) as connection:
             ended = delete(job).where(job.c.id == job_id, job.c.state.in_(ENDED))
             if connection.execute(ended).rowcount:
