@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -97,14 +98,9 @@ class _Dashboard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._pages is None:
-            self._pages = await to_thread.run_sync(self._imported)
+            pages = await to_thread.run_sync(import_module, "api.pages.dashboard")
+            self._pages = pages.router
         await self._pages(scope, receive, send)
-
-    @staticmethod
-    def _imported() -> ASGIApp:
-        from api.pages.dashboard import router
-
-        return router
 
 
 @asynccontextmanager
@@ -118,13 +114,6 @@ async def _around(_: FastAPI) -> AsyncIterator[None]:
     sys.setswitchinterval(before)
 
 
-def _describe_events(description: dict[str, Any]) -> None:
-    """Describes each event as OpenAPI 3.1 can: FastAPI writes what 3.2 alone knows."""
-    watched = description["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"]["200"]
-    stream = watched["content"]["text/event-stream"]
-    stream["schema"] = stream.pop("itemSchema")
-
-
 def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """The description, with the one shape of all errors in it."""
     of_routes = app.openapi
@@ -133,11 +122,12 @@ def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
         if app.openapi_schema is None:
             described = of_routes()  # kept as app.openapi_schema
             schemas = described["components"]["schemas"]
-            reference = "#/components/schemas/{model}"
-            whole = ProblemDocument.model_json_schema(ref_template=reference)
-            schemas |= whole.pop("$defs", {})
-            schemas["Problem"] = whole
-            _describe_events(described)
+            whole = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= whole.pop("$defs", {}) | {"Problem": whole}
+            # Each event as OpenAPI 3.1 can: FastAPI writes what 3.2 alone knows.
+            watched = described["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"]["200"]
+            stream = watched["content"]["text/event-stream"]
+            stream["schema"] = stream.pop("itemSchema")
         return of_routes()
 
     return description

@@ -41,12 +41,9 @@ def is_by_tls(request: Request) -> bool:
     if request.headers.get("origin", "").lower() == f"https://{host}":
         return True
     told = request.app.state.service.settings.behind_tls or "sec-fetch-site" in request.headers
-    return bool(told) and not _names_loopback(host)
-
-
-def _names_loopback(host: str) -> bool:
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return is_loopback(name) or name.endswith(".localhost")  # as browsers take such a name
+    # The second as browsers take such a name.
+    return bool(told) and not (is_loopback(name) or name.endswith(".localhost"))
 
 
 def set_session(response: Response, secret: str, *, lives: timedelta, by_tls: bool) -> None:

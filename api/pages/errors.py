@@ -41,12 +41,15 @@ def error_answer(request: Request, error: ProblemError, *, ask: bool = False) ->
     ``ask``: whether the database is asked who is logged in, where that is not known. Not on the
     event loop, nor for whoever asks too often.
     """
-    if not _wants_page(request):
+    url, wants = request.url, request.headers.get("accept", "")
+    if "text/html" not in wants or url.path.startswith(_NOT_PAGES):
         return answer(error)
     problem = error.problem
     if problem.status == 401:
-        query = _without_token(request)
-        back = f"{request.url.path}{query}" if request.method == "GET" else "/"
+        if "token" in request.query_params:  # that somebody put there: it goes no further
+            url = url.remove_query_params("token")
+        query = f"?{url.query}" if url.query else ""
+        back = f"{url.path}{query}" if request.method == "GET" else "/"
         return RedirectResponse(f"/login?next={quote(back)}", 303)
     from api.pages.page import page
 
@@ -54,19 +57,6 @@ def error_answer(request: Request, error: ProblemError, *, ask: bool = False) ->
     made = page(request, "error.html", caller=caller, status=problem.status, problem=problem)
     made.headers.update(error.headers)
     return made
-
-
-def _without_token(request: Request) -> str:
-    """The query; a token that somebody put there goes no further."""
-    url = request.url
-    if "token" in request.query_params:
-        url = url.remove_query_params("token")
-    return f"?{url.query}" if url.query else ""
-
-
-def _wants_page(request: Request) -> bool:
-    asked = request.headers.get("accept", "")
-    return "text/html" in asked and not request.url.path.startswith(_NOT_PAGES)
 
 
 def error_app(request: Request, error: ProblemError) -> ASGIApp:

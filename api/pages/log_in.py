@@ -53,8 +53,15 @@ def log_in_page(
 
 @router.post("/login")
 def log_in(request: Request, service: ServiceDep, fields: FieldsDep) -> Response:
-    """Gives the browser a session of its own, whatever it had before."""
-    _require_own_page(request)
+    """Gives the browser a session of its own, whatever it had before.
+
+    Every browser says where a form comes from; what says nothing is none, and sends no cookie on.
+    """
+    origin = request.headers.get("origin")
+    if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
+        # The first form has no session to prove it by.
+        why = "log in from this server's own page; a proxy in between must pass on the Host header"
+        raise ProblemError(403, why)
     wanted = safe_path(fields.get("next", ""))
     shown = {"wanted": wanted, "problem": _REFUSED["unknown"]}
     answer = _logged_in(request, service, fields.get("token", "").strip(), wanted)
@@ -91,17 +98,6 @@ def log_out(visit: Reader, _form: FormDep) -> Response:
 def safe_path(wanted: str) -> str:
     """Where to go on after the log-in: a path of this server, or the first page."""
     return wanted if _PATH.fullmatch(wanted) else "/"
-
-
-def _require_own_page(request: Request) -> None:
-    """Refuses the form of another site with 403: the first form has no session to prove it by.
-
-    Every browser says where a form comes from; what says nothing is none, and sends no cookie on.
-    """
-    origin = request.headers.get("origin")
-    if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
-        why = "log in from this server's own page; a proxy in between must pass on the Host header"
-        raise ProblemError(403, why)
 
 
 def _is_foreign(request: Request) -> bool:
