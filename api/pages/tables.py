@@ -140,7 +140,7 @@ def trials_table(
     asked: dict[str, Any] = {"state": state, "phase": phase}
     rows = read_listed(visit.engine, job.id, limit=_ROWS, after=after, order=sort, **asked)
     found = TrialPage.of(rows, _ROWS)
-    counts = count_listed(visit.engine, job.id)
+    states, phases = count_listed(visit.engine, job.id)
     objective = objective_from_document(job.specification["objective"])
 
     def at(**changed: object) -> str:
@@ -170,9 +170,9 @@ def trials_table(
         sort=sort,
         shown=trial,
         best=((job.standing or {}).get("best") or {}).get("trial"),
-        states=[(each.value, counts.states[each]) for each in TrialState if each in counts.states],
-        phases=[(each.value, counts.phases[each]) for each in Phase if each in counts.phases],
-        total=counts.total,
+        states=[(each.value, states[each]) for each in TrialState if each in states],
+        phases=[(each.value, phases[each]) for each in Phase if each in phases],
+        total=states.total(),
         files=_MEDIA,
     )
 

@@ -23,7 +23,7 @@ from db.schema.job_row import ENDED, JobRow, JobState, NoSuchJob, job_from_row, 
 from db.schema.tables import JOB_COLUMNS, MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
-from db.trials.trial_rows import all_metrics, proposal, read_trials, read_whole, whole_trials
+from db.trials.trial_rows import all_metrics, proposal, read_selected, read_trials, whole_trials
 from db.webhooks import tell_job
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -137,7 +137,7 @@ class JobStore:
             same = (ended == after) & (trial.c.number > number)
             page = page.where(ended >= after, (ended > after) | same)
         with reading(self.engine) as connection:
-            return read_whole(connection, page.order_by(ended, trial.c.number).limit(limit))
+            return read_selected(connection, page.order_by(ended, trial.c.number).limit(limit))
 
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""

@@ -134,20 +134,20 @@ class StoredTrialLog:
         if standing is None:
             fence(connection, self._lease)
         else:
-            kept = storable(standing.document())
-            change_held(connection, self._lease, standing=kept, updated_at=moment_of(self._engine))
+            self._change(connection, standing=storable(standing.document()))
+
+    def _change(self, connection: Connection, **values: Any) -> None:
+        change_held(connection, self._lease, updated_at=moment_of(self._engine), **values)
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why."""
         with writing(self._engine) as connection:
-            moment = moment_of(self._engine)
-            change_held(connection, self._lease, phase=phase, why=why, updated_at=moment)
+            self._change(connection, phase=phase, why=why)
 
     def stand(self, standing: Mapping[str, Any], why: str) -> None:
         """Keeps how an experiment stands, see ``JobRow``, and what it is at."""
         with writing(self._engine) as connection:
-            kept, moment = storable(standing, "standing"), moment_of(self._engine)
-            change_held(connection, self._lease, standing=kept, why=why, updated_at=moment)
+            self._change(connection, standing=storable(standing, "standing"), why=why)
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name, in place of an earlier one.

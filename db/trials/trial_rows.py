@@ -56,29 +56,20 @@ def read_trials(
 ) -> list[Trial]:
     """A job's trials by number, from the one after ``after``."""
     page = _page if limit is None else _page.limit(limit)
-    return read_whole(connection, page, job_id=job_id, after=after)
+    return read_selected(connection, page, job_id=job_id, after=after)
 
 
 def read_baseline_whole(connection: Connection, job_id: int) -> list[Trial]:
     """The baseline's runs that ended well, with counters, those of the proof left out."""
     mine = (trial.c.job_id == job_id, trial.c.purpose == Purpose.BASELINE)
     done = whole_trials.where(*mine, trial.c.state == TrialState.DONE)
-    return read_whole(connection, done.order_by(trial.c.number))
+    return read_selected(connection, done.order_by(trial.c.number))
 
 
-def read_whole(connection: Connection, which: Select[Any], **values: Any) -> list[Trial]:
-    """The trials of a statement that begins with ``whole_trials``."""
-    return [_trial(_WHOLE, row) for row in connection.execute(which, values)]
-
-
-def read_shown(connection: Connection, which: Select[Any]) -> list[Trial]:
-    """Trials without points and counters, of a statement that begins with ``shown_trials``."""
-    return [_trial(_SHOWN, row) for row in connection.execute(which)]
-
-
-def read_slim(connection: Connection, which: Select[Any]) -> list[Trial]:
-    """Trials with metrics, host and purpose, of ``slim_trials``; or ``bare_trials``: main ones."""
-    return [_trial(_SLIM, row) for row in connection.execute(which)]
+def read_selected(connection: Connection, which: Select[Any], **values: Any) -> list[Trial]:
+    """The trials of a statement that begins with one of the four; the rest of each is empty."""
+    names = which.selected_columns.keys()[: -len(MAIN_METRICS) - 1]
+    return [_trial(names, row) for row in connection.execute(which, values)]
 
 
 def all_metrics(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
@@ -150,7 +141,7 @@ def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Tria
         step = max(1, -(-count // most))
         kept = or_(trial.c.number % step == 0, trial.c.purpose == Purpose.BASELINE)
         which = shown_trials.where(mine, kept).order_by(trial.c.number)
-        return read_shown(connection, which), count
+        return read_selected(connection, which), count
 
 
 _MOST_REASONS = 500
@@ -174,7 +165,7 @@ def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Tr
     """
     done = (trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
     which = (slim_trials if others else bare_trials).where(*done).order_by(trial.c.number)
-    return read_slim(connection, which)
+    return read_selected(connection, which)
 
 
 def read_baseline_runs(connection: Connection, job_id: int) -> list[Trial]:
@@ -196,7 +187,7 @@ def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Tria
     """The trials that ended last, the newest first, without points and counters."""
     ended = shown_trials.where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
     latest = ended.order_by(trial.c.finished_at.desc(), trial.c.number.desc())
-    return read_shown(connection, latest.limit(limit))
+    return read_selected(connection, latest.limit(limit))
 
 
 def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial]:
@@ -219,7 +210,7 @@ def read_trial_facts(connection: Connection, job_id: int) -> TrialFacts:
         counts[state, (failure.splitlines() or [""])[0][:200]] += count
     last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
     running = shown_trials.where(mine, trial.c.state == TrialState.RUNNING)
-    out = sorted(read_shown(connection, running), key=attrgetter("number"))
+    out = sorted(read_selected(connection, running), key=attrgetter("number"))
     return TrialFacts(counts.most_common(), last, out)
 
 
@@ -230,7 +221,7 @@ def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose)
     for it, SQLite would rather go through all trials by number.
     """
     which = slim_trials.where(*_measuring(job_id, number, purpose))
-    return sorted(read_slim(connection, which), key=attrgetter("number"))
+    return sorted(read_selected(connection, which), key=attrgetter("number"))
 
 
 def _measuring(job_id: int, number: int, purpose: Purpose) -> list[ColumnElement[bool]]:
