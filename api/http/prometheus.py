@@ -25,10 +25,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]
 REQUESTS = Counter(
-    "rocktune_http_requests",
-    "Requests answered.",
-    ["method", "route", "status"],
-    registry=None,
+    "rocktune_http_requests", "Requests answered.", ["method", "route", "status"], registry=None
 )
 REQUEST_SECONDS = Histogram(
     "rocktune_http_request_seconds",

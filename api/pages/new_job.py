@@ -198,10 +198,7 @@ def _checked(schema: type[T], form: Mapping[str, str], service: Service, like: J
 
 
 def _form(
-    visit: Visit,
-    like: JobRow | None,
-    values: Mapping[str, str],
-    error: ProblemError | None = None,
+    visit: Visit, like: JobRow | None, values: Mapping[str, str], error: ProblemError | None = None
 ) -> Response:
     first, further = first_fields(visit.service), further_fields()
     found = error.problem.errors if error else []

@@ -113,10 +113,7 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     responses={**described(400, 409, 413), **created("It")},
 )
 def submit_batch(
-    service: ServiceDep,
-    response: Response,
-    asked: BatchAsked,
-    caller: Annotated[Caller, SUBMITS],
+    service: ServiceDep, response: Response, asked: BatchAsked, caller: Annotated[Caller, SUBMITS]
 ) -> BatchBrief:
     """Begins a batch now, checked as a whole; the worker runs its jobs in their order."""
     plan = plan_from(asked, "batch", service)

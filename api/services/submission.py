@@ -38,12 +38,7 @@ from db.workloads import find_workload
 from jobs.batch.batch_items import batch_items
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from jobs.queue import lifecycle
-from jobs.specification.experiments import (
-    REQUESTS,
-    AnySpecification,
-    ExperimentRequest,
-    kind_of,
-)
+from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, kind_of
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
