@@ -53,10 +53,9 @@ def send_workload(visit: Submitter, form: FormDep) -> Response:
 def workload_page(visit: Reader, name: WorkloadName) -> Response:
     """One, with the figures of its profile."""
     found = workload_public(visit.service, name)
-    profile = found.profile or {}
-    families = [(each, list(figure_rows(each))) for each in profile.get("families", ())]
-    known = {"families": families, "profile": profile}
-    return visit.page("workload.html", each=found, text=toml_text(found.document), **known)
+    profile, text = found.profile or {}, toml_text(found.document)
+    rows = [(each, list(figure_rows(each))) for each in profile.get("families", ())]
+    return visit.page("workload.html", each=found, text=text, families=rows, profile=profile)
 
 
 @router.post("/workloads/{name}/delete")

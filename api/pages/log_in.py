@@ -43,8 +43,8 @@ def log_in_page(
     """Asks for a token; a link that holds one logs in and leads on."""
     path = safe_path(wanted)
     if linked is None:
-        shown = {"wanted": path, "problem": _REFUSED.get(refused)}
-        return page(request, "log_in.html", caller=None, **shown)
+        problem = _REFUSED.get(refused)
+        return page(request, "log_in.html", caller=None, wanted=path, problem=problem)
     if _is_foreign(request):
         return _clean(f"/login?next={quote(path)}&refused=foreign")
     again = f"/login?next={quote(path)}&refused=unknown"

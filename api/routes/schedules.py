@@ -144,8 +144,8 @@ def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
     for name in (each["item"] for each in row.document["items"]):
         number, state = states.get(name, (None, "deleted"))
         items.append(BatchJobState(item=name, job=number, state=state))
-    kept = {"items": items, "result": batch_result(service.engine, batch_id) or None}
-    return BatchPublic(**dict(BatchBrief.of(row)), **kept)
+    result = dict(batch_result(service.engine, batch_id) or {}) or None
+    return BatchPublic(**dict(BatchBrief.of(row)), items=items, result=result)
 
 
 @router.get("/nights/{name}/triage", dependencies=[READS], responses=described(404))
