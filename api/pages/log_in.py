@@ -14,8 +14,15 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.auth.cookies import clear_session, is_by_tls, session_secret, set_session
-from api.auth.security import FieldsDep, FormDep, same_origin
+from api.auth.security import (
+    FieldsDep,
+    FormDep,
+    clear_session,
+    is_by_tls,
+    same_origin,
+    session_secret,
+    set_session,
+)
 from api.http.problems import ProblemError
 from api.pages.page import Reader, page
 from api.services.dependencies import Service, ServiceDep

@@ -80,7 +80,7 @@ def asked_for(
 def _local(db: str | None) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
-    from db.connection.address import shown_url
+    from db.connection.engine import shown_url
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
 
