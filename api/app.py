@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -15,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.http.middleware import Around, BodyLimit, require_rate
 from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
-from api.http.responses import Exports
 from api.pages.errors import add_handlers, error_answer, error_app
 from api.routes import (
     catalogue,
@@ -29,7 +29,6 @@ from api.routes import (
     webhooks,
 )
 from api.services.dependencies import Service
-from api.services.fit_queue import FitQueue
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
@@ -72,7 +71,6 @@ def make_app(
     app.state.service = Service(
         engine=engine,
         store=JobStore(engine),
-        exports=Exports(),
         settings=settings,
         registered=registered_workloads(settings.workloads_dir),
         installed=installed,
@@ -80,7 +78,6 @@ def make_app(
         trusted=trusted,
         stopping=stopping,
     )
-    app.state.fits = FitQueue()
     time_statements(engine)
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
@@ -101,14 +98,9 @@ class _Dashboard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._pages is None:
-            self._pages = await to_thread.run_sync(self._imported)
+            pages = await to_thread.run_sync(import_module, "api.pages.dashboard")
+            self._pages = pages.router
         await self._pages(scope, receive, send)
-
-    @staticmethod
-    def _imported() -> ASGIApp:
-        from api.pages.dashboard import router
-
-        return router
 
 
 @asynccontextmanager
@@ -122,13 +114,6 @@ async def _around(_: FastAPI) -> AsyncIterator[None]:
     sys.setswitchinterval(before)
 
 
-def _describe_events(description: dict[str, Any]) -> None:
-    """Describes each event as OpenAPI 3.1 can: FastAPI writes what 3.2 alone knows."""
-    watched = description["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"]["200"]
-    stream = watched["content"]["text/event-stream"]
-    stream["schema"] = stream.pop("itemSchema")
-
-
 def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """The description, with the one shape of all errors in it."""
     of_routes = app.openapi
@@ -137,11 +122,12 @@ def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
         if app.openapi_schema is None:
             described = of_routes()  # kept as app.openapi_schema
             schemas = described["components"]["schemas"]
-            reference = "#/components/schemas/{model}"
-            whole = ProblemDocument.model_json_schema(ref_template=reference)
-            schemas |= whole.pop("$defs", {})
-            schemas["Problem"] = whole
-            _describe_events(described)
+            whole = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= whole.pop("$defs", {}) | {"Problem": whole}
+            # Each event as OpenAPI 3.1 can: FastAPI writes what 3.2 alone knows.
+            watched = described["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"]["200"]
+            stream = watched["content"]["text/event-stream"]
+            stream["schema"] = stream.pop("itemSchema")
         return of_routes()
 
     return description

@@ -160,10 +160,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen(2048)
     except OSError as error:
         listening.close()
-        reason = error.strerror or str(error)
-        raise InputError(
-            "--port", f"cannot listen on {host} port {port}: {reason}; name another"
-        ) from None
+        problem = f"cannot listen on {host} port {port}: {error.strerror or error}"
+        raise InputError("--port", f"{problem}; name another") from None
     return listening
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from db.connection.transactions import insert_into, now, reading, writing
+from db.connection.transactions import insert_into, now, read_all, reading, writing
 from db.schema.job_row import LIVE, JobState
 from db.schema.tables import document, host, job, trial
 from db.schema.types import storable
@@ -44,9 +44,8 @@ def see_host(
 
 def read_hosts(engine: Engine) -> list[HostRow]:
     """All hosts by name."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(host).order_by(host.c.name))
-        return [HostRow(**row._mapping) for row in rows]
+    rows = read_all(engine, select(host).order_by(host.c.name))
+    return [HostRow(**row._mapping) for row in rows]
 
 
 _JOBS = 100  # looked at, the newest first
@@ -75,10 +74,9 @@ class SetAside:
 
 def host_jobs(engine: Engine) -> tuple[tuple[int, datetime], ...]:
     """The newest finished jobs, and when each last changed."""
-    which = select(job.c.id, job.c.updated_at).where(job.c.state == JobState.DONE.value)
-    with reading(engine) as connection:
-        rows = connection.execute(which.order_by(job.c.id.desc()).limit(_JOBS))
-        return tuple((row.id, row.updated_at) for row in rows)
+    which = select(job.c.id, job.c.updated_at).where(job.c.state == JobState.DONE)
+    rows = read_all(engine, which.order_by(job.c.id.desc()).limit(_JOBS))
+    return tuple((row.id, row.updated_at) for row in rows)
 
 
 def host_runs(engine: Engine, jobs: Iterable[int]) -> dict[str, list[HostRuns]]:
@@ -87,15 +85,14 @@ def host_runs(engine: Engine, jobs: Iterable[int]) -> dict[str, list[HostRuns]]:
     columns = (job.c.id, job.c.updated_at, job.c.specification, hosts, job.c.environment)
     which = select(*columns).where(job.c.id.in_(jobs)).order_by(job.c.id)
     found: dict[str, list[HostRuns]] = {}
-    with reading(engine) as connection:
-        for number, at, asked, measured, environment in connection.execute(which):
-            known = dict(environment or {})
-            others = known.pop("hosts", {})
-            for each in measured or ():
-                if each["baseline"] and (name := each["name"]) is not None:
-                    own = known | others.get(name, {})
-                    runs = HostRuns(number, at, asked, own, each["baseline"])
-                    found.setdefault(name, []).append(runs)
+    for number, at, asked, measured, environment in read_all(engine, which):
+        known = dict(environment or {})
+        others = known.pop("hosts", {})
+        for each in measured or ():
+            if each["baseline"] and (name := each["name"]) is not None:
+                own = known | others.get(name, {})
+                runs = HostRuns(number, at, asked, own, each["baseline"])
+                found.setdefault(name, []).append(runs)
     return found
 
 

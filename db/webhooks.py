@@ -10,7 +10,15 @@ from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Engine, delete, select, true, update
 
-from db.connection.transactions import insert_into, now, reading, writing
+from db.connection.transactions import (
+    change,
+    insert_into,
+    now,
+    present,
+    read_all,
+    read_first,
+    writing,
+)
 from db.schema.job_row import verdict_of
 from db.schema.tables import delivery, job, webhook
 from db.schema.types import storable
@@ -70,24 +78,20 @@ def add_webhook(
 
 def read_webhooks(engine: Engine) -> list[Webhook]:
     """All webhooks, the oldest first."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(webhook).order_by(webhook.c.id))
-        return [Webhook(**row._mapping) for row in rows]
+    rows = read_all(engine, select(webhook).order_by(webhook.c.id))
+    return [Webhook(**row._mapping) for row in rows]
 
 
 def remove_webhook(engine: Engine, webhook_id: int) -> bool:
     """Deletes a webhook with its deliveries; False if there is none."""
-    with writing(engine) as connection:
-        gone = delete(webhook).where(webhook.c.id == webhook_id)
-        return bool(connection.execute(gone).rowcount)
+    return change(engine, delete(webhook).where(webhook.c.id == webhook_id)) > 0
 
 
 def read_deliveries(engine: Engine, webhook_id: int | None = None) -> list[Delivery]:
     """The last deliveries, to all webhooks or to one, the newest first."""
     mine = true() if webhook_id is None else delivery.c.webhook_id == webhook_id
     which = select(delivery).where(mine).order_by(delivery.c.id.desc()).limit(_LAST)
-    with reading(engine) as connection:
-        return [Delivery(**row._mapping) for row in connection.execute(which)]
+    return [Delivery(**row._mapping) for row in read_all(engine, which)]
 
 
 def tell(
@@ -152,22 +156,19 @@ def next_delivery(engine: Engine, moment: datetime) -> tuple[Webhook, Delivery] 
 
     What was tried least goes first: what one receiver refuses does not hold up the others.
     """
-    with reading(engine) as connection:
-        which = select(delivery).where(_WAITS, delivery.c.next_at <= moment)
-        which = which.order_by(delivery.c.attempts, delivery.c.id).limit(1)
-        found = connection.execute(which).first()
-        if found is None:
-            return None
-        hook = connection.execute(select(webhook).where(webhook.c.id == found.webhook_id)).first()
-    return hook and (Webhook(**hook._mapping), Delivery(**found._mapping))
+    which = select(delivery).where(_WAITS, delivery.c.next_at <= moment)
+    found = read_first(engine, which.order_by(delivery.c.attempts, delivery.c.id).limit(1))
+    if found is None:
+        return None
+    hook = read_first(engine, select(webhook).where(webhook.c.id == found.webhook_id))
+    return None if hook is None else (Webhook(**hook._mapping), Delivery(**found._mapping))
 
 
 def begin_attempt(engine: Engine, sent: Delivery, until: datetime, **values: Any) -> bool:
     """Counts an attempt, which keeps others off ``until`` then; False if one was faster."""
-    with writing(engine) as connection:
-        values |= {"attempts": sent.attempts + 1, "next_at": until}
-        mine = (delivery.c.id == sent.id, delivery.c.attempts == sent.attempts, _WAITS)
-        return bool(connection.execute(update(delivery).where(*mine).values(values)).rowcount)
+    values |= {"attempts": sent.attempts + 1, "next_at": until}
+    mine = (delivery.c.id == sent.id, delivery.c.attempts == sent.attempts, _WAITS)
+    return change(engine, update(delivery).where(*mine).values(values)) > 0
 
 
 def end_attempt(engine: Engine, sent: Delivery, *, next_at: datetime, **values: Any) -> None:
@@ -177,12 +178,11 @@ def end_attempt(engine: Engine, sent: Delivery, *, next_at: datetime, **values: 
             others = (delivery.c.webhook_id == sent.webhook_id, delivery.c.next_at < next_at)
             connection.execute(update(delivery).where(*others, _WAITS).values(next_at=next_at))
         mine = (delivery.c.id == sent.id, delivery.c.attempts == sent.attempts + 1)
-        change = update(delivery).where(*mine, _WAITS)
-        connection.execute(change.values(next_at=next_at, **values))
+        ended = update(delivery).where(*mine, _WAITS)
+        connection.execute(ended.values(next_at=next_at, **values))
 
 
 def forget_deliveries(engine: Engine, kept: timedelta) -> int:
     """Deletes what was told longer ago and waits no more; how many that were."""
-    with writing(engine) as connection:
-        old = (delivery.c.created_at < now(connection) - kept, ~_WAITS)
-        return int(connection.execute(delete(delivery).where(*old)).rowcount)
+    old = (delivery.c.created_at < present(engine) - kept, ~_WAITS)
+    return change(engine, delete(delivery).where(*old))

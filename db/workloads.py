@@ -7,7 +7,15 @@ from typing import Any
 
 from sqlalchemy import Engine, delete, func, insert, select, update
 
-from db.connection.transactions import Counted, now, reading, take_turn, writing
+from db.connection.transactions import (
+    Counted,
+    change,
+    now,
+    read_all,
+    read_first,
+    take_turn,
+    writing,
+)
 from db.schema.tables import workload
 from db.schema.types import storable
 
@@ -77,18 +85,15 @@ def keep_workload(
 def workload_documents(engine: Engine) -> dict[str, Mapping[str, Any]]:
     """The documents of all, by name."""
     which = select(workload.c.name, workload.c.document).order_by(workload.c.name)
-    with reading(engine) as connection:
-        return {row.name: row.document for row in connection.execute(which)}
+    return {row.name: row.document for row in read_all(engine, which)}
 
 
 def find_workload(engine: Engine, name: str) -> WorkloadRow | None:
     """The one of a name, or None."""
-    with reading(engine) as connection:
-        found = connection.execute(select(workload).where(workload.c.name == name)).first()
+    found = read_first(engine, select(workload).where(workload.c.name == name))
     return None if found is None else WorkloadRow(**found._mapping)
 
 
 def remove_workload(engine: Engine, name: str) -> bool:
     """Deletes one; jobs of it keep their copies. False if there is none."""
-    with writing(engine) as connection:
-        return bool(connection.execute(delete(workload).where(workload.c.name == name)).rowcount)
+    return change(engine, delete(workload).where(workload.c.name == name)) > 0

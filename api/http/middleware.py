@@ -65,10 +65,10 @@ class Around:
             await send(message)
 
         try:
-            if self._is_over(scope):
-                late = ProblemError(
-                    429, f"more than {self._limiter[0]}; slow down", headers={"Retry-After": "1"}
-                )
+            client = (scope.get("client") or ("unknown",))[0]
+            if scope["path"] not in _UNLIMITED and not self._limiter.hit(self._rate, client):
+                told = f"more than {self._rate}; slow down"
+                late = ProblemError(429, told, headers={"Retry-After": "1"})
                 await self._refusal(Request(scope), late)(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
@@ -82,21 +82,19 @@ class Around:
                 seconds=round(time.perf_counter() - began, 4),
             )
 
-    def _is_over(self, scope: Scope) -> bool:
-        if scope["path"] in _UNLIMITED:
-            return False
-        client = (scope.get("client") or ("unknown",))[0]
-        limit, limiter = self._limiter
-        return not limiter.hit(limit, client)
+    # Both are loaded for the first request that counts: a check of health does without.
+    @cached_property
+    def _rate(self) -> RateLimitItem:
+        from limits import parse
+
+        return parse(self._limit)
 
     @cached_property
-    def _limiter(self) -> tuple[RateLimitItem, RateLimiter]:
-        """Made for the first request that counts: a check of health does without."""
-        from limits import parse
+    def _limiter(self) -> RateLimiter:
         from limits.storage import MemoryStorage
         from limits.strategies import SlidingWindowCounterRateLimiter
 
-        return parse(self._limit), SlidingWindowCounterRateLimiter(MemoryStorage())
+        return SlidingWindowCounterRateLimiter(MemoryStorage())
 
 
 def _route(scope: Scope) -> str:
@@ -120,7 +118,8 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         total, begun = 0, False
-        over = self._says_more(scope)
+        said = Headers(scope=scope).get("content-length", "")
+        over = said.isascii() and said.isdecimal() and int(said[:20]) > self._most
 
         async def counted() -> Message:
             nonlocal total, over
@@ -142,7 +141,3 @@ class BodyLimit:
         if over and not begun:
             large = ProblemError(413, f"the body is larger than {self._most} bytes")
             await self._refusal(Request(scope), large)(scope, receive, send)
-
-    def _says_more(self, scope: Scope) -> bool:
-        said = Headers(scope=scope).get("content-length", "")
-        return said.isascii() and said.isdecimal() and int(said[:20]) > self._most

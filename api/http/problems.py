@@ -1,13 +1,15 @@
-"""Errors over HTTP: RFC 9457 problem documents, one shape for all."""
+"""Errors over HTTP: RFC 9457 problem documents, one shape for all, that name every wrong field."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sampler.common.errors import InputError, InputErrors
+from db.schema.job_row import JobKind
+from jobs.specification.request import WRITE
+from sampler.common.errors import InputError, InputErrors, value_problem
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN = 200
@@ -76,16 +78,12 @@ def field_problems(
 
     ``given`` is the request's body, for the values.
     """
-    errors = error.errors if isinstance(error, InputErrors) else (error,)
-    values, named = given or {}, [(_over_http(each.field), safe(each.problem)) for each in errors]
-    return [
-        FieldProblem(
-            field=field,
-            problem=problem,
-            value=shortened(values[field]) if field in values else None,
-        )
-        for field, problem in named
-    ]
+    values, found = given or {}, []
+    for each in error.errors if isinstance(error, InputErrors) else (error,):
+        field = _over_http(each.field)
+        value = shortened(values[field]) if field in values else None
+        found.append(FieldProblem(field=field, problem=safe(each.problem), value=value))
+    return found
 
 
 def _over_http(field: str) -> str:
@@ -93,7 +91,8 @@ def _over_http(field: str) -> str:
     name = field.removeprefix("--")
     if name != field:
         option, space, rest = name.partition(" ")
-        name = _RENAMED.get(option, option.replace("-", "_")) + space + rest
+        # What is given again and again there is a list here.
+        name = ("limits" if option == "limit" else option.replace("-", "_")) + space + rest
     if name == "baseline" or name.startswith("baseline "):
         return "baseline_options"  # what else baseline may be is checked before
     for document, starts in _DOCUMENTS.items():
@@ -102,7 +101,6 @@ def _over_http(field: str) -> str:
     return safe(name)
 
 
-_RENAMED = {"limit": "limits"}  # given again and again there, a list here
 _DOCUMENTS = {
     "space": ("parameter", "fixed."),
     "objective": ("metric[", "limit["),
@@ -119,6 +117,68 @@ def shortened(value: object) -> str:
 def safe(text: str) -> str:
     """Text that any encoding of the answer can carry."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _finding(found: Any, body: object) -> FieldProblem:
+    """Of one of pydantic's errors; its place begins with where the fields were, as ``body``."""
+    place, *parts = place_in(found, body)
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    if found["type"] == "union_tag_invalid":
+        named = f"{field}.kind".removeprefix(".")
+        return FieldProblem(field=safe(named), problem=f"write one of {', '.join(JobKind)}")
+    if found["type"] == "json_invalid":
+        return FieldProblem(field="body", problem="is not JSON")
+    given = None if found["type"] == "missing" else shortened(found.get("input"))
+    if parts and parts[0] in WRITE:
+        return FieldProblem(field=parts[0], problem=WRITE[parts[0]], value=given)
+    named = field.removeprefix(".") or str(place)
+    return FieldProblem(field=safe(named), problem=safe(value_problem(found)), value=given)
+
+
+def place_in(found: Any, body: object) -> list[Any]:
+    """Where one of pydantic's errors is.
+
+    A kind of job, or one of several types of a value, is no part of that.
+    """
+    place, *parts = found["loc"]
+    if place != "body":
+        return [place, *parts]
+    there, value = [place], body
+    for at, part in enumerate(parts, start=1):
+        within = value if isinstance(value, Mapping) else ()
+        if part in within or (isinstance(part, int) and isinstance(value, list)):
+            value = value[part]  # type: ignore[index]
+            there.append(part)
+        elif found["type"] == "missing" and at == len(parts):
+            there.append(part)
+    return there
+
+
+def findings(errors: Iterable[Any], body: object) -> list[FieldProblem]:
+    """Pydantic's errors in a body, each field once.
+
+    Of a value that may be of several types, each type has its say, in one sentence; where a part
+    of it is wrong, that alone is told.
+    """
+    found: dict[str, FieldProblem] = {}
+    for error in errors:
+        each = _finding(error, body)
+        before = found.setdefault(each.field, each)
+        if each.problem not in before.problem:
+            more = each.problem.removeprefix(safe(f"{error['input']!r:.80} "))
+            both = f"{before.problem}, and {more}"
+            found[each.field] = before.model_copy(update={"problem": both})
+    parts = tuple(found)
+    return [
+        each
+        for field, each in found.items()
+        if not any(part.startswith((f"{field}.", f"{field}[")) for part in parts)
+    ]
+
+
+def findings_in(error: ValidationError, body: object) -> list[FieldProblem]:
+    """The same of a body that is checked here."""
+    return findings([{**each, "loc": ("body", *each["loc"])} for each in error.errors()], body)
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:

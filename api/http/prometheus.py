@@ -15,7 +15,7 @@ from sqlalchemy import Engine, event
 from db.connection.transactions import present
 from db.hosts import hosts_set_aside, read_hosts
 from db.jobs.job_list import standings
-from db.leases.leader import BENCH, is_led
+from db.leases.lease import BENCH, is_led
 from db.nightly.batches import last_ended
 from db.nightly.schedules import next_times
 from db.schema.job_row import JobState
@@ -25,10 +25,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]
 REQUESTS = Counter(
-    "rocktune_http_requests",
-    "Requests answered.",
-    ["method", "route", "status"],
-    registry=None,
+    "rocktune_http_requests", "Requests answered.", ["method", "route", "status"], registry=None
 )
 REQUEST_SECONDS = Histogram(
     "rocktune_http_request_seconds",
@@ -69,12 +66,11 @@ class _Stored(Collector):
         yield from self._found
 
 
-def _labelled(
-    name: str, help: str, labels: str, values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    found = GaugeMetricFamily(name, help, labels=labels.split())
+def _figure(name: str, help: str, labels: str, values: Iterable[tuple[Any, float]]) -> Metric:
+    """A gauge with a value for each tuple of labels; of one label, the label itself will do."""
+    found = GaugeMetricFamily(f"rocktune_{name}", help, labels=labels.split())
     for each, value in values:
-        found.add_metric(each, value)
+        found.add_metric((each,) if isinstance(each, str) else each, value)
     return found
 
 
@@ -86,48 +82,39 @@ def _jobs(engine: Engine) -> Iterator[Metric]:
     trials: Tally[str] = Tally()
     for _, standing in kept:
         trials.update(standing["counts"])
-    by_state = {(state.value,): states[state] for state in JobState}
-    yield _labelled("rocktune_jobs", "Jobs by state.", "state", by_state.items())
-    yield GaugeMetricFamily(
-        "rocktune_queue_length", "Jobs that wait.", value=states[JobState.QUEUED]
-    )
-    ended = {(state.value,): trials[state.value] for state in _ENDED}
-    yield _labelled("rocktune_trials", "Ended trials by state.", "state", ended.items())
-    yield GaugeMetricFamily(
-        "rocktune_bench_seconds",
-        "What the benchmark has run for the jobs that are kept.",
-        value=sum(standing["bench_seconds"] for _, standing in kept),
-    )
+    bench = sum(standing["bench_seconds"] for _, standing in kept)
     between = [
-        standing["between_seconds"]
+        ((), standing["between_seconds"])
         for state, standing in kept
         if state is JobState.RUNNING and standing["between_seconds"] is not None
     ]
+    by_state = [(state.value, states[state]) for state in JobState]
+    ended = [(state.value, trials[state.value]) for state in _ENDED]
+    yield _figure("jobs", "Jobs by state.", "state", by_state)
+    yield _figure("queue_length", "Jobs that wait.", "", [((), states[JobState.QUEUED])])
+    yield _figure("trials", "Ended trials by state.", "state", ended)
+    told = "What the benchmark has run for the jobs that are kept."
+    yield _figure("bench_seconds", told, "", [((), bench)])
     if between:
-        yield GaugeMetricFamily(
-            "rocktune_tuner_overhead_seconds",
-            "Mean time between two trials of the running job: what the tuner costs.",
-            value=between[-1],
-        )
+        told = "Mean time between two trials of the running job: what the tuner costs."
+        yield _figure("tuner_overhead_seconds", told, "", between[-1:])
 
 
 def _operation(engine: Engine) -> Iterator[Metric]:
     """What the alerts of ``deploy/prometheus`` are about."""
-    moment = present(engine)
-    yield GaugeMetricFamily(
-        "rocktune_leading_workers",
-        "Workers that lead, and so run the jobs: 1, or 0 where none does.",
-        value=is_led(engine, BENCH),
-    )
+    moment, led = present(engine), is_led(engine, BENCH)
     hosts, nights = read_hosts(engine), last_ended(engine)
     excluded = {name for name, each in hosts_set_aside(engine).items() if each.live}
-    seen = {(each.name,): each.seen_at.timestamp() for each in hosts}
-    busy = {(each.name,): each.job_id is not None and each.alive(moment) for each in hosts}
-    without = {(name,): name in excluded for name in sorted(excluded.union(*seen))}
-    due = {(name,): at.timestamp() for name, at in next_times(engine).items()}
-    ended = {(each.name, each.state): each.ended_at.timestamp() for each in nights}
-    worse = {(each.name,): each.worsened for each in nights if each.worsened is not None}
-    for name, help, labels, values in (
+    seen = [(each.name, each.seen_at.timestamp()) for each in hosts]
+    busy = [(each.name, each.job_id is not None and each.alive(moment)) for each in hosts]
+    names = sorted(excluded.union(each.name for each in hosts))
+    without = [(name, name in excluded) for name in names]
+    due = [(name, at.timestamp()) for name, at in next_times(engine).items()]
+    ended = [((each.name, each.state), each.ended_at.timestamp()) for each in nights]
+    worse = [(each.name, each.worsened) for each in nights if each.worsened is not None]
+    for figure in (
+        ("leading_workers", "Workers that lead, and so run the jobs: 1, or 0 where none does.",
+         "", [((), led)]),
         ("host_seen_timestamp_seconds", "When a bench host was last seen.", "host", seen),
         ("host_busy", "Whether a bench host measures for a job: 1 or 0.", "host", busy),
         ("host_excluded", "Whether a running job has excluded a host: 1 or 0.", "host", without),
@@ -137,7 +124,7 @@ def _operation(engine: Engine) -> Iterator[Metric]:
         ("batch_regressed", "Whether a batch's newest night shows a change for the worse: 1 or 0.",
          "batch", worse),
     ):  # fmt: skip
-        yield _labelled(f"rocktune_{name}", help, labels, values.items())
+        yield _figure(*figure)
 
 
 def time_statements(engine: Engine) -> None:

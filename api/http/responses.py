@@ -1,13 +1,10 @@
-"""How answers leave: in the format that the client accepts, as ready bytes, exports in turn."""
+"""How answers leave: in the format that the client accepts, exports in turn."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
-from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel
-from pydantic_core import to_json
 
 from api.http.problems import ProblemError
 
@@ -40,16 +37,6 @@ def _quality(kind: str, ranges: Sequence[tuple[str, float]]) -> float:
         if found:
             return max(found)
     return 0.0
-
-
-def rendered(page: BaseModel | dict[str, object], response: Response) -> Response:
-    """The page as JSON, with the headers that were set on the way.
-
-    What is read from the database is sound and need not be checked again.
-    """
-    body = page.model_dump_json() if isinstance(page, BaseModel) else to_json(page)
-    kept = {name: value for name, value in response.headers.items() if name != "content-length"}
-    return Response(body, media_type="application/json", headers=kept)
 
 
 def answers_with(header: str, what: str, *, status: int) -> dict[int | str, dict[str, Any]]:

@@ -7,39 +7,19 @@ without Jinja, and without what pages compute of a job's trials.
 from fastapi import APIRouter
 
 from api.pages import (
-    batches,
-    compare,
-    hosts,
-    importance,
+    catalogue,
     interface,
     job_page,
     log_in,
     new_job,
-    nights,
+    nightly,
     results,
-    schedules,
     static_files,
     tables,
     webhooks,
-    workloads,
 )
 
 router = APIRouter(include_in_schema=False)
-for each in (
-    static_files,
-    log_in,
-    tables,
-    new_job,
-    job_page,
-    importance,
-    results,
-    compare,
-    hosts,
-    interface,
-    nights,
-    schedules,
-    batches,
-    webhooks,
-    workloads,
-):
+_BEFORE = (static_files, log_in, tables, new_job)  # /jobs/new is not a job's
+for each in (*_BEFORE, job_page, results, catalogue, interface, nightly, webhooks):
     router.include_router(each.router)

@@ -3,6 +3,8 @@
 Each names its mend; what is ours to mend is logged.
 """
 
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import structlog
@@ -17,9 +19,9 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth.security import caller_of_error
-from api.http.problems import ProblemError, answer, field_problems, refused
+from api.http.problems import ProblemError, answer, field_problems, findings, refused
 from api.services.dependencies import NotModifiedError
-from api.services.validation_errors import findings, findings_of_job
+from api.services.submission import findings_of_job
 from db.jobs.job_queue import KeyReusedError
 from db.leases.lease import LeaseHeld
 from db.schema.job_row import NoSuchJob
@@ -39,12 +41,15 @@ def error_answer(request: Request, error: ProblemError, *, ask: bool = False) ->
     ``ask``: whether the database is asked who is logged in, where that is not known. Not on the
     event loop, nor for whoever asks too often.
     """
-    if not _wants_page(request):
+    url, wants = request.url, request.headers.get("accept", "")
+    if "text/html" not in wants or url.path.startswith(_NOT_PAGES):
         return answer(error)
     problem = error.problem
     if problem.status == 401:
-        query = _without_token(request)
-        back = f"{request.url.path}{query}" if request.method == "GET" else "/"
+        if "token" in request.query_params:  # that somebody put there: it goes no further
+            url = url.remove_query_params("token")
+        query = f"?{url.query}" if url.query else ""
+        back = f"{url.path}{query}" if request.method == "GET" else "/"
         return RedirectResponse(f"/login?next={quote(back)}", 303)
     from api.pages.page import page
 
@@ -52,19 +57,6 @@ def error_answer(request: Request, error: ProblemError, *, ask: bool = False) ->
     made = page(request, "error.html", caller=caller, status=problem.status, problem=problem)
     made.headers.update(error.headers)
     return made
-
-
-def _without_token(request: Request) -> str:
-    """The query; a token that somebody put there goes no further."""
-    url = request.url
-    if "token" in request.query_params:
-        url = url.remove_query_params("token")
-    return f"?{url.query}" if url.query else ""
-
-
-def _wants_page(request: Request) -> bool:
-    asked = request.headers.get("accept", "")
-    return "text/html" in asked and not request.url.path.startswith(_NOT_PAGES)
 
 
 def error_app(request: Request, error: ProblemError) -> ASGIApp:
@@ -85,30 +77,22 @@ _CONFLICTS = (
     WrongState, NotAsked, LeaseHeld, LeaseLost, KeyReusedError, ScheduleTaken, BatchGoesOn,
     WorkloadRefused,
 )  # fmt: skip
+_PROBLEMS: dict[type[Exception], Callable[[Any], ProblemError]] = {
+    ProblemError: lambda error: error,
+    InputError: lambda error: refused(field_problems(error)),
+    NoSuchJob: lambda error: ProblemError(404, error.args[0]),
+    **dict.fromkeys(_CONFLICTS, lambda error: ProblemError(409, str(error))),
+}
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
 _log = structlog.get_logger("api")
 
 
 def add_handlers(app: FastAPI) -> None:
     """Makes every error of the application a problem document."""
-
-    @app.exception_handler(ProblemError)
-    def _problem(request: Request, error: ProblemError) -> Response:
-        return _answered(request, error)
-
-    @app.exception_handler(InputError)
-    def _input(request: Request, error: InputError) -> Response:
-        return _answered(request, refused(field_problems(error)))
-
-    def _conflict(request: Request, error: Exception) -> Response:
-        return _answered(request, ProblemError(409, str(error)))
-
-    for conflict in _CONFLICTS:
-        app.exception_handler(conflict)(_conflict)
-
-    @app.exception_handler(NoSuchJob)
-    def _no_job(request: Request, error: NoSuchJob) -> Response:
-        return _answered(request, ProblemError(404, error.args[0]))
+    for kind, problem_of in _PROBLEMS.items():
+        app.exception_handler(kind)(
+            lambda request, error, problem_of=problem_of: _answered(request, problem_of(error))
+        )
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -124,30 +108,26 @@ def add_handlers(app: FastAPI) -> None:
         said = ProblemError(error.status_code, str(error.detail), headers=headers)
         return _answered(request, said)
 
-    @app.exception_handler(SQLAlchemyError)
-    def _database(request: Request, error: SQLAlchemyError) -> Response:
-        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
-            _log.error("the database's tables are not of this version; upgrade them")
-            old = ProblemError(503, "the database's tables are not of this version")
-            return error_answer(request, old)
-        if isinstance(error, OperationalError | NoConnection) or (
-            isinstance(error, DBAPIError) and error.connection_invalidated
-        ):
-            _log.error("the database does not answer", kind=type(error).__name__)
-            late = ProblemError(
-                503, "the database does not answer; try again", headers={"Retry-After": "5"}
-            )
-            return error_answer(request, late)
-        return _unexpected(request, error)
-
     @app.exception_handler(NotModifiedError)
     def _not_modified(_: Request, known: NotModifiedError) -> Response:
         return Response(status_code=304, headers=known.headers)
 
+    @app.exception_handler(SQLAlchemyError)
     @app.exception_handler(Exception)
-    def _unexpected(request: Request, error: Exception) -> Response:
-        _log.error("a request failed", path=request.url.path, exc_info=error)
-        return error_answer(request, ProblemError(500, "Rocktune failed; its log says why"))
+    def _failed(request: Request, error: Exception) -> Response:
+        invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
+        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
+            _log.error("the database's tables are not of this version; upgrade them")
+            told = ProblemError(503, "the database's tables are not of this version")
+        elif invalidated or isinstance(error, OperationalError | NoConnection):
+            _log.error("the database does not answer", kind=type(error).__name__)
+            told = ProblemError(
+                503, "the database does not answer; try again", headers={"Retry-After": "5"}
+            )
+        else:
+            _log.error("a request failed", path=request.url.path, exc_info=error)
+            told = ProblemError(500, "Rocktune failed; its log says why")
+        return error_answer(request, told)
 
 
 def _methods(app: FastAPI, path: str) -> str:

@@ -43,21 +43,18 @@ class Field:
 
 def parameter(described: Schema) -> Field:
     """A parameter of a request, as OpenAPI 3.1 describes it."""
-    name, place, text = described["name"], described["in"], described.get("description", "")
-    required = bool(described.get("required"))
-    return _field(name, described.get("schema", {}), required=required, place=place, text=text)
+    schema, required = described.get("schema", {}), bool(described.get("required"))
+    text = described.get("description", "")
+    return _field(described["name"], schema, required, place=described["in"], text=text)
 
 
 def properties(shape: Schema) -> list[Field]:
     """The properties of an object's schema, in their order."""
-    required = shape.get("required", ())
-    return [
-        _field(name, schema, required=name in required)
-        for name, schema in shape.get("properties", {}).items()
-    ]
+    own, required = shape.get("properties", {}), shape.get("required", ())
+    return [_field(name, schema, name in required) for name, schema in own.items()]
 
 
-def _field(name: str, schema: Schema, *, required: bool, place: str = "", text: str = "") -> Field:
+def _field(name: str, schema: Schema, required: bool, *, place: str = "", text: str = "") -> Field:
     said = text or schema.get("description", "")
     return Field(name, place, list(holds(schema)), required, schema.get("default"), said)
 
@@ -67,15 +64,13 @@ def holds(schema: Schema) -> Iterator[Word]:
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix(_REFERENCE)
         yield Word(name, name)
-        return
-    choices = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
-    if choices:
+    elif choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         for place, choice in enumerate(choices):
             if place:
                 yield Word(" or ")
             yield from holds(choice)
-        return
-    yield from _single(schema)
+    else:
+        yield from _single(schema)
 
 
 def _single(schema: Schema) -> Iterator[Word]:
@@ -104,7 +99,6 @@ def _grouped(bound: float) -> str:
 
 
 router = APIRouter(include_in_schema=False)
-_TAG = itemgetter("tag")
 _COMMON = ("401", "403", "422", "429", "503")  # what nearly every request may be answered
 
 
@@ -112,51 +106,20 @@ _COMMON = ("401", "403", "422", "429", "503")  # what nearly every request may b
 def interface_page(visit: Reader) -> Response:
     """All requests, and all shapes."""
     described = visit.request.app.openapi()
-    by_tag = groupby(sorted(_operations(described), key=_TAG), _TAG)
+    requests = [
+        (operation["tags"][0], f"{method.upper()} {path}", operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    ]
+    tag = itemgetter(0)
     refusals = described["paths"]["/v1/jobs"]["get"]["responses"]
     return visit.page(
         "interface.html",
-        groups=[(tag, list(group)) for tag, group in by_tag],
+        groups=[(name, list(group)) for name, group in groupby(sorted(requests, key=tag), tag)],
         origin=str(visit.request.base_url).rstrip("/"),
-        shapes=list(_shapes(described)),
-        refusals=[(status, refusals[status]["description"]) for status in _COMMON],
+        shapes=sorted(described["components"]["schemas"].items()),
+        refusals={status: refusals[status]["description"] for status in _COMMON},
+        holds=holds,
+        parameters=lambda described: [parameter(each) for each in described],
+        properties=properties,
     )
-
-
-def _operations(described: Schema) -> Iterator[dict[str, Any]]:
-    """The requests of an OpenAPI 3.1 description, in its order; not the common refusals."""
-    for path, methods in described["paths"].items():
-        for method, operation in methods.items():
-            yield {
-                "id": operation["operationId"],
-                "tag": operation["tags"][0],
-                "method": method.upper(),
-                "path": path,
-                "text": operation.get("description", ""),
-                "summary": operation["summary"],
-                "token": bool(operation.get("security")),
-                "fields": [parameter(each) for each in operation.get("parameters", ())],
-                "body": _media(operation.get("requestBody", {})),
-                "answers": [
-                    (status, _when(status, answer["description"]), _media(answer))
-                    for status, answer in sorted(operation["responses"].items())
-                    if status not in _COMMON
-                ],
-            }
-
-
-def _shapes(described: Schema) -> Iterator[tuple[str, str, list[Field], list[Word]]]:
-    """The named shapes of an OpenAPI 3.1 description: name, text, fields, else what it holds."""
-    for name, schema in sorted(described["components"]["schemas"].items()):
-        own = properties(schema)
-        yield name, schema.get("description", ""), own, [] if own else list(holds(schema))
-
-
-def _when(status: str, text: str) -> str:
-    return "It was done" if text == "Successful Response" and status.startswith("2") else text
-
-
-def _media(document: Schema) -> list[tuple[str, list[Word]]]:
-    """Each media type with what it holds."""
-    found = document.get("content", {}).items()
-    return [(kind, list(holds(each.get("schema", {})))) for kind, each in found]

@@ -1,19 +1,18 @@
 """A job: what every page of it shows, its actions, and the first page, on which it goes on."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from api.auth.security import FormDep, page_requires
-from api.pages.hosts import environment_shown
-from api.pages.page import Reader, Visit
+from api.auth.security import FormDep
+from api.pages.page import Administrator, Reader, Submitter, Visit
 from api.routes import jobs
 from api.routes.events import event_id
 from api.schemas.job_schemas import JobPublic
-from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.dependencies import JobDep, Service
 from api.services.stored_job import result_if_done
-from db.access.tokens import Role
 from db.schema.job_row import ENDED, JobKind, JobRow, JobState
 from db.workloads import find_workload
 from jobs.results.outcome import kept_of
@@ -37,7 +36,7 @@ def job_page(
         status=status,
         job=JobPublic.of(job),
         tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in tabs],
-        workload=_workload(visit.request.app.state.service, job),
+        workload=_workload(visit.service, job),
         live=job.state not in ENDED,
         resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
         **content,
@@ -59,11 +58,12 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/jobs/{job_id}")
-def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
+def live_page(visit: Reader, job: JobDep) -> Response:
     """The page as the job stands now; its script keeps it so."""
+    result = result_if_done(visit.service, job)
     if job.kind is not JobKind.TUNE:
-        return _experiment_page(visit, service, job)
-    found, result = live_job(service.engine, job), result_if_done(service, job)
+        return _experiment_page(visit, job, result)
+    found = live_job(visit.engine, job)
     return job_page(
         visit,
         "live.html",
@@ -71,17 +71,16 @@ def live_page(visit: Reader, service: ServiceDep, job: JobDep) -> Response:
         tab="",
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
-        outcome=outcome_view(kept_of(service.engine, job.id), result) if result else None,
-        environment=environment_shown(job.environment or {}),
+        outcome=outcome_view(kept_of(visit.engine, job.id), result) if result else None,
     )
 
 
-def _experiment_page(visit: Visit, service: Service, job: JobRow) -> Response:
+def _experiment_page(visit: Visit, job: JobRow, result: Mapping[str, Any] | None) -> Response:
     """What an experiment asks, how it stands, and what it says once it is done."""
     from jobs.experiments.run_experiment import kept_files
     from jobs.experiments.told import told_of
 
-    result, kept = result_if_done(service, job), kept_files(service.store, job.id)
+    kept = kept_files(visit.service.store, job.id)
     return job_page(
         visit,
         "experiment.html",
@@ -91,26 +90,25 @@ def _experiment_page(visit: Visit, service: Service, job: JobRow) -> Response:
         explained=job.specification["asked"].get("job"),
         cautions=kept["cautions"],
         files=[*kept["files"]],
-        environment=environment_shown(job.environment or {}),
     )
 
 
-@router.post("/jobs/{job_id}/cancel", dependencies=[page_requires(Role.SUBMIT)])
-def cancel_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+@router.post("/jobs/{job_id}/cancel")
+def cancel_by_button(visit: Submitter, job: JobDep, _form: FormDep) -> Response:
     """Ends a job; what was measured is kept."""
-    jobs.cancel_job(service, job)
+    jobs.cancel_job(visit.service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
 
-@router.post("/jobs/{job_id}/resume", dependencies=[page_requires(Role.SUBMIT)])
-def resume_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+@router.post("/jobs/{job_id}/resume")
+def resume_by_button(visit: Submitter, job: JobDep, _form: FormDep) -> Response:
     """Lets a failed or cancelled job go on from what it has measured."""
-    jobs.resume_job(service, job)
+    jobs.resume_job(visit.service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
 
-@router.post("/jobs/{job_id}/delete", dependencies=[page_requires(Role.ADMIN)])
-def delete_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+@router.post("/jobs/{job_id}/delete")
+def delete_by_button(visit: Administrator, job: JobDep, _form: FormDep) -> Response:
     """Deletes an ended job with all that it measured."""
-    jobs.delete_job(service, job)
+    jobs.delete_job(visit.service, job)
     return RedirectResponse("/", 303)

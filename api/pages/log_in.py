@@ -14,13 +14,19 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.auth.cookies import clear_session, is_by_tls, session_secret, set_session
-from api.auth.security import FieldsDep, FormDep, page_requires, same_origin
+from api.auth.security import (
+    FieldsDep,
+    FormDep,
+    clear_session,
+    is_by_tls,
+    same_origin,
+    session_secret,
+    set_session,
+)
 from api.http.problems import ProblemError
-from api.pages.page import page
+from api.pages.page import Reader, page
 from api.services.dependencies import Service, ServiceDep
-from db.access.sessions import close_session, open_session
-from db.access.tokens import Role, find_token
+from db.access.tokens import close_session, find_token, open_session
 
 router = APIRouter(include_in_schema=False)
 # A path of ours alone: `//host` and `/\host` would lead elsewhere.
@@ -44,26 +50,29 @@ def log_in_page(
     """Asks for a token; a link that holds one logs in and leads on."""
     path = safe_path(wanted)
     if linked is None:
-        return page(
-            request, "log_in.html", caller=None, wanted=path, problem=_REFUSED.get(refused)
-        )
+        problem = _REFUSED.get(refused)
+        return page(request, "log_in.html", caller=None, wanted=path, problem=problem)
     if _is_foreign(request):
         return _clean(f"/login?next={quote(path)}&refused=foreign")
-    return _logged_in(request, service, linked, path) or _clean(
-        f"/login?next={quote(path)}&refused=unknown"
-    )
+    again = f"/login?next={quote(path)}&refused=unknown"
+    return _logged_in(request, service, linked, path) or _clean(again)
 
 
 @router.post("/login")
 def log_in(request: Request, service: ServiceDep, fields: FieldsDep) -> Response:
-    """Gives the browser a session of its own, whatever it had before."""
-    _require_own_page(request)
+    """Gives the browser a session of its own, whatever it had before.
+
+    Every browser says where a form comes from; what says nothing is none, and sends no cookie on.
+    """
+    origin = request.headers.get("origin")
+    if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
+        # The first form has no session to prove it by.
+        why = "log in from this server's own page; a proxy in between must pass on the Host header"
+        raise ProblemError(403, why)
     wanted = safe_path(fields.get("next", ""))
+    shown = {"wanted": wanted, "problem": _REFUSED["unknown"]}
     answer = _logged_in(request, service, fields.get("token", "").strip(), wanted)
-    if answer is None:
-        shown = {"wanted": wanted, "problem": _REFUSED["unknown"]}
-        return page(request, "log_in.html", caller=None, status=401, **shown)
-    return answer
+    return answer or page(request, "log_in.html", caller=None, status=401, **shown)
 
 
 def _logged_in(request: Request, service: Service, given: str, wanted: str) -> Response | None:
@@ -80,15 +89,14 @@ def _logged_in(request: Request, service: Service, given: str, wanted: str) -> R
 
 
 def _clean(path: str) -> Response:
-    return RedirectResponse(
-        path, 303, headers={"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
-    )
+    headers = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+    return RedirectResponse(path, 303, headers=headers)
 
 
-@router.post("/logout", dependencies=[page_requires(Role.READ)])
-def log_out(request: Request, service: ServiceDep, _form: FormDep) -> Response:
+@router.post("/logout")
+def log_out(visit: Reader, _form: FormDep) -> Response:
     """Ends the session on the server, and takes its cookie from the browser."""
-    _end_session(request, service)
+    _end_session(visit.request, visit.service)
     answer = RedirectResponse("/login", 303)
     clear_session(answer)
     return answer
@@ -97,17 +105,6 @@ def log_out(request: Request, service: ServiceDep, _form: FormDep) -> Response:
 def safe_path(wanted: str) -> str:
     """Where to go on after the log-in: a path of this server, or the first page."""
     return wanted if _PATH.fullmatch(wanted) else "/"
-
-
-def _require_own_page(request: Request) -> None:
-    """Refuses the form of another site with 403: the first form has no session to prove it by.
-
-    Every browser says where a form comes from; what says nothing is none, and sends no cookie on.
-    """
-    origin = request.headers.get("origin")
-    if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
-        why = "log in from this server's own page; a proxy in between must pass on the Host header"
-        raise ProblemError(403, why)
 
 
 def _is_foreign(request: Request) -> bool:

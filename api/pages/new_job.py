@@ -1,26 +1,145 @@
-"""A job asked for by a form: a new one, or one like another with changes."""
+"""A job asked for by a form: a new one, or one like another with changes.
+
+The form's words are those of the interface's own description, and so are its errors.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from api.auth.security import FormDep
-from api.http.problems import FieldProblem, ProblemError, refused
-from api.pages.job_form import FormField, asked_by, first_fields, further_fields
+from api.http.problems import FieldProblem, ProblemError, findings_in, refused
 from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
-from api.services.dependencies import Service, ServiceDep, TunedJobDep
-from api.services.submission import take_clone, take_job
-from api.services.validation_errors import findings_in, findings_of_rest
+from api.services.dependencies import Service, TunedJobDep
+from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
+from jobs.specification.request import JobRequest, kind_of, typed
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limits import limit_words
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import load_objective
+from optimizer.strategies.registry import STRATEGIES
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
+
+_SHORT = 90
+Choice = tuple[str, str]
+_FIRST = ("trials", "minutes", "limits", "memory", "detect")
+_BASELINES = [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One field."""
+
+    name: str  # as the request has it, or the form alone
+    # What is written in it.
+    kind: Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
+    choices: Sequence[Choice] = ()  # (value, words) of a choice
+    instead: str = ""  # the request's field that it fills in another way, where it is filled in
+
+    @property
+    def label(self) -> str:
+        """As the form shows it."""
+        if self.instead:
+            return f"{_field(self.instead).title or self.instead.title()} of your own: its TOML"
+        return _field(self.name).title or self.name.replace("_", " ").capitalize()
+
+    @property
+    def help(self) -> str:
+        """What it means, in the words of the interface's description."""
+        if not self.instead:
+            return _field(self.name).description or ""
+        return f"Instead of the {self.instead} that is chosen above; as its file would hold it."
+
+
+def _field(name: str) -> FieldInfo:
+    return JobRequest.model_fields[name]
+
+
+def first_fields(service: Service) -> list[FormField]:
+    """What most jobs are asked by."""
+    spaces, objectives = _shipped()
+    workloads = [_choice(name, each.get("help")) for name, each in service.workloads.items()]
+    return [
+        FormField("workload", "choice", workloads),
+        FormField("space", "choice", spaces),
+        FormField("objective", "choice", objectives),
+        *(FormField(name, "lines" if name == "limits" else kind_of(name)) for name in _FIRST),
+    ]
+
+
+def further_fields() -> list[FormField]:
+    """What is rarely asked for: all that a request has beside."""
+    known: dict[str, list[FormField]] = {
+        "strategy": [FormField("strategy", "choice", [(name, name) for name in STRATEGIES])],
+        "baseline": [FormField("baseline", "choice", _BASELINES)],
+        "baseline_options": [FormField("baseline_options", "area")],
+        "drop_unknown": [FormField("drop_unknown", "check"),
+                         FormField("own_space", "toml", instead="space"),
+                         FormField("own_objective", "toml", instead="objective")],
+    }  # fmt: skip
+    beside = {"workload", "space", "objective", *_FIRST}
+    return [
+        field
+        for name in JobRequest.model_fields
+        if name not in beside
+        for field in known.get(name, [FormField(name, kind_of(name))])
+    ]
+
+
+def _asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
+    """What a filled-in form asks for, as the interface's JSON would say it.
+
+    What is left empty is not asked for. What is no number stays text, and is refused as such. A
+    text that is not TOML is an InputError of its field.
+    """
+    found: dict[str, Any] = {}
+    for field in fields:
+        text = form.get(field.name, "")
+        if field.kind not in ("area", "toml"):
+            text = text.strip()
+        if not text.strip():
+            continue
+        if field.kind == "toml":
+            found[field.instead] = parse_toml(text, field=field.name)
+        elif field.kind == "check":
+            found[field.name] = True
+        elif field.kind in ("lines", "list"):
+            parts = text.split("\n" if field.kind == "lines" else ",")
+            found[field.name] = [part.strip() for part in parts if part.strip()]
+        else:
+            found[field.name] = typed(field.name, text)
+    return found
+
+
+def _choice(name: str, words: object) -> Choice:
+    said = str(words or "")
+    short = said if len(said) <= _SHORT else f"{said[: _SHORT - 3]}..."
+    return name, f"{name}: {short}" if short else name
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[Sequence[Choice], Sequence[Choice]]:
+    """The shipped spaces and objectives, which are files."""
+    spaces = [parse_toml(space_text(name), field=name) for name in SPACES]
+    objectives = [load_objective(name) for name in OBJECTIVES]
+    return (
+        [_choice(each["name"], each.get("help")) for each in spaces],
+        [_choice(each.name, each.help) for each in objectives],
+    )
+
 
 router = APIRouter(include_in_schema=False)
 _NAME = re.compile(r"[a-z_]+")
@@ -29,57 +148,46 @@ T = TypeVar("T", bound=JobChange)
 
 @router.get("/jobs/new")
 def new_job_page(
-    visit: Submitter,
-    service: ServiceDep,
-    workload: Annotated[str, Query(max_length=100)] = "load-quick",
+    visit: Submitter, workload: Annotated[str, Query(max_length=100)] = "load-quick"
 ) -> Response:
     """A form in which a workload is chosen."""
-    return _form(visit, service, None, {"workload": workload}, None)
+    return _form(visit, None, {"workload": workload})
 
 
 @router.post("/jobs/new")
-def submit_new_job(visit: Submitter, service: ServiceDep, form: FormDep) -> Response:
+def submit_new_job(visit: Submitter, form: FormDep) -> Response:
     """Submits the job, and leads to its page."""
     try:
-        asked = _asked(form, service)
-        job_id, _ = take_job(service, _checked(JobCreate, asked, service, None), visit.caller)
+        asked = _checked(JobCreate, form, visit.service, None)
+        job_id, _ = take_job(visit.service, asked, visit.caller)
     except ProblemError as error:
-        return _form(visit, service, None, form, error)
+        return _form(visit, None, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
 @router.get("/jobs/{job_id}/clone")
-def clone_page(visit: Submitter, service: ServiceDep, job: TunedJobDep) -> Response:
+def clone_page(visit: Submitter, job: TunedJobDep) -> Response:
     """A form in which all that is left empty stays as it is in the job."""
-    return _form(visit, service, job, {}, None)
+    return _form(visit, job, {})
 
 
 @router.post("/jobs/{job_id}/clone")
-def submit_clone(
-    visit: Submitter, service: ServiceDep, job: TunedJobDep, form: FormDep
-) -> Response:
+def submit_clone(visit: Submitter, job: TunedJobDep, form: FormDep) -> Response:
     """Submits the clone, and leads to its page."""
     try:
-        asked = _asked(form, service)
-        changes = _checked(JobChange, asked, service, job)
-        job_id = take_clone(service, job, changes, visit.caller)
+        changes = _checked(JobChange, form, visit.service, job)
+        job_id = take_clone(visit.service, job, changes, visit.caller)
     except ProblemError as error:
-        return _form(visit, service, job, form, error)
+        return _form(visit, job, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
-def _asked(form: Mapping[str, str], service: Service) -> dict[str, Any]:
-    """What the form asks for; 422 where a text of it is not TOML."""
+def _checked(schema: type[T], form: Mapping[str, str], service: Service, like: JobRow | None) -> T:
+    """The request as the interface would take it; 422 with all fields that are wrong."""
     try:
-        return asked_by(form, [*first_fields(service), *further_fields()])
+        asked = _asked_by(form, [*first_fields(service), *further_fields()])
     except InputError as error:
         raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
-
-
-def _checked(
-    schema: type[T], asked: Mapping[str, Any], service: Service, like: JobRow | None
-) -> T:
-    """The request as the interface would take it; 422 with all fields that are wrong."""
     try:
         return schema.model_validate(asked)
     except ValidationError as error:
@@ -90,13 +198,9 @@ def _checked(
 
 
 def _form(
-    visit: Visit,
-    service: Service,
-    like: JobRow | None,
-    values: Mapping[str, str],
-    error: ProblemError | None,
+    visit: Visit, like: JobRow | None, values: Mapping[str, str], error: ProblemError | None = None
 ) -> Response:
-    first, further = first_fields(service), further_fields()
+    first, further = first_fields(visit.service), further_fields()
     found = error.problem.errors if error else []
     shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
     beside, apart = _beside(shown, found)
@@ -125,13 +229,12 @@ def _beside(
     beside: dict[str, list[str]] = {}
     apart = []
     for each in found:
-        name = _NAME.match(each.field)
+        name, said = _NAME.match(each.field), f"{each.field}: {each.problem}"
         if name is not None and name[0] in names:
             exact = each.field == name[0]
-            said = each.problem if exact else f"{each.field}: {each.problem}"
-            beside.setdefault(names[name[0]], []).append(said)
+            beside.setdefault(names[name[0]], []).append(each.problem if exact else said)
         else:
-            apart.append(f"{each.field}: {each.problem}")
+            apart.append(said)
     return beside, apart
 
 

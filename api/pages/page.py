@@ -1,21 +1,25 @@
 """A page as it leaves: its template filled in, and what a browser may do with it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
+from sqlalchemy import Engine
 
-from api.auth.security import Caller, page_requires
+from api.auth.security import Caller, identified, requires
 from api.pages.static_files import static_address
+from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role
 from jobs.results.figures import amount_with_unit
 from jobs.results.pages import page_environment
 
+T = TypeVar("T")
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
@@ -51,10 +55,20 @@ def page(
 
 @dataclass(frozen=True)
 class Visit:
-    """A request for a page, and who asks."""
+    """A request for a page, who asks, and the service that answers."""
 
     request: Request
     caller: Caller
+    service: Service
+
+    @property
+    def engine(self) -> Engine:
+        """The service's database."""
+        return self.service.engine
+
+    async def fitted(self, make: Callable[[], T]) -> T:
+        """What ``make`` returns, for which models may have to be fitted; see ``FitQueue``."""
+        return await self.service.fits.answer(self.request, make)
 
     def page(self, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:
         """A template as an answer to them; see ``page``."""
@@ -62,10 +76,10 @@ class Visit:
 
 
 def _visit(role: Role) -> Any:
-    allowed = page_requires(role)
+    allowed = requires(role, identified)  # what a page changes is proved by its form's own token
 
-    async def visited(request: Request, caller: Caller = allowed) -> Visit:
-        return Visit(request, caller)
+    async def visited(request: Request, service: ServiceDep, caller: Caller = allowed) -> Visit:
+        return Visit(request, caller, service)
 
     return Depends(visited)
 
@@ -80,46 +94,26 @@ def _environment() -> Environment:
     environment = page_environment("api.pages")
     environment.globals |= {"static": static_address, "version": version("rocktune")}
     environment.filters |= {
-        "amount": lambda value, metric: (
-            UNKNOWN if value is None else amount_with_unit(value, metric)
-        ),
+        "amount": lambda value, metric: "-" if value is None else amount_with_unit(value, metric),
         "duration": duration,
-        "grouped": grouped,
-        "iso": moment_iso,
-        "moment": moment,
+        "grouped": lambda number: "-" if number is None else f"{number:,}",
+        "iso": lambda at: at.astimezone(UTC).isoformat(timespec="milliseconds"),
+        # The page's script writes it anew in the reader's zone.
+        "moment": lambda at: f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }
     return environment
-
-
-UNKNOWN = "-"
 
 
 def duration(seconds: float | None) -> str:
     """``45 s``, ``12 min``, ``3 h 20 min``, ``2 d 4 h``; ``-`` for what is not known."""
     if seconds is None:
-        return UNKNOWN
+        return "-"
+    minutes = round(seconds / 60)
+    hours, days = minutes // 60, minutes // 60 // 24
     if seconds < 100:
         return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
     if minutes < 100:
         return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
     if hours < 48:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h"
-
-
-def moment(at: datetime | None) -> str:
-    """A time in UTC; the page's script writes it anew in the reader's zone."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else UNKNOWN
-
-
-def moment_iso(at: datetime | None) -> str:
-    """The same for the ``datetime`` of a ``<time>``."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds") if at else ""
-
-
-def grouped(number: int | None) -> str:
-    """A count with its thousands apart."""
-    return UNKNOWN if number is None else f"{number:,}"
+        return f"{hours} h {minutes % 60} min"
+    return f"{days} d {hours % 24} h"

@@ -1,4 +1,4 @@
-"""What was won: the proof, the front, the file, and the best by the reader's own preference."""
+"""What jobs have found: what matters, what was won, and jobs side by side."""
 
 import math
 import shlex
@@ -12,20 +12,70 @@ from fastapi.responses import PlainTextResponse
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.pages.page import Reader, Visit
-from api.services.dependencies import Service, ServiceDep, TunedJobDep
-from api.services.fit_queue import FitsDep
-from api.services.stored_job import picked, result_if_done
-from db.schema.job_row import JobRow
+from api.schemas.job_schemas import JobPage
+from api.services.dependencies import TunedJobDep
+from api.services.stored_job import job_ranking, picked, result_if_done
+from db.jobs.job_list import read_jobs
+from db.schema.job_row import JobKind, JobRow, JobState, NoSuchJob
+from jobs.queue.lifecycle import WrongState, is_external
 from jobs.results.output_folder import OPTIONS
+from jobs.views.importance import importance_details, importance_view
 from jobs.views.live import baseline_so_far
 from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view
+from jobs.views.side_by_side import side_by_side
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/jobs/{job_id}/matters")
+async def importance_page(
+    visit: Reader,
+    job: TunedJobDep,
+    metric: Annotated[str, Query(max_length=200)] = "",
+    details: bool = False,
+) -> Response:
+    """What matters: the ranking, its tests, how each parameter works, and how sure all that is.
+
+    With ``details`` what is learned from the trials one by one stands in it.
+    """
+    return await visit.fitted(lambda: _importance_page(visit, job, metric, details))
+
+
+def _importance_page(visit: Visit, job: JobRow, metric: str, details: bool) -> Response:
+    told = more = None
+    final = False
+    try:
+        found, final = job_ranking(visit.service, job)
+    except (ProblemError, WrongState):
+        pass
+    else:
+        if metric and metric not in found["forest"]:
+            known = ", ".join(found["forest"])
+            raise InputError("metric", f"the objective has no {metric!r:.80}; known are {known}")
+        told = importance_view(found, metric or None)
+        if details:
+            more = importance_details(visit.engine, job, found, learned=told["learned"])
+    return job_page(
+        visit,
+        "matters.html",
+        job=job,
+        tab="matters",
+        found=told,
+        final=final,
+        external=is_external(job),
+        metric=metric,
+        details=details,
+        more=more,
+    )
+
 
 PREFIX = "weight-"
 _ALSO = ("rate", "write_p99", "read_p99", "waf", "sa", "time", "memory", "cpu_percent")
 _USUAL_MOST = 5.0
+Limits = Annotated[str, Query(alias="limit", max_length=2000)]
 
 
 @dataclass(frozen=True)
@@ -36,11 +86,6 @@ class Slider:
     weight: float
     most: float
 
-    @property
-    def text(self) -> str:
-        """The weight as a form has it."""
-        return f"{self.weight:g}"
-
 
 def sliders(
     request: Request, own: Mapping[str, float], known: Mapping[str, float]
@@ -50,16 +95,12 @@ def sliders(
     The request's query has a field for each slider that was moved. ``own`` are the weights of the
     job's objective by metric, ``known`` the baseline's metrics.
     """
-    names = list(dict.fromkeys([*own, *(name for name in _ALSO if name in known)]))
-    given = {
-        name: _weight(name, request.query_params[PREFIX + name])
-        for name in names
-        if PREFIX + name in request.query_params
-    }
+    query, names = request.query_params, dict.fromkeys([*own, *(n for n in _ALSO if n in known)])
+    given = {name: _weight(name, query[PREFIX + name]) for name in names if PREFIX + name in query}
+    weights = {name: given.get(name, 0.0 if given else own.get(name, 0.0)) for name in names}
     shown = [
         Slider(name, weight, max(_USUAL_MOST, 2 * own.get(name, 0.0), weight))
-        for name in names
-        for weight in [given.get(name, 0.0 if given else own.get(name, 0.0))]
+        for name, weight in weights.items()
     ]
     return shown, bool(given)
 
@@ -69,7 +110,7 @@ def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
     counted = [each for each in shown if each.weight > 0]
     if not counted:
         raise InputError("weights", "every weight is 0; move at least one slider")
-    weights = ",".join(f"{each.metric}={each.text}" for each in counted)
+    weights = ",".join(f"{each.metric}={each.weight:g}" for each in counted)
     named = [part.strip() for part in limits.replace("\n", ";").split(";")]
     return Preference(weights=weights, limits=[part for part in named if part])
 
@@ -84,87 +125,68 @@ def _weight(name: str, text: str) -> float:
     return weight
 
 
-router = APIRouter(include_in_schema=False)
-Limits = Annotated[str, Query(alias="limit", max_length=2000)]
-
-
-@dataclass(frozen=True)
-class PreferenceForm:
-    """A preference, the command that asks the same, and what it picks or why it is refused.
-
-    ``found`` is as ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused.
-    """
-
-    sliders: list[Slider]
-    limits: str
-    command: str
-    found: Mapping[str, Any] | None = None
-    problem: str | None = None
-
-
 @router.get("/jobs/{job_id}/won")
 async def results_page(
-    visit: Reader,
-    service: ServiceDep,
-    fits: FitsDep,
-    job: TunedJobDep,
-    limits: Limits = "",
-    details: bool = False,
+    visit: Reader, job: TunedJobDep, limits: Limits = "", details: bool = False
 ) -> Response:
-    """The page; with ``details`` the plots that need all trials stand in it."""
-    return await fits.answer(visit.request, lambda: _made(visit, service, job, limits, details))
+    """What was won: the proof, the front, the file, and the best by the reader's own preference.
+
+    With ``details`` the plots that need all trials stand in it.
+    """
+    return await visit.fitted(lambda: _results_page(visit, job, limits, details))
 
 
-def _made(visit: Visit, service: Service, job: JobRow, limits: str, details: bool) -> Response:
-    asked = _asked(visit.request, service, job, limits)
-    result = result_if_done(service, job)
+def _results_page(visit: Visit, job: JobRow, limits: str, details: bool) -> Response:
+    asked = _asked(visit, job, limits)
+    result = result_if_done(visit.service, job)
     return job_page(
         visit,
         "won.html",
         job=job,
         tab="won",
-        status=200 if asked is None or asked.problem is None else 422,
-        found=results_view(service.engine, job, result) if result else None,
+        status=422 if asked and asked["problem"] else 200,
+        found=results_view(visit.engine, job, result) if result else None,
         asked=asked,
         details=details,
-        plots=front_charts(service.engine, job, result) if details and result else [],
+        plots=front_charts(visit.engine, job, result) if details and result else [],
     )
 
 
 @router.get("/jobs/{job_id}/won/options")
-def picked_options(
-    visit: Reader, service: ServiceDep, job: TunedJobDep, limits: Limits = ""
-) -> Response:
+def picked_options(visit: Reader, job: TunedJobDep, limits: Limits = "") -> Response:
     """The OPTIONS file of the best by the preference that the form asks for."""
-    baseline = baseline_so_far(service.engine, job)
+    baseline = baseline_so_far(visit.engine, job)
     shown, _given = sliders(visit.request, _own(job), baseline.metrics if baseline else {})
-    text = picked(service, job, preference_of(shown, limits))["options"]
+    text = picked(visit.service, job, preference_of(shown, limits))["options"]
     if text is None:
         raise ProblemError(404, "by this preference nothing is better than the baseline")
-    headers = {
-        "Content-Disposition": f'attachment; filename="{OPTIONS}"',
-        "Cache-Control": "no-store",
-    }
+    disposition = f'attachment; filename="{OPTIONS}"'
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     return PlainTextResponse(text, headers=headers)
 
 
-def _asked(request: Request, service: Service, job: JobRow, limits: str) -> PreferenceForm | None:
-    """The preference; None before the baseline was measured."""
-    baseline = baseline_so_far(service.engine, job)
+def _asked(visit: Visit, job: JobRow, limits: str) -> dict[str, Any] | None:
+    """The form of a preference, the command that asks the same, and what it picks.
+
+    ``found`` is as ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused, as
+    ``problem`` says. None at all before the baseline was measured.
+    """
+    baseline = baseline_so_far(visit.engine, job)
     if baseline is None:
         return None
-    shown = [Slider(name, weight, _USUAL_MOST) for name, weight in _own(job).items()]
+    usual = [Slider(name, weight, _USUAL_MOST) for name, weight in _own(job).items()]
+    asked: dict[str, Any] = {"sliders": usual, "limits": limits, "command": "", "found": None}
+    problem = None
     try:
-        shown, given = sliders(request, _own(job), baseline.metrics)
-        preference = preference_of(shown, limits)
-        command = _command(job, preference)
-        found = picked(service, job, preference) if given or limits else None
-        return PreferenceForm(shown, limits, command, found)
+        asked["sliders"], given = sliders(visit.request, _own(job), baseline.metrics)
+        preference = preference_of(asked["sliders"], limits)
+        found = picked(visit.service, job, preference) if given or limits else None
+        asked |= {"found": found, "command": _command(job, preference)}
     except InputError as error:
         problem = f"{error.field}: {error.problem}"
     except ProblemError as error:
         problem = error.problem.detail
-    return PreferenceForm(shown, limits, "", problem=problem)
+    return asked | {"problem": problem}
 
 
 def _own(job: JobRow) -> dict[str, float]:
@@ -177,3 +199,42 @@ def _command(job: JobRow, preference: Preference) -> str:
     for limit in preference.limits:
         words += ["--limit", limit]
     return shlex.join(words)
+
+
+_MOST_JOBS, _OFFERED = 6, 20
+
+
+@router.get("/compare")
+def compare_page(visit: Reader, jobs: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The jobs that are named, as ``1,2``; without any, the newest to choose from."""
+    problem, asked = None, []
+    try:
+        rows = [visit.service.store.job(number) for number in _numbers(jobs)]
+        for row in rows:
+            if row.kind is not JobKind.TUNE:
+                raise InputError("jobs", f"job {row.id} is of the kind {row.kind}; name others")
+        asked = [(row, result_if_done(visit.service, row)) for row in rows]
+    except InputError as error:
+        problem = error.problem
+    except NoSuchJob as error:
+        problem = f"{error.args[0]}; name others"
+    newest = read_jobs(visit.engine, limit=_OFFERED, state=JobState.DONE, kind=JobKind.TUNE)
+    return visit.page(
+        "compare.html",
+        status=422 if problem else 200,
+        given=jobs,
+        problem=problem,
+        jobs=[row for row, _ in asked],
+        found=side_by_side(asked) if asked else None,
+        newest=JobPage.of(newest, _OFFERED).jobs,
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip().lstrip("#") for part in text.split(",") if part.strip()]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts):
+        raise InputError("jobs", "write the numbers of jobs, apart by commas: 1,2")
+    numbers = list(dict.fromkeys(int(part) for part in parts))
+    if numbers and not 2 <= len(numbers) <= _MOST_JOBS:
+        raise InputError("jobs", f"name two jobs, and at most {_MOST_JOBS}: 1,2")
+    return numbers

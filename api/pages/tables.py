@@ -11,11 +11,12 @@ from pydantic import BeforeValidator
 from api.pages.job_page import job_page
 from api.pages.page import Reader
 from api.routes.jobs import After, Search
-from api.schemas.trial_schemas import TrialPublic
-from api.services.dependencies import ServiceDep, TunedJobDep
-from api.services.listings import FILES, page_of_jobs, page_of_trials, trial_file
+from api.routes.trials import FILES, trial_file
+from api.schemas.job_schemas import JobPage
+from api.schemas.trial_schemas import TrialPage, TrialPublic
+from api.services.dependencies import TunedJobDep
 from db.jobs.job_list import JobOrder, count_by_state, read_jobs
-from db.schema.job_row import JobKind, JobState
+from db.schema.job_row import LIVE, JobKind, JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed, read_listed
 from jobs.views.live import baseline_so_far, confirms_larger_load
@@ -36,8 +37,7 @@ class Column:
     name: str  # what it is called
     # Where the table is sorted by it, the other way round if it is already; None: it cannot be.
     link: str | None = None
-    # As ARIA names it; None where the table is sorted by another.
-    sorted: Literal["ascending", "descending"] | None = None
+    sorted: str | None = None  # ascending or descending, for ARIA; None: by another column
     number: bool = False  # whether it holds figures
 
 
@@ -58,9 +58,8 @@ def head(
     if orders is None:
         return Column(name, number=number)
     link = at(orders[1] if now == orders[0] else orders[0])
-    if now not in orders:
-        return Column(name, link, None, number)
-    return Column(name, link, "descending" if now.startswith("-") else "ascending", number)
+    way = "descending" if now.startswith("-") else "ascending"
+    return Column(name, link, way if now in orders else None, number)
 
 
 def unless_empty(given: str) -> str | None:
@@ -89,7 +88,6 @@ _JOB_COLUMNS = {
 @router.get("/")
 def jobs_table(
     visit: Reader,
-    service: ServiceDep,
     state: Annotated[JobState | None, BeforeValidator(unless_empty)] = None,
     kind: Annotated[JobKind | None, BeforeValidator(unless_empty)] = None,
     search: Search = "",
@@ -98,9 +96,9 @@ def jobs_table(
 ) -> Response:
     """The table, a page at a time; all that is asked for is in the address."""
     asked: dict[str, Any] = {"state": state, "kind": kind, "search": search}
-    rows = read_jobs(service.engine, limit=_ROWS, after=after, order=sort, **asked)
-    found = page_of_jobs(rows, _ROWS)
-    counts = count_by_state(service.engine)
+    rows = read_jobs(visit.engine, limit=_ROWS, after=after, order=sort, **asked)
+    found = JobPage.of(rows, _ROWS)
+    counts = count_by_state(visit.engine)
 
     def at(**changed: object) -> str:
         return table_address("/", {**asked, "sort": sort, **changed}, JobOrder.NEWEST)
@@ -119,7 +117,7 @@ def jobs_table(
         states=[(each.value, counts.get(each, 0)) for each in JobState],
         total=sum(counts.values()),
         sort=sort,
-        live=any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in found.jobs),
+        live=any(job.state in LIVE for job in found.jobs),
     )
 
 
@@ -129,7 +127,6 @@ _MEDIA = {ending: kind for kind, (ending, _) in FILES.items()}
 @router.get("/jobs/{job_id}/trials")
 def trials_table(
     visit: Reader,
-    service: ServiceDep,
     job: TunedJobDep,
     state: Annotated[TrialState | None, BeforeValidator(unless_empty)] = None,
     phase: Annotated[Phase | None, BeforeValidator(unless_empty)] = None,
@@ -140,63 +137,53 @@ def trials_table(
     """The table, a page at a time; with ``trial`` the page that begins with that one."""
     if trial is not None:
         state, phase, sort, after = None, None, TrialOrder.NUMBER, trial - 1
-    listed = read_listed(
-        service.engine, job.id, limit=_ROWS, after=after, state=state, phase=phase, order=sort
-    )
-    found = page_of_trials(listed, _ROWS)
-    counts = count_listed(service.engine, job.id)
+    asked: dict[str, Any] = {"state": state, "phase": phase}
+    rows = read_listed(visit.engine, job.id, limit=_ROWS, after=after, order=sort, **asked)
+    found = TrialPage.of(rows, _ROWS)
+    states, phases = count_listed(visit.engine, job.id)
     objective = objective_from_document(job.specification["objective"])
-    asked = {"state": state, "phase": phase, "sort": sort}
 
     def at(**changed: object) -> str:
-        return table_address(f"/jobs/{job.id}/trials", {**asked, **changed}, TrialOrder.NUMBER)
+        told = {**asked, "sort": sort, **changed}
+        return table_address(f"/jobs/{job.id}/trials", told, TrialOrder.NUMBER)
 
-    baseline = baseline_so_far(service.engine, job)
+    baseline = baseline_so_far(visit.engine, job)
     larger = confirms_larger_load(job)
-    first = read_listed(service.engine, job.id, limit=1)
+    first = read_listed(visit.engine, job.id, limit=1)
     start = first[0].configuration if first and first[0].subject == 1 else {}
-    rows = [
-        {
-            "trial": trial,
-            "fitness": _fitness(trial, objective, baseline, larger=larger),
-            "is_baseline": trial.subject == 1,
-            "changes": [
-                (name, value)
-                for name, value in trial.configuration.items()
-                if start.get(name) != value
-            ],
-        }
-        for trial in found.trials
-    ]
+    shown = []
+    for each in found.trials:
+        changes = [(k, value) for k, value in each.configuration.items() if start.get(k) != value]
+        fitness = _fitness(each, objective, baseline, larger=larger)
+        shown.append({"trial": each, "fitness": fitness, "changes": changes})
     return job_page(
         visit,
         "trials.html",
         job=job,
         tab="trials",
-        rows=rows,
+        rows=shown,
         metrics=objective.metrics,
         columns=_trial_columns(objective.metrics, sort, lambda order: at(sort=order)),
         first=at() if after is not None else None,
         following=at(after=found.next) if found.next is not None else None,
-        state=state,
-        phase=phase,
+        **asked,
         sort=sort,
         shown=trial,
         best=((job.standing or {}).get("best") or {}).get("trial"),
-        states=[(each.value, counts.states[each]) for each in TrialState if each in counts.states],
-        phases=[(each.value, counts.phases[each]) for each in Phase if each in counts.phases],
-        total=counts.total,
+        states=[(each.value, states[each]) for each in TrialState if each in states],
+        phases=[(each.value, phases[each]) for each in Phase if each in phases],
+        total=states.total(),
         files=_MEDIA,
     )
 
 
 @router.get("/jobs/{job_id}/trials.{ending}")
 def trials_file(
-    service: ServiceDep, _: Reader, job: TunedJobDep, ending: Literal["csv", "ndjson", "parquet"]
+    visit: Reader, job: TunedJobDep, ending: Literal["csv", "ndjson", "parquet"]
 ) -> Response:
     """All of them as a file, for a link cannot say which format it would rather have."""
     headers = {"Cache-Control": "no-store"}
-    return trial_file(service, job, _MEDIA[ending], headers=headers)
+    return trial_file(visit.service, job, _MEDIA[ending], headers=headers)
 
 
 def _trial_columns(
@@ -222,9 +209,8 @@ def _fitness(
 
     ``larger``: the confirmation measures a larger load than the search.
     """
-    if baseline is None or trial.state is not TrialState.DONE:
-        return None
-    if larger and trial.phase == Phase.CONFIRM:
+    compared = trial.state is TrialState.DONE and not (larger and trial.phase == Phase.CONFIRM)
+    if baseline is None or not compared:
         return None
     metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
     return objective.fitness(metrics, baseline.metrics)

@@ -76,10 +76,7 @@ def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
 
 
 @router.delete(
-    "/workloads/{name}",
-    status_code=204,
-    dependencies=[ADMINISTERS],
-    responses=described(404, 409),
+    "/workloads/{name}", status_code=204, dependencies=[ADMINISTERS], responses=described(404, 409)
 )
 def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
     """Deletes an uploaded workload; jobs of it go on with their copies."""

@@ -9,7 +9,6 @@ from api.http.problems import EVERYWHERE, described
 from api.http.responses import created
 from api.schemas.job_schemas import JobAsked, JobChange, JobPage, JobPublic
 from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, TunedJobDep
-from api.services.listings import page_of_jobs
 from api.services.submission import take_clone, take_job
 from db.jobs.job_list import JobOrder, read_jobs
 from db.schema.job_row import JobKind, JobState
@@ -84,7 +83,7 @@ def list_jobs(
     rows = read_jobs(
         service.engine, state=state, kind=kind, limit=limit, after=after, search=search, order=sort
     )
-    return page_of_jobs(rows, limit)
+    return JobPage.of(rows, limit)
 
 
 @router.get("/{job_id}", dependencies=[READS], responses={**described(404), **UNCHANGED})

@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described
-from api.http.responses import answers_with, rendered
+from api.http.responses import answers_with
 from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
     Anova,
@@ -21,10 +21,9 @@ from api.schemas.result_schemas import (
     JobCharts,
     Ranking,
 )
-from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, ServiceDep
-from api.services.fit_queue import FitsDep
+from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
-from db.schema.job_row import JobKind, JobRow
+from db.schema.job_row import JobKind
 from jobs.results.best_words import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
@@ -54,28 +53,28 @@ _MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x
 
 
 @outcomes.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
-def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+def show_result(answer: AnswerDep) -> Response:
     """The whole result of a finished job: result.json, of an upgrade check upgrade.json."""
-    result = dict(result_of(service, job))
-    if job.kind is JobKind.TUNE:
+    result = dict(result_of(answer.service, answer.job))
+    if answer.job.kind is JobKind.TUNE:
         result["job"] = public_specification(result["job"])
-    return rendered(result, response)
+    return answer.json(result)
 
 
 @outcomes.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
-def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
+def show_report(answer: AnswerDep) -> Response:
     """The report of a finished job, one page that needs nothing else."""
     from jobs.report.artifacts import report_of_job
     from jobs.results.pages import whole_page
 
-    require_done(job)
-    if job.kind is JobKind.TUNE:
-        page = report_of_job(service.engine, job)
+    require_done(answer.job)
+    if answer.job.kind is JobKind.TUNE:
+        page = report_of_job(answer.service.engine, answer.job)
     else:
-        page = whole_page(_file(service, job.id, REPORT))
+        page = whole_page(_file(answer, REPORT))
     # In a place of its own it can neither ask this server for anything, nor be framed.
     alone = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'; {_SANDBOX}"}
-    return HTMLResponse(page, headers={**response.headers, **alone})
+    return HTMLResponse(page, headers={**answer.headers, **alone})
 
 
 @outcomes.get(
@@ -90,38 +89,28 @@ def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> H
     },
 )
 def download_file(
-    service: ServiceDep,
-    job: CachedJobDep,
-    response: Response,
-    name: Annotated[str, Path(max_length=100, examples=["runs.csv"])],
+    answer: AnswerDep, name: Annotated[str, Path(max_length=100, examples=["runs.csv"])]
 ) -> Response:
     """A file of a finished experiment, as its command writes it; a 404 tells the names."""
-    require_done(job)
+    require_done(answer.job)
     if name == REPORT:
-        return show_report(service, job, response)
-    text = _file(service, job.id, name)
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    kind = _MEDIA[name.rpartition(".")[2]]
-    return Response(text, headers={**response.headers, **disposition}, media_type=kind)
+        return show_report(answer)
+    return answer.file(_file(answer, name), name, _MEDIA[name.rpartition(".")[2]])
 
 
-def _file(service: ServiceDep, job_id: int, name: str) -> str:
+def _file(answer: JobAnswer, name: str) -> str:
     from jobs.experiments.run_experiment import kept_files
 
-    files: dict[str, str] = kept_files(service.store, job_id)["files"]
+    files: dict[str, str] = kept_files(answer.service.store, answer.job.id)["files"]
     if name not in files:
         known = f"its files are {', '.join(files)}" if files else "see its result and options"
-        raise ProblemError(404, f"job {job_id} has no file {name!r:.100}; {known}")
+        raise ProblemError(404, f"job {answer.job.id} has no file {name!r:.100}; {known}")
     return files[name]
 
 
 @router.get("/parameters", responses=_NOT_YET, response_model=Ranking)
 async def rank_parameters(
-    request: Request,
-    service: ServiceDep,
-    fits: FitsDep,
-    job: CachedJobDep,
-    response: Response,
+    answer: AnswerDep,
     metric: Metric = None,
     top: Annotated[int | None, Query(ge=1, le=1000, description="So many.")] = None,
 ) -> Response:
@@ -130,16 +119,13 @@ async def rank_parameters(
     That is by its share of the variance, by the model that is shown first; where forests of the
     draws rank, by its permutation importance.
     """
-    return await fits.answer(request, lambda: _ranked(service, job, response, metric, top))
+    return await answer.fitted(lambda: _ranked(answer, metric, top))
 
 
-def _ranked(
-    service: Service, job: JobRow, response: Response, metric: str | None, top: int | None
-) -> Response:
-    found, final = job_ranking(service, job)
+def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> Ranking:
+    found, final = _known(answer, metric)
     rows = list(found["parameters"])
     if metric is not None:
-        _require_metric(metric, found)
 
         def figure(row: Mapping[str, Any]) -> float:
             """What was not learned, or did not move the metric, comes last."""
@@ -148,7 +134,7 @@ def _ranked(
             return float(row["importance"].get(metric, {}).get("permutation", -math.inf))
 
         rows.sort(key=figure, reverse=True)
-    page = Ranking.model_construct(
+    return Ranking.model_construct(
         final=final,
         parameters=rows[:top],
         forest=found["forest"],
@@ -159,30 +145,20 @@ def _ranked(
         disagreement=disagreement_words(found),
         ranked_by=found.get("ranked_by", "forests"),
     )
-    return rendered(page, response)
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
-async def show_anova(
-    request: Request,
-    service: ServiceDep,
-    fits: FitsDep,
-    job: CachedJobDep,
-    response: Response,
-    metric: Metric = None,
-) -> Response:
+async def show_anova(answer: AnswerDep, metric: Metric = None) -> Response:
     """The analysis of variance of every parameter and metric, of the draws alone.
 
     The smallest p first; of fewer than 30 draws it ranks nothing, and says in `words` what it
     could have seen.
     """
-    return await fits.answer(request, lambda: _tested(service, job, response, metric))
+    return await answer.fitted(lambda: _tested(answer, metric))
 
 
-def _tested(service: Service, job: JobRow, response: Response, metric: str | None) -> Response:
-    found, final = job_ranking(service, job)
-    if metric is not None:
-        _require_metric(metric, found)
+def _tested(answer: JobAnswer, metric: str | None) -> Anova:
+    found, final = _known(answer, metric)
     rows = [
         AnovaRow.model_construct(parameter=row["name"], metric=name, **test)
         for row in found["parameters"]
@@ -191,37 +167,43 @@ def _tested(service: Service, job: JobRow, response: Response, metric: str | Non
     ]
     if ranks_anova(found):
         rows.sort(key=lambda row: (row.p is None, row.p or 0.0))
-    return rendered(
-        Anova.model_construct(final=final, rows=rows, words=anova_words(found)), response
-    )
+    return Anova.model_construct(final=final, rows=rows, words=anova_words(found))
+
+
+def _known(answer: JobAnswer, metric: str | None) -> tuple[Mapping[str, Any], bool]:
+    """The job's ranking, in which the metric is, and whether it is final."""
+    found, final = job_ranking(answer.service, answer.job)
+    if metric is not None and metric not in found["forest"]:
+        known = ", ".join(found["forest"])
+        raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")
+    return found, final
 
 
 @router.get("/contributions", responses=_NOT_YET, response_model=Contributions)
-def show_contributions(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+def show_contributions(answer: AnswerDep) -> Response:
     """What each parameter of a finished job contributed, where the strategy was greedy."""
-    found = result_of(service, job).get("contributions")
+    found = result_of(answer.service, answer.job).get("contributions")
     if found is None:
         why = "its strategy does not vary one parameter after the other; greedy does"
-        raise ProblemError(404, f"job {job.id} has no contributions: {why}")
-    return rendered(Contributions.model_construct(**found), response)
+        raise ProblemError(404, f"job {answer.job.id} has no contributions: {why}")
+    return answer.json(Contributions.model_construct(**found))
 
 
 @router.get("/explanation", responses=_NOT_YET, response_model=Explained)
-async def explain_result(
-    request: Request, service: ServiceDep, fits: FitsDep, job: CachedJobDep, response: Response
-) -> Response:
+async def explain_result(answer: AnswerDep) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
 
-    def made() -> Response:
+    def made() -> Explained:
         from jobs.views.importance import explained_job
 
-        found = explained_job(service.engine, job, result_of(service, job))
+        job = answer.job
+        found = explained_job(answer.service.engine, job, result_of(answer.service, job))
         if found["explanation"] is None:
             why = withheld_words(found) or "it found nothing better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
-        return rendered(Explained.model_construct(**found["explanation"]), response)
+        return Explained.model_construct(**found["explanation"])
 
-    return await fits.answer(request, made)
+    return await answer.fitted(made)
 
 
 @router.get(
@@ -230,9 +212,7 @@ async def explain_result(
     responses={**_NOT_YET, **answers_with("Content-Disposition", "The file's name", status=200)},
 )
 def download_options(
-    service: ServiceDep,
-    job: CachedJobDep,
-    response: Response,
+    answer: AnswerDep,
     minimal: Annotated[
         bool, Query(description="The one with the fewest changes, which models speak for.")
     ] = False,
@@ -254,14 +234,15 @@ def download_options(
     from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
 
+    job, engine = answer.job, answer.service.engine
     require_done(job)
     asked: Which = "minimal" if minimal else which
-    text = options_of(service.engine, job.id, asked)
-    if text is None and asked != "best" and options_of(service.engine, job.id) is not None:
+    text = options_of(engine, job.id, asked)
+    if text is None and asked != "best" and options_of(engine, job.id) is not None:
         what = "fewer" if asked == "minimal" else "more"
         raise ProblemError(404, f"job {job.id} has no file with {what} changes than the best one")
     if text is None:
-        refused = (result_of(service, job).get("export") or {}).get("refused")
+        refused = (result_of(answer.service, job).get("export") or {}).get("refused")
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
@@ -270,22 +251,15 @@ def download_options(
         if text is None:
             raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     elif form != "ini":
-        changes = [line.change for line in options_diff(job, result_of(service, job), text)]
+        result = result_of(answer.service, job)
+        changes = [line.change for line in options_diff(job, result, text)]
         text = write_form(form, text, changes)
         name = f"{name.removesuffix('.ini')}.{_ENDINGS.get(form, f'{form}.txt')}"
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    kind = "application/json" if form == "json" else "text/plain"
-    return Response(text, headers={**response.headers, **disposition}, media_type=kind)
-
-
-def _require_metric(metric: str, found: Mapping[str, Any]) -> None:
-    if metric not in found["forest"]:
-        known = ", ".join(found["forest"])
-        raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")
+    return answer.file(text, name, "application/json" if form == "json" else "text/plain")
 
 
 @router.get("/charts", response_model=JobCharts)
-def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+def show_charts(answer: AnswerDep) -> Response:
     """The plots of what a job has measured so far, for Plotly; empty before its baseline was.
 
     A value such as `@accent` in a field whose name ends with color is a role, not a colour.
@@ -294,27 +268,25 @@ def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 
     charts = [
         ChartPublic.model_validate(chart, from_attributes=True)
-        for chart in live_charts(service.engine, job)
+        for chart in live_charts(answer.service.engine, answer.job)
     ]
-    return rendered(JobCharts.model_construct(charts=charts), response)
+    return answer.json(JobCharts.model_construct(charts=charts))
 
 
 @router.get("/dependence", responses=_NOT_YET, response_model=Dependence)
-async def show_dependence(
-    request: Request, service: ServiceDep, fits: FitsDep, job: CachedJobDep, response: Response
-) -> Response:
+async def show_dependence(answer: AnswerDep) -> Response:
     """What each parameter's settings do to each metric, and the strongest pairs, by models.
 
     They learn from all new configurations so far; of many trials, from some evenly over the job.
     """
 
-    def made() -> Response:
+    def made() -> dict[str, Any]:
         from jobs.views.importance import dependence_document, dependence_of_job
 
-        found = dependence_of_job(service.engine, job)
+        found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:
             why = "too few trials have ended well, or no run of the baseline"
-            raise ProblemError(409, f"job {job.id} has nothing to learn from yet: {why}")
-        return rendered(dependence_document(found), response)
+            raise ProblemError(409, f"job {answer.job.id} has nothing to learn from yet: {why}")
+        return dependence_document(found)
 
-    return await fits.answer(request, made)
+    return await answer.fitted(made)

@@ -1,6 +1,6 @@
 """Schedules, and the batches that they and terminals begin."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -18,12 +18,15 @@ from api.schemas.schedule_schemas import (
     ScheduleCreate,
     SchedulePublic,
 )
-from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
-from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
+from api.services.submission import plan_from
+from db.nightly.batches import batch_result, find_batch, job_states, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
 from jobs.schedule import begin_now, keep_schedule, read_times, run_now
 from sampler.common.errors import InputError
+
+if TYPE_CHECKING:
+    from jobs.regression.detection import RegressionReport
 
 router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
 _LAST = 10  # batches that are shown with a schedule
@@ -109,10 +112,7 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     responses={**described(400, 409, 413), **created("It")},
 )
 def submit_batch(
-    service: ServiceDep,
-    response: Response,
-    asked: BatchAsked,
-    caller: Annotated[Caller, SUBMITS],
+    service: ServiceDep, response: Response, asked: BatchAsked, caller: Annotated[Caller, SUBMITS]
 ) -> BatchBrief:
     """Begins a batch now, checked as a whole; the worker runs its jobs in their order."""
     plan = plan_from(asked, "batch", service)
@@ -138,16 +138,13 @@ def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
         row = find_batch(service.engine, batch_id)
     except KeyError:
         raise ProblemError(404, f"there is no batch {batch_id}") from None
-    jobs = batch_jobs(service.engine, batch_id)
+    states = job_states(service.engine, [batch_id])[batch_id]
     items = []
     for name in (each["item"] for each in row.document["items"]):
-        kept = jobs.get(name)
-        number, state = (kept.id, kept.state) if kept else (None, "deleted")
+        number, state = states.get(name, (None, "deleted"))
         items.append(BatchJobState(item=name, job=number, state=state))
-    result = batch_result(service.engine, batch_id)
-    return BatchPublic(
-        **dict(BatchBrief.of(row)), items=items, result=dict(result) if result else None
-    )
+    result = dict(batch_result(service.engine, batch_id) or {}) or None
+    return BatchPublic(**dict(BatchBrief.of(row)), items=items, result=result)
 
 
 @router.get("/nights/{name}/triage", dependencies=[READS], responses=described(404))
@@ -159,14 +156,20 @@ def triage_nights(
     The newest worsening, unless another night is named. `docs/how-to/triage.md` describes the
     document.
     """
+    from jobs.regression.triage import triage_of
+
+    return triage_of(service.engine, judged_nights(service, name), name, night)
+
+
+def judged_nights(service: Service, name: str) -> "RegressionReport":
+    """What the nights of a batch show, none among them; 404 where there is no such batch."""
     # A server that nobody asks for nights does without numpy.
     from jobs.regression.detection import detect_regressions, regressions_of_batch
-    from jobs.regression.triage import triage_of
 
     report = regressions_of_batch(service.engine, name)
     if report is None and not read_batches(service.engine, limit=1, name=name):
         raise ProblemError(404, f"there is no batch {name!r}")
-    return triage_of(service.engine, report or detect_regressions(()), name, night)
+    return report or detect_regressions(())
 
 
 def _found(service: Service, name: str) -> ScheduleRow:

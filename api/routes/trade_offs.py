@@ -2,16 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic_core import from_json
 
 from api.auth.security import READS
 from api.http.problems import EVERYWHERE, described
-from api.http.responses import rendered
 from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint, PickAnswer
-from api.services.dependencies import TUNED, UNCHANGED, CachedJobDep, Service, ServiceDep
-from api.services.fit_queue import FitsDep
+from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, Service
 from api.services.stored_job import measured_trials, picked, result_of
 from db.schema.job_row import JobRow
 from jobs.specification.resolved_job import resolve_stored
@@ -31,18 +29,16 @@ Axis = Annotated[
 
 
 @router.get("/pareto", response_model=ParetoFront)
-def show_pareto(
-    service: ServiceDep, job: CachedJobDep, response: Response, x: Axis = None, y: Axis = None
-) -> Response:
+def show_pareto(answer: AnswerDep, x: Axis = None, y: Axis = None) -> Response:
     """The trials of a finished job that no other beats in every metric of the objective.
 
     With x and y, those that no other beats in these two metrics, of any job with a baseline.
     """
     if x is not None and y is not None:
-        return rendered(_front_of_two(service, job, x, y), response)
+        return answer.json(_front_of_two(answer.service, answer.job, x, y))
     if x is not None or y is not None:
         raise InputError("x" if x is None else "y", "give x and y, both or neither")
-    result = result_of(service, job)
+    result = result_of(answer.service, answer.job)
     metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
     points = [
         ParetoPoint.model_construct(
@@ -50,11 +46,13 @@ def show_pareto(
             metrics={name: measured[name] for name in metrics if name in measured},
             configuration=configuration,
         )
-        for number, configuration, measured in service.store.points(job.id, result["pareto"])
+        for number, configuration, measured in answer.service.store.points(
+            answer.job.id, result["pareto"]
+        )
     ]
     grown = [FrontGrowth.model_construct(**row) for row in result.get("hypervolume", [])]
     front = ParetoFront.model_construct(metrics=metrics, points=points, hypervolume=grown)
-    return rendered(front, response)
+    return answer.json(front)
 
 
 def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
@@ -90,11 +88,7 @@ _TOO_LONG: dict[int | str, dict[str, Any]] = {
 
 @router.get("/pick", response_model=PickAnswer, responses=_TOO_LONG)
 async def pick_by_preference(
-    request: Request,
-    service: ServiceDep,
-    fits: FitsDep,
-    job: CachedJobDep,
-    response: Response,
+    answer: AnswerDep,
     weights: Annotated[
         str | None,
         Query(max_length=2000, description="As waf=2,sa=1,rate=1; else those of the objective."),
@@ -134,7 +128,7 @@ async def pick_by_preference(
 ) -> Response:
     """The fittest of all measured configurations by a preference: explored, not proven."""
 
-    def made() -> Response:
+    def made() -> dict[str, Any]:
         from jobs.views.pick import Preference
 
         asked = Preference(
@@ -146,9 +140,9 @@ async def pick_by_preference(
             model=model,
             column_family=column_family,
         )
-        return rendered(picked(service, job, asked), response)
+        return picked(answer.service, answer.job, asked)
 
-    return await fits.answer(request, made)
+    return await answer.fitted(made)
 
 
 def _objective(given: str) -> Objective:

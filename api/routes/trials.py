@@ -1,13 +1,14 @@
 """Trials: read in several formats, suggested, and told."""
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Query
+from fastapi.responses import Response, StreamingResponse
 
 from api.auth.security import READS, SUBMITS
 from api.http.problems import EVERYWHERE, described
-from api.http.responses import accepted, rendered
+from api.http.responses import accepted
 from api.routes.jobs import After
 from api.schemas.trial_schemas import (
     Suggestions,
@@ -17,14 +18,22 @@ from api.schemas.trial_schemas import (
     TrialsCreate,
     TrialsKept,
 )
-from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep
-from api.services.listings import FILES, page_of_trials, trial_file
+from api.services.dependencies import UNCHANGED, AnswerDep, JobDep, Service, ServiceDep
+from db.schema.job_row import JobRow
 from db.trials.trial_list import TrialOrder, read_listed
+from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE)
+
+FILES: Mapping[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
+    "text/csv": ("csv", csv_chunks),
+    "application/x-ndjson": ("ndjson", ndjson_chunks),
+    "application/vnd.apache.parquet": ("parquet", parquet_chunks),
+}
+"""Media type to the ending of the file's name, and what makes the file."""
 
 _JSON = "application/json"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
@@ -41,10 +50,7 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
     },
 )
 def list_trials(
-    request: Request,
-    service: ServiceDep,
-    job: CachedJobDep,
-    response: Response,
+    answer: AnswerDep,
     limit: Annotated[
         int | None, Query(ge=1, le=10_000_000, description="100 in JSON, at most 1000; else all.")
     ] = None,
@@ -60,19 +66,37 @@ def list_trials(
     ] = TrialOrder.NUMBER,
 ) -> Response:
     """Trials by number: pages of JSON, or all of them as CSV, NDJSON or Parquet by Accept."""
-    kind = accepted(request.headers.get("accept"), (_JSON, *FILES))
-    response.headers["Vary"] = "Accept, Authorization"
+    service, job = answer.service, answer.job
+    kind = accepted(answer.request.headers.get("accept"), (_JSON, *FILES))
+    answer.headers["Vary"] = "Accept, Authorization"
     if kind == _JSON:
         most = min(limit or 100, 1000)
         rows = read_listed(
             service.engine, job.id, limit=most, after=after, state=state, phase=phase, order=sort
         )
-        return rendered(page_of_trials(rows, most), response)
+        return answer.json(TrialPage.of(rows, most))
     chosen = {"state": state, "phase": phase, "sort": sort is not TrialOrder.NUMBER or None}
     for field, value in chosen.items():
         if value is not None:
             raise InputError(field, "is for pages of JSON; files hold all trials by number")
-    return trial_file(service, job, kind, after=after, limit=limit, headers=response.headers)
+    return trial_file(service, job, kind, after=after, limit=limit, headers=answer.headers)
+
+
+def trial_file(
+    service: Service,
+    job: JobRow,
+    kind: str,
+    *,
+    after: int | None = None,
+    limit: int | None = None,
+    headers: Mapping[str, str],
+) -> StreamingResponse:
+    """Trials after a number, ``limit`` at most, as a file of a kind of ``FILES``."""
+    ending, stream = FILES[kind]
+    name = f'attachment; filename="job-{job.id}-trials.{ending}"'
+    kept = {**headers, "Content-Disposition": name}
+    chunks = stream(service.engine, job.id, after=after or 0, limit=limit)
+    return StreamingResponse(service.exports.begin(chunks), media_type=kind, headers=kept)
 
 
 @router.post("/suggestions", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))

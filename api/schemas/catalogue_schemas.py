@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from api.schemas.job_schemas import body
 from sampler.workload.load_class import LoadClass
 
 
@@ -16,16 +17,15 @@ class CatalogueEntry(BaseModel):
     document: dict[str, Any]
 
 
-_SENT: dict[str, Any] = {
-    "workload": {"name": "my-db", "num": 100_000, "value_size": 400},
-    "profile": {"families": [{"name": "default", "key_size": 16}]},
-}
-
-
 class WorkloadCreate(BaseModel):
     """A workload to be named by jobs, and what is known of the database that it stands for."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_SENT]})
+    model_config = body(
+        {
+            "workload": {"name": "my-db", "num": 100_000, "value_size": 400},
+            "profile": {"families": [{"name": "default", "key_size": 16}]},
+        }
+    )
 
     workload: dict[str, Any] = Field(
         description="As its TOML file would hold it, in at most 64 KiB; it names no program and "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from db.jobs.job_list import ListedJob
-from db.schema.job_row import JobKind, JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState, ListedJob
 from jobs.specification.experiments import (
     CompareRequest,
     ExplainRequest,
@@ -20,35 +19,33 @@ from jobs.specification.request import JobRequest
 from sampler.runner.outcome import TrialState
 
 
+def body(*examples: dict[str, Any]) -> ConfigDict:
+    """The configuration of what clients send."""
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [*examples]})
+
+
 class JobChange(JobRequest):
     """What a job is asked to be; the same names as the options of ``rocktune tune``."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"trials": 200, "seed": 2}]})
+    model_config = body({"trials": 200, "seed": 2})
 
 
 class JobCreate(JobChange):
     """A job to be made."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"workload": "load-quick", "trials": 90},
-                {
-                    "workload": "external",
-                    "trials": 60,
-                    "objective": {
-                        "name": "fast",
-                        "metric": [{"name": "rate", "direction": "max"}],
-                    },
-                    "space": {
-                        "name": "mine",
-                        "parameter": [
-                            {"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}
-                        ],
-                    },
-                },
-            ]
-        }
+    model_config = body(
+        {"workload": "load-quick", "trials": 90},
+        {
+            "workload": "external",
+            "trials": 60,
+            "objective": {"name": "fast", "metric": [{"name": "rate", "direction": "max"}]},
+            "space": {
+                "name": "mine",
+                "parameter": [
+                    {"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}
+                ],
+            },
+        },
     )
 
     kind: Literal["tune"] = Field(default="tune", description="What the job does.")
@@ -142,6 +139,12 @@ class JobPage(BaseModel):
     jobs: list[JobProgress]
     next: int | None
 
+    @classmethod
+    def of(cls, rows: Sequence[ListedJob], limit: int) -> JobPage:
+        """A page of ``limit`` jobs at most, and where the next one begins."""
+        following = rows[-1].id if len(rows) == limit else None
+        return cls(jobs=[JobProgress.of(row) for row in rows], next=following)
+
 
 def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
     """A specification as it may be shown: the operator's command lines may hold secrets."""
@@ -152,7 +155,8 @@ def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
-    standing = job.standing or {}
+    standing, asked = job.standing or {}, dict(job.asked)
+    trials = asked.pop("trials")
     return {
         **{name: getattr(job, name) for name in _AS_STORED},
         "phase": job.phase.value if job.phase else None,
@@ -160,15 +164,14 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
         "done": standing.get("done", 0),
         "failed": standing.get("failed", 0),
         "cut_off": standing.get("counts", {}).get(TrialState.CENSORED.value, 0),
-        "total": standing.get("total", _asked(job)),
+        "total": standing.get("total", trials),
         "best": standing.get("best"),
         "seconds_left": standing.get("seconds_left"),
-        **_names(job),
+        **asked,
     }
 
 
 _AS_STORED = ("id", "kind", "state", "error", "priority", "submitter", "created_at", "updated_at")
-_PARTS = ("workload", "space", "objective")
 _WHY = {
     JobState.QUEUED: "waits to be run",
     JobState.RUNNING: "has been taken up",
@@ -176,19 +179,3 @@ _WHY = {
     JobState.FAILED: "see error",
     JobState.CANCELLED: "cancelled",
 }
-
-
-def _asked(job: JobRow | ListedJob) -> int | None:
-    return job.trials if isinstance(job, ListedJob) else job.specification.get("trials")
-
-
-def _names(job: JobRow | ListedJob) -> dict[str, Any]:
-    if isinstance(job, ListedJob):
-        return {name: getattr(job, name) for name in (*_PARTS, "strategy", "title")}
-    asked = job.specification
-    return part_names(asked) | {name: asked.get(name) for name in ("strategy", "title")}
-
-
-def part_names(asked: Mapping[str, Any]) -> dict[str, str | None]:
-    """What a specification calls its workload, space and objective; None for what it lacks."""
-    return {part: asked.get(part, {}).get("name") for part in _PARTS}

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-from api.schemas.job_schemas import JobChange, kind_in, part_names
+from api.schemas.job_schemas import JobChange, body, kind_in
 from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
-from db.schema.job_row import JobKind
+from db.schema.job_row import JobKind, asked_in
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -79,9 +79,7 @@ class _Named(BaseModel):
 class BatchJob(JobChange, _Named):
     """One job of a batch, with what it does not share with the others."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]}
-    )
+    model_config = body({"workload": "load", "trials": 400, "name": "the-load"})
 
     kind: Literal["tune"] = "tune"
 
@@ -106,9 +104,7 @@ class BatchAsked(JobChange):
     What stands beside them is common to all of its jobs that tune.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]}
-    )
+    model_config = body({"workloads": ["load-quick"], "trials": 96})
 
     name: Name | None = Field(
         default=None, description="What nights are compared under; the schedule's name else."
@@ -126,19 +122,13 @@ class BatchAsked(JobChange):
 class ScheduleCreate(BaseModel):
     """A schedule to be made."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "nightly",
-                    "cron": "30 2 * * *",
-                    "time_zone": "Europe/Berlin",
-                    "batch": {"workloads": ["load-quick"], "spaces": ["default", "paper"]},
-                }
-            ]
-        },
+    model_config = body(
+        {
+            "name": "nightly",
+            "cron": "30 2 * * *",
+            "time_zone": "Europe/Berlin",
+            "batch": {"workloads": ["load-quick"], "spaces": ["default", "paper"]},
+        }
     )
 
     name: Name
@@ -202,4 +192,4 @@ class SchedulePublic(BaseModel):
 def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown of a job's specification; one of an earlier version has not all of it."""
     shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
-    return shown | part_names(asked) | {"kind": asked.get("kind", JobKind.TUNE)}
+    return shown | asked_in(asked) | {"kind": asked.get("kind", JobKind.TUNE)}

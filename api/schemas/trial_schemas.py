@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
+from api.schemas.job_schemas import body
 from jobs.external.reported_trials import ReportedTrial
 from jobs.specification.request import Whole
 from optimizer.trials.trial import Trial
@@ -54,6 +56,12 @@ class TrialPage(BaseModel):
     trials: list[TrialPublic]
     next: int | None
 
+    @classmethod
+    def of(cls, rows: Sequence[Trial], limit: int) -> TrialPage:
+        """A page of ``limit`` trials at most, and where the next one begins."""
+        following = rows[-1].number if len(rows) == limit else None
+        return cls.model_construct(trials=[TrialPublic.of(row) for row in rows], next=following)
+
 
 class Suggestion(BaseModel):
     """A configuration to measure."""
@@ -74,9 +82,7 @@ class Suggestion(BaseModel):
 class SuggestionsCreate(BaseModel):
     """How many configurations are wanted."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"count": 4}]}
-    )
+    model_config = body({"count": 4})
 
     count: Whole = Field(default=1, ge=1, le=1000)
     reclaim_seconds: float | None = Field(
@@ -94,26 +100,17 @@ class Suggestions(BaseModel):
     @classmethod
     def of(cls, asked: AskedTrials) -> Suggestions:
         """From what the job proposes."""
-        return cls(
-            suggestions=[Suggestion.of(trial) for trial in asked.trials],
-            why=asked.why,
-            complete=asked.complete,
-        )
+        made = [Suggestion.of(trial) for trial in asked.trials]
+        return cls(suggestions=made, why=asked.why, complete=asked.complete)
 
 
 class TrialCreate(BaseModel):
     """The outcome of a suggestion (``number``), or a trial that was measured before."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={
-            "examples": [
-                {"number": 1, "metrics": {"rate": 101000.0}},
-                {"number": 2, "state": "failed", "failure": "it ran out of memory"},
-                {"configuration": {"batch": 16}, "metrics": {"rate": 99000.0}},
-            ]
-        },
+    model_config = body(
+        {"number": 1, "metrics": {"rate": 101000.0}},
+        {"number": 2, "state": "failed", "failure": "it ran out of memory"},
+        {"configuration": {"batch": 16}, "metrics": {"rate": 99000.0}},
     )
 
     number: Whole | None = Field(default=None, ge=1, le=2**31 - 1)
@@ -130,18 +127,13 @@ class TrialCreate(BaseModel):
 
     def told(self) -> ReportedTrial:
         """As the job takes it."""
-        values = self.model_dump() | {"state": TrialState(self.state)}
-        return ReportedTrial(**values)
+        return ReportedTrial(**self.model_dump() | {"state": TrialState(self.state)})
 
 
 class TrialsCreate(BaseModel):
     """Trials that were measured elsewhere."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"trials": [{"number": 1, "metrics": {"rate": 1e5}}]}]},
-    )
+    model_config = body({"trials": [{"number": 1, "metrics": {"rate": 1e5}}]})
 
     trials: list[TrialCreate] = Field(min_length=1, max_length=5000)
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl
+from pydantic import BaseModel, Field, HttpUrl
 
+from api.schemas.job_schemas import body
 from db.webhooks import EVENTS, Delivery, Event, State, Webhook
 from jobs.webhooks import event_text
-
-_EXAMPLE: dict[str, Any] = {
-    "url": "https://chat.example.com/hooks/abc",
-    "events": ["regression_found"],
-}
 
 
 class WebhookCreate(BaseModel):
     """A webhook to be added."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
+    model_config = body(
+        {"url": "https://chat.example.com/hooks/abc", "events": ["regression_found"]}
     )
 
     url: HttpUrl = Field(description="Where messages are posted, without name and password.")

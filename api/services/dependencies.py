@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Header, Path, Request, Response
+from pydantic import BaseModel
+from pydantic_core import to_json
 from sqlalchemy import Engine
+from starlette.datastructures import MutableHeaders
 
 from api.http.problems import ProblemError
 from api.http.responses import Exports
+from api.services.fit_queue import FitQueue
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobKind, JobRow
@@ -31,7 +35,6 @@ class Service:
 
     engine: Engine
     store: JobStore
-    exports: Exports
     settings: ServiceSettings
     registered: Mapping[str, Mapping[str, Any]]  # the shipped and the operator's workloads
     installed: InstalledDbBench | None  # the db_bench that measures, where it is on this machine
@@ -40,6 +43,8 @@ class Service:
     # they need no token
     trusted: bool
     stopping: Callable[[], bool]  # whether the server is about to stop: then long answers end
+    exports: Exports = field(default_factory=Exports)
+    fits: FitQueue = field(default_factory=FitQueue)
 
     @property
     def workloads(self) -> Mapping[str, Mapping[str, Any]]:
@@ -124,3 +129,36 @@ async def _unless_known(
 
 CachedJobDep = Annotated[JobRow, Depends(_unless_known)]
 """A job; where the client knows the answer already, 304 instead."""
+
+
+@dataclass(frozen=True)
+class JobAnswer:
+    """A request for what a job has to tell, and the headers of its answer."""
+
+    request: Request
+    service: Service
+    job: JobRow
+    headers: MutableHeaders
+
+    def json(self, page: BaseModel | dict[str, object]) -> Response:
+        """The page as JSON; what is read from the database is sound, and is not checked again."""
+        body = page.model_dump_json() if isinstance(page, BaseModel) else to_json(page)
+        return Response(body, media_type="application/json", headers=dict(self.headers))
+
+    def file(self, content: str | bytes, name: str, kind: str) -> Response:
+        """A file, to be kept under a name; ``kind`` is its media type."""
+        disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, headers={**self.headers, **disposition}, media_type=kind)
+
+    async def fitted(self, make: Callable[[], BaseModel | dict[str, object]]) -> Response:
+        """What ``make`` returns as JSON; models may have to be fitted for it, see ``FitQueue``."""
+        return await self.service.fits.answer(self.request, lambda: self.json(make()))
+
+
+async def _answer(
+    request: Request, service: ServiceDep, job: CachedJobDep, response: Response
+) -> JobAnswer:
+    return JobAnswer(request, service, job, response.headers)
+
+
+AnswerDep = Annotated[JobAnswer, Depends(_answer)]

@@ -5,10 +5,10 @@ meanwhile; beyond a bound nobody waits; and who has gone away makes room.
 """
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
-from fastapi import Depends, Request
+from fastapi import Request
 
 from api.http.problems import ProblemError
 from jobs.results.cache import ToBeFitted, without_fitting
@@ -71,11 +71,3 @@ async def _leave_when_gone(request: Request, scope: CancelScope) -> None:
 
 def _busy(why: str) -> ProblemError:
     return ProblemError(503, why, headers={"Retry-After": str(_AGAIN_SECONDS)})
-
-
-async def _queue(request: Request) -> FitQueue:
-    queue: FitQueue = request.app.state.fits
-    return queue
-
-
-FitsDep = Annotated[FitQueue, Depends(_queue)]

@@ -1,6 +1,7 @@
 """The RocksDB builds that a job over HTTP may name. Names only: a path would run any program."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
@@ -44,23 +45,15 @@ class KnownBuilds:
 
 def builds_here(settings: Settings, default: InstalledDbBench | None) -> KnownBuilds:
     """The builds of this machine, ``default`` in use; an InputError of a wrong ROCKTUNE_BUILDS."""
-    names = [name for name in named_programs(settings) if name != DEFAULT_BUILD]
-    return KnownBuilds({DEFAULT_BUILD: default} | {name: _tried(name, settings) for name in names})
+    here: dict[str, InstalledDbBench | None] = {}
+    for name in named_programs(settings):
+        here[name] = None
+        with suppress(InputError):
+            here[name] = default if name == DEFAULT_BUILD else installed_build(name, settings)
+    return KnownBuilds({DEFAULT_BUILD: default} | here)
 
 
 def names_on_hosts(engine: Engine) -> set[str]:
     """The names of all builds that hosts advertise and that work there."""
-    advertised = (host.environment.get("builds") for host in read_hosts(engine))
-    return {
-        build["name"]
-        for builds in advertised
-        for build in builds or ()
-        if build["problem"] is None
-    }
-
-
-def _tried(name: str, settings: Settings) -> InstalledDbBench | None:
-    try:
-        return installed_build(name, settings)
-    except InputError:
-        return None
+    known = [build for h in read_hosts(engine) for build in h.environment.get("builds") or ()]
+    return {build["name"] for build in known if build["problem"] is None}

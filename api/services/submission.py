@@ -1,15 +1,28 @@
-"""From the body of a request to a job that is checked as a whole and kept for the worker."""
+"""From the body of a request to jobs that are checked as a whole and kept for the worker."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
 from api.auth.security import Caller
-from api.http.problems import ProblemError, field_problems, refused
-from api.schemas.job_schemas import JobChange, JobCreate
+from api.http.problems import (
+    FieldProblem,
+    ProblemError,
+    field_problems,
+    findings_in,
+    place_in,
+    refused,
+)
+from api.schemas.job_schemas import JobChange, JobCreate, kind_in
+from api.schemas.schedule_schemas import BatchAsked
 from api.services.dependencies import Service
 from api.services.inline_documents import (
     Registry,
@@ -20,15 +33,17 @@ from api.services.inline_documents import (
 )
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_queue import QueueFullError, enqueue_job
-from db.schema.job_row import JobRow, JobState
+from db.schema.job_row import JobKind, JobRow, JobState
 from db.workloads import find_workload
-from jobs.queue import lifecycle
-from jobs.specification.experiments import (
-    AnySpecification,
-    ExperimentRequest,
-    ExperimentSpecification,
-    kind_of,
+from jobs.batch.batch_plan import (
+    BatchItem,
+    BatchPlan,
+    batch_items,
+    require_measured_here,
+    require_small,
 )
+from jobs.queue import lifecycle
+from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, kind_of
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
@@ -45,8 +60,8 @@ from sampler.workload.workload_file import workload_from_document
 if TYPE_CHECKING:
     from jobs.experiments.kinds import Known
 
-# For a workload that is missing or wrong, so that the rest is checked all the same.
 T = TypeVar("T", bound=JobRequest)
+# For a workload that is missing or wrong, so that the rest is checked all the same.
 _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
 
 
@@ -65,22 +80,16 @@ def take_job(
         ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
             jobs are queued.
     """
-    specification: AnySpecification
-    if isinstance(asked, ExperimentRequest):
-        specification = _experiment(service, asked)
-    else:
-        specification = _checked(service, on_own_baseline(service, asked), None)
     if key is not None:
         key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
-    return _submit(service, specification, asked.priority, caller, key, _request_digest(asked))
+    return _submit(service, _checked(service, asked), asked.priority, caller, key, asked)
 
 
 def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller) -> int:
     """Submits a job like another, but for changes; its number. Errors as of ``take_job``."""
-    start = specification_from_document(job.specification)
-    specification = _checked(service, changes, start)
+    specification = _checked(service, changes, specification_from_document(job.specification))
     priority = changes.priority if "priority" in changes.model_fields_set else job.priority
-    return _submit(service, specification, priority, caller, None, None)[0]
+    return _submit(service, specification, priority, caller)[0]
 
 
 def on_own_baseline(service: Service, asked: T) -> T:
@@ -101,8 +110,16 @@ def on_own_baseline(service: Service, asked: T) -> T:
     return asked.model_copy(update=update)
 
 
-def _checked(service: Service, asked: JobChange, start: Specification | None) -> Specification:
+def _checked(
+    service: Service, asked: JobChange | ExperimentRequest, start: Specification | None = None
+) -> AnySpecification:
     try:
+        if isinstance(asked, ExperimentRequest):
+            from jobs.experiments.kinds import specified
+
+            return specified(asked, _known_to(service, service.workloads))
+        if start is None:
+            asked = on_own_baseline(service, asked)
         specification = specification_from(
             asked, service.workloads, service.installed, start=start, builds=service.builds
         )
@@ -112,16 +129,7 @@ def _checked(service: Service, asked: JobChange, start: Specification | None) ->
     return specification
 
 
-def _experiment(service: Service, asked: ExperimentRequest) -> ExperimentSpecification:
-    from jobs.experiments.kinds import specified
-
-    try:
-        return specified(asked, known_to(service, service.workloads))
-    except InputError as error:
-        raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
-
-
-def known_to(service: Service, workloads: Registry) -> Known:
+def _known_to(service: Service, workloads: Registry) -> Known:
     """What an experiment may name, the workloads among it."""
     from jobs.experiments.kinds import Known
 
@@ -142,21 +150,20 @@ def known_to(service: Service, workloads: Registry) -> Known:
     )
 
 
-def _request_digest(asked: JobCreate | ExperimentRequest) -> str:
-    """The same for the same request, however its fields are ordered."""
-    text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-
-
 def _submit(
     service: Service,
     specification: AnySpecification,
     priority: int,
     caller: Caller,
-    key: str | None,
-    digest: str | None,
+    key: str | None = None,
+    asked: JobCreate | ExperimentRequest | None = None,
 ) -> tuple[int, bool]:
-    external = bool(specification.workload.get("external"))
+    """Queues a job; the ``key`` came with the request ``asked``."""
+    external, digest = bool(specification.workload.get("external")), None
+    if key is not None and asked is not None:
+        # The same for the same request, however its fields are ordered.
+        text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
+        digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     try:
         return enqueue_job(
             service.engine,
@@ -169,7 +176,7 @@ def _submit(
             by_service=not external,
             submitter=caller.name,
             key=key,
-            request_digest=digest if key else None,
+            request_digest=digest,
             most_queued=None if external else service.settings.most_queued,
         )
     except QueueFullError as error:
@@ -258,3 +265,87 @@ def _with_plain_limits(asked: JobRequest, found: list[InputError]) -> JobRequest
             require_plain(text, "limits")
             plain.append(text)
     return asked.model_copy(update={"limits": plain}) if asked.limits else asked
+
+
+def findings_of_job(request: Request, error: RequestValidationError) -> list[FieldProblem]:
+    """What else is wrong with a job of which some fields are not even of the right type."""
+    body = error.body
+    if request.method != "POST" or request.url.path != "/v1/jobs" or not isinstance(body, dict):
+        return []
+    if kind_in(body) != JobKind.TUNE:
+        return []
+    body = {name: value for name, value in body.items() if name != "kind"}
+    wrong = {place[1] for each in error.errors() if len(place := place_in(each, body)) > 1}
+    return findings_of_rest(body, wrong, request.app.state.service.workloads)
+
+
+def findings_of_rest(
+    body: Mapping[str, Any],
+    wrong: Collection[str],
+    workloads: Registry,
+    start: Specification | None = None,
+) -> list[FieldProblem]:
+    """What is wrong with the fields of a job beside those whose type is wrong already."""
+    rest = {name: value for name, value in body.items() if name not in wrong}
+    try:
+        specification_from(JobChange.model_validate(rest), workloads, None, start=start)
+    except InputError as more:
+        return field_problems(more, rest)
+    except ValidationError:
+        pass
+    return []
+
+
+def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
+    """Checks all jobs of a batch at once; ``name`` is for a batch without one.
+
+    Raises:
+        ProblemError: Something is wrong; each finding names the job and the field.
+        InputError: It is too large.
+    """
+    # As a TOML file would hold it, which has no null.
+    document = asked.model_dump(exclude_unset=True, exclude_none=True)
+    given_name = document.pop("name", None)
+    noted: list[InputError] = []
+    settings = frozenset(JobChange.model_fields)
+    listed = batch_items(document, known=settings, found=noted, field="batch")
+    # Before each is read for its own sake, which takes its time.
+    require_small(each.settings for each in listed)
+    found = [finding for each in noted for finding in field_problems(each)]
+    items, workloads = [], service.workloads
+    known = cache(lambda: _known_to(service, workloads))  # tuning jobs alone do without
+    for each in listed:
+        try:
+            items.append(_item(each.name, dict(each.settings), service, workloads, known))
+        except InputError as error:
+            for finding in field_problems(error):
+                finding.field = f"{each.name}: {finding.field}"
+                found.append(finding)
+    if found:
+        raise refused(found)
+    plan = BatchPlan(given_name or name, tuple(items))
+    require_small(plan.document()["items"])
+    return plan
+
+
+def _item(
+    name: str,
+    settings: dict[str, Any],
+    service: Service,
+    workloads: Registry,
+    known: Callable[[], Known],
+) -> BatchItem:
+    try:
+        if "kind" in settings:  # of an experiment
+            from jobs.experiments.kinds import specified
+
+            experiment = REQUESTS[JobKind(settings["kind"])].model_validate(settings)
+            return BatchItem(name, specified(experiment, known()), experiment.priority)
+        asked = JobChange.model_validate(settings)
+    except ValidationError as error:
+        refuse_noted([InputError(e.field, e.problem) for e in findings_in(error, settings)])
+        raise
+    asked = on_own_baseline(service, asked)
+    specification = specification_from(asked, workloads, service.installed, builds=service.builds)
+    require_measured_here(specification)
+    return BatchItem(name, specification, asked.priority)

@@ -80,7 +80,7 @@ def asked_for(
 def _local(db: str | None) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
-    from db.connection.address import shown_url
+    from db.connection.engine import shown_url
     from jobs.queue.service_settings import configure_logs, load_service_settings
 
     # What goes wrong reaches the command as an exception; to log it too would tell it twice.

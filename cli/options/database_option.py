@@ -33,7 +33,7 @@ def require_there(db: str | None) -> None:
 
     The usual file, which ROCKTUNE_DB names, is made by the first command that needs it.
     """
-    from db.connection.address import FIELD, url_of_database
+    from db.connection.engine import FIELD, url_of_database
 
     if db is None or db == os.environ.get("ROCKTUNE_DB"):
         return

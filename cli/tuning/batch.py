@@ -18,7 +18,7 @@ from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
-from db.connection.address import url_of_database
+from db.connection.engine import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
 from jobs.batch.batch_plan import BATCH_RESULT, BatchPlan

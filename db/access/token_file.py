@@ -83,13 +83,13 @@ def keep_token(path: Path, token: str) -> bool:
     Raises:
         InputError: It cannot be written.
     """
-    with _draft(path, token) as draft:
-        try:
+    try:
+        with _draft(path, token) as draft:
             os.link(draft, path)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise _refused(f"no token can be kept at {path}", error) from None
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _refused(f"no token can be kept at {path}", error) from None
     return True
 
 
@@ -99,11 +99,11 @@ def replace_token(path: Path, token: str) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    with _draft(path, token) as draft:
-        try:
+    try:
+        with _draft(path, token) as draft:
             draft.replace(path)
-        except OSError as error:
-            raise _refused(f"the token at {path} cannot be replaced", error) from None
+    except OSError as error:
+        raise _refused(f"the token at {path} cannot be replaced", error) from None
 
 
 @contextmanager
@@ -117,8 +117,6 @@ def _draft(path: Path, token: str) -> Iterator[Path]:
             file.flush()
             os.fsync(file.fileno())
         yield draft
-    except OSError as error:
-        raise _refused(f"no token can be kept at {path}", error) from None
     finally:
         with suppress(OSError):
             draft.unlink()

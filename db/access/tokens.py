@@ -1,24 +1,30 @@
-"""Bearer tokens: who may do what. Only hashes are kept.
+"""Bearer tokens: who may do what; and sessions of browsers. Only hashes are kept.
 
 A token is ``rt_ID_SECRET``. The id is stored openly and finds the row; of the secret, 256 random
 bits, the row has the SHA-256. A slow hash would add nothing: no dictionary holds such secrets.
+
+A session stands for a token, for a while. The cookie holds 256 random bits, the row their SHA-256:
+who reads the database cannot log in with it. A row rather than a signed cookie: so a log-out ends
+the session wherever the cookie went, and several servers on one database share no key. When it
+ends the database's clock says, for theirs may differ.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from hmac import compare_digest
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Insert, insert, select, update
+from sqlalchemy import Engine, Insert, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.access.token_file import (
@@ -29,8 +35,17 @@ from db.access.token_file import (
     read_token,
     replace_token,
 )
-from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
-from db.schema.tables import token
+from db.connection.transactions import (
+    Counted,
+    change,
+    moment_of,
+    now,
+    read_all,
+    read_first,
+    take_turn,
+    writing,
+)
+from db.schema.tables import browser_session, token
 from sampler.common.errors import InputError
 
 
@@ -56,6 +71,13 @@ class TokenRow:
     role: Role
     created_at: datetime
     revoked_at: datetime | None
+
+
+_COLUMNS = [token.c[name] for name in TokenRow.__dataclass_fields__]
+
+
+def _token(row: Any) -> TokenRow:
+    return TokenRow(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
 
 
 def make_token(engine: Engine, name: str, role: Role) -> str:
@@ -104,20 +126,14 @@ def admit_token(engine: Engine, given: str, name: str) -> bool:
 def _row_of(text: str, name: str, role: Role, moment: datetime) -> Insert:
     parts = parts_of(text)
     assert parts is not None
-    return insert(token).values(
-        id=parts[0],
-        name=name,
-        role=role,
-        secret_hash=hash_of(parts[1]),
-        created_at=moment,
-    )
+    about = {"name": name, "role": role, "created_at": moment}
+    return insert(token).values(id=parts[0], secret_hash=hash_of(parts[1]), **about)
 
 
 def list_tokens(engine: Engine) -> list[TokenRow]:
     """All tokens, revoked ones included, the oldest first."""
-    with reading(engine) as connection:
-        by_age = select(*token_columns).order_by(token.c.created_at, token.c.id)
-        return [token_from_row(row) for row in connection.execute(by_age)]
+    by_age = select(*_COLUMNS).order_by(token.c.created_at, token.c.id)
+    return [_token(row) for row in read_all(engine, by_age)]
 
 
 def revoke_token(engine: Engine, name: str) -> None:
@@ -127,12 +143,9 @@ def revoke_token(engine: Engine, name: str) -> None:
         InputError: No valid token is called so.
     """
     named = (token.c.name == name) | (token.c.id == name)
-    change = update(token).where(named, token.c.revoked_at.is_(None))
-    with writing(engine) as connection:
-        if not connection.execute(change.values(revoked_at=moment_of(engine))).rowcount:
-            raise InputError(
-                "name", f"no valid token is called {name!r}; see `rocktune token list`"
-            )
+    valid = update(token).where(named, token.c.revoked_at.is_(None))
+    if not change(engine, valid.values(revoked_at=moment_of(engine))):
+        raise InputError("name", f"no valid token is called {name!r}; see `rocktune token list`")
 
 
 def find_token(engine: Engine, given: str) -> TokenRow | None:
@@ -140,28 +153,54 @@ def find_token(engine: Engine, given: str) -> TokenRow | None:
     parts = parts_of(given)
     if parts is None:
         return None
-    which = select(*token_columns, token.c.secret_hash).where(token.c.id == parts[0])
-    with reading(engine) as connection:
-        found = connection.execute(which).first()
+    which = select(*_COLUMNS, token.c.secret_hash).where(token.c.id == parts[0])
+    found = read_first(engine, which)
     if found is None or found.revoked_at is not None:
         return None
     right = compare_digest(found.secret_hash, hash_of(parts[1]))
-    return token_from_row(found) if right else None
+    return _token(found) if right else None
 
 
 def any_valid_token(engine: Engine) -> bool:
     """Whether somebody could get in."""
     which = select(token.c.id).where(token.c.revoked_at.is_(None)).limit(1)
-    with reading(engine) as connection:
-        return connection.execute(which).first() is not None
+    return read_first(engine, which) is not None
 
 
-token_columns = [token.c[name] for name in TokenRow.__dataclass_fields__]
+def open_session(engine: Engine, token_id: str, *, lives: timedelta) -> str:
+    """Logs a token in; what is returned goes into the cookie and is kept nowhere.
+
+    Sessions that have run out are cleared away.
+    """
+    secret = secrets.token_urlsafe(32)
+    with writing(engine) as connection:
+        moment = now(connection)
+        connection.execute(delete(browser_session).where(browser_session.c.expires_at <= moment))
+        new = insert(browser_session).values(
+            secret_hash=hash_of(secret), token_id=token_id, expires_at=moment + lives
+        )
+        connection.execute(new)
+    return secret
 
 
-def token_from_row(row: Any) -> TokenRow:
-    """From a row of ``token_columns``."""
-    return TokenRow(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
+def token_of_session(engine: Engine, secret: str) -> TokenRow | None:
+    """The token that is logged in; None where the session has ended or the token was revoked."""
+    which = (
+        select(*_COLUMNS)
+        .join(browser_session, browser_session.c.token_id == token.c.id)
+        .where(
+            browser_session.c.secret_hash == hash_of(secret),
+            browser_session.c.expires_at > moment_of(engine),
+            token.c.revoked_at.is_(None),
+        )
+    )
+    found = read_first(engine, which)
+    return None if found is None else _token(found)
+
+
+def close_session(engine: Engine, secret: str) -> None:
+    """Logs out; to end what has ended changes nothing."""
+    change(engine, delete(browser_session).where(browser_session.c.secret_hash == hash_of(secret)))
 
 
 def hash_of(secret: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from db.connection.address import FIELD, shown_url
+from db.connection.engine import FIELD, shown_url
 from db.connection.transactions import reading
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -113,23 +113,15 @@ def copy_file(path: Path, revision: str) -> Path:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        return _named(part, path, revision)
+        names = (f"-{number}" if number else "" for number in count())
+        free = (path.with_name(f"{path.name}.revision-{revision}{each}.bak") for each in names)
+        return part.rename(next(each for each in free if not os.path.lexists(each)))
     except (OSError, sqlite3.Error) as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
         problem = f"cannot copy {path} before its tables are changed ({reason})"
         raise InputError(FIELD, f"{problem}; make room beside it, or move it") from None
-
-
-def _named(part: Path, path: Path, revision: str) -> Path:
-    for number in count():
-        again = f"-{number}" if number else ""
-        copy = path.with_name(f"{path.name}.revision-{revision}{again}.bak")
-        if not os.path.lexists(copy):
-            part.rename(copy)
-            return copy
-    raise AssertionError("unreachable")
 
 
 def require_current(engine: Engine, *, can_migrate: bool = False) -> None:

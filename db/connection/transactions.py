@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, event, func, literal, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Engine,
+    Select,
+    Table,
+    Update,
+    event,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 
 from db.schema.types import UtcDateTime
@@ -36,6 +48,24 @@ def reading(engine: Engine) -> Iterator[Connection]:
             # A transaction around one SELECT would double the trips to the server.
             options["isolation_level"] = "AUTOCOMMIT"
         yield connection.execution_options(**options)
+
+
+def read_all(engine: Engine, which: Select[Any]) -> Sequence[Any]:
+    """All rows of one statement."""
+    with reading(engine) as connection:
+        return connection.execute(which).all()
+
+
+def read_first(engine: Engine, which: Select[Any]) -> Any:
+    """The first row of one statement; None where it has none."""
+    with reading(engine) as connection:
+        return connection.execute(which).first()
+
+
+def change(engine: Engine, statement: Delete | Update) -> int:
+    """Commits one statement; the number of rows that it changed."""
+    with writing(engine) as connection:
+        return int(connection.execute(statement).rowcount)
 
 
 def arrange_sqlite(engine: Engine) -> Engine:

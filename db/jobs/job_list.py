@@ -1,75 +1,32 @@
 """Jobs in a list: little of each, so that a page of many is quick."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Label,
-    and_,
-    case,
-    func,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, literal, or_, select
 
-from db.connection.transactions import reading
-from db.schema.job_row import JobKind, JobState
+from db.connection.transactions import read_all, reading
+from db.schema.job_row import PARTS, BriefJob, JobKind, JobState, ListedJob
 from db.schema.tables import job
 from db.schema.types import safe_text
 from optimizer.trials.problem import FORMER_NAMES
-from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 
-
-@dataclass(frozen=True)
-class ListedJob:
-    """A job as a list shows it; ``standing`` as in ``db.schema.job_row.JobRow``."""
-
-    id: int
-    kind: JobKind
-    created_at: datetime
-    updated_at: datetime
-    state: JobState
-    phase: Phase | None
-    why: str
-    error: str | None
-    priority: int
-    submitter: str | None
-    standing: Mapping[str, Any] | None
-    workload: str
-    title: str | None  # what an experiment asks; None of one that tunes
-    # space, objective, strategy: None of an experiment
-    space: str | None
-    objective: str | None
-    strategy: str | None
-    trials: int | None
-
-
-_ASKED: dict[str, Label[Any]] = {
-    **{part: job.c.specification[(part, "name")].as_string().label(part)
-       for part in ("workload", "space", "objective")},
-    "strategy": case(
-        FORMER_NAMES, value=(_strategy := job.c.specification["strategy"].as_string()),
-        else_=_strategy,
-    ).label("strategy"),
-}  # fmt: skip
-_TITLE = job.c.specification["title"].as_string().label("title")
-_TRIALS = job.c.specification["trials"].as_integer().label("trials")
-_OWN = [job.c[name] for name in ListedJob.__dataclass_fields__ if name in job.c]
-_COLUMNS = (*_OWN, *_ASKED.values(), _TITLE, _TRIALS)
-_SEARCHED = (*(each.element for each in (*_ASKED.values(), _TITLE)), job.c.submitter, job.c.why)
+_strategy = job.c.specification["strategy"].as_string()
+_NAMES: dict[str, ColumnElement[Any]] = {
+    **{part: job.c.specification[(part, "name")].as_string() for part in PARTS},
+    "strategy": case(FORMER_NAMES, value=_strategy, else_=_strategy),
+    "title": job.c.specification["title"].as_string(),
+}
+_ASKED = {**_NAMES, "trials": job.c.specification["trials"].as_integer()}
+_OWN = [job.c[name] for name in BriefJob.__dataclass_fields__]
+_SEARCHED = (*_NAMES.values(), job.c.submitter, job.c.why)
 _NO_BEST = -1e300  # a job that has found nothing yet stands below all others
 _KEYS: dict[str, ColumnElement[Any]] = {
     "id": job.c.id,
     "state": job.c.state,
-    "workload": _ASKED["workload"].element,
+    "workload": _ASKED["workload"],
     "updated_at": job.c.updated_at,
     "best": func.coalesce(job.c.standing[("best", "fitness")].as_float(), _NO_BEST),
 }
@@ -112,11 +69,10 @@ def read_jobs(
     """
     if safe_text(search) != search:
         raise InputError("search", "holds characters that are no text")
-    page = select(*_COLUMNS).limit(limit)
-    if state is not None:
-        page = page.where(job.c.state == state)
-    if kind is not None:
-        page = page.where(job.c.kind == kind)
+    page = select(*_OWN, *_ASKED.values()).limit(limit)
+    for column, value in ((job.c.state, state), (job.c.kind, kind)):
+        if value is not None:
+            page = page.where(column == value)
     if search:
         page = page.where(or_(*_matches(search)))
     key, falling = _KEYS[order.removeprefix("-")], order.startswith("-")
@@ -124,11 +80,14 @@ def read_jobs(
     with reading(engine) as connection:
         if after is not None:
             page = page.where(_behind(connection, key, falling, after))
-        rows = connection.execute(page)
-        return [
-            ListedJob(**{**row._mapping, "state": JobState(row.state), "kind": JobKind(row.kind)})
-            for row in rows
-        ]
+        rows = connection.execute(page).all()
+    return [
+        ListedJob(
+            **dict(zip(BriefJob.__dataclass_fields__, row, strict=False)),
+            asked=dict(zip(_ASKED, row[len(_OWN) :], strict=True)),
+        )
+        for row in rows
+    ]
 
 
 def _matches(search: str) -> Iterator[ColumnElement[bool]]:
@@ -153,13 +112,10 @@ def _behind(
 
 def standings(engine: Engine) -> list[tuple[JobState, Mapping[str, Any] | None]]:
     """State and standing of every job: what the metrics are summed from."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(job.c.state, job.c.standing))
-        return [(JobState(state), standing) for state, standing in rows]
+    rows = read_all(engine, select(job.c.state, job.c.standing))
+    return [(row.state, row.standing) for row in rows]
 
 
 def count_by_state(engine: Engine) -> dict[JobState, int]:
     """How many jobs are in each state that occurs."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(job.c.state, func.count()).group_by(job.c.state))
-        return {JobState(state): count for state, count in rows}
+    return dict(read_all(engine, select(job.c.state, func.count()).group_by(job.c.state)))

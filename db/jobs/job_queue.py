@@ -8,14 +8,16 @@ from sqlalchemy import Engine, func, or_, select, true, update
 
 from db.connection.transactions import (
     Counted,
+    change,
     insert_into,
     moment_of,
-    now,
-    reading,
+    present,
+    read_all,
+    read_first,
     take_turn,
     writing,
 )
-from db.schema.job_row import ENDED, LIVE, JobKind, JobState, new_job
+from db.schema.job_row import ENDED, LIVE, JobState, new_job
 from db.schema.tables import job
 
 
@@ -32,20 +34,17 @@ def enqueue_job(
     specification: Mapping[str, Any],
     digest: str,
     *,
-    kind: JobKind = JobKind.TUNE,
-    state: JobState = JobState.QUEUED,
     why: str,
-    priority: int = 0,
-    by_service: bool = True,
-    submitter: str | None = None,
     key: str | None = None,
     request_digest: str | None = None,
     most_queued: int | None = None,
+    **more: Any,
 ) -> tuple[int, bool]:
     """Keeps a new job, or finds the one that the same idempotency key has made before.
 
-    Its state is ``running`` where the user's own runner measures it. See ``JobRow`` for what is
-    kept; ``request_digest`` is of the request that came with the key.
+    ``request_digest`` is of the request that came with the key. ``more`` are columns, see
+    ``JobRow``: the state is ``running`` where the user's own runner measures it, and the service's
+    worker runs it unless told otherwise.
 
     Returns:
         The job's number, and whether it is new.
@@ -54,19 +53,9 @@ def enqueue_job(
         KeyReusedError: The key came before with another request.
         QueueFullError: The queue is full.
     """
-    values = new_job(
-        specification,
-        digest,
-        moment_of(engine),
-        kind=kind,
-        state=state,
-        why=why,
-        priority=priority,
-        by_service=by_service,
-        submitter=submitter,
-        idempotency_key=key,
-        request_digest=request_digest,
-    )
+    keyed = {"idempotency_key": key, "request_digest": request_digest}
+    about = {"why": why, "by_service": True, **more}
+    values = new_job(specification, digest, moment_of(engine), **keyed, **about)
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
     queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:
@@ -99,17 +88,14 @@ def next_job(engine: Engine) -> tuple[int, int] | None:
         .order_by(job.c.priority.desc(), job.c.id)
         .limit(1)
     )
-    with reading(engine) as connection:
-        found = connection.execute(which).first()
+    found = read_first(engine, which)
     return None if found is None else (found.id, found.run)
 
 
 def state_of(engine: Engine, job_id: int) -> tuple[JobState, int] | None:
     """A job's state and run; None when there is no such job. One cheap query."""
-    with reading(engine) as connection:
-        which = select(job.c.state, job.c.run).where(job.c.id == job_id)
-        found = connection.execute(which).first()
-    return None if found is None else (JobState(found.state), found.run)
+    found = read_first(engine, select(job.c.state, job.c.run).where(job.c.id == job_id))
+    return None if found is None else (found.state, found.run)
 
 
 def queue_again(
@@ -127,16 +113,8 @@ def queue_again(
     service's worker runs it from now on.
     """
     which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
-    change = which.values(
-        state=state,
-        run=job.c.run + 1,
-        why=why,
-        error=None,
-        by_service=by_service,
-        updated_at=moment_of(engine),
-    )
-    with writing(engine) as connection:
-        return bool(connection.execute(change).rowcount)
+    again = {"run": job.c.run + 1, "error": None, "updated_at": moment_of(engine)}
+    return change(engine, which.values(state=state, why=why, by_service=by_service, **again)) > 0
 
 
 def ended_for(engine: Engine, kept: timedelta, *, limit: int) -> list[int]:
@@ -144,13 +122,8 @@ def ended_for(engine: Engine, kept: timedelta, *, limit: int) -> list[int]:
 
     One that somebody holds is not among them: what it found is just being measured again.
     """
-    with reading(engine) as connection:
-        moment = now(connection)
-        free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= moment)
-        which = (
-            select(job.c.id)
-            .where(job.c.state.in_(ENDED), job.c.updated_at < moment - kept, free)
-            .order_by(job.c.id)
-            .limit(limit)
-        )
-        return list(connection.execute(which).scalars())
+    moment = present(engine)
+    free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= moment)
+    old = (job.c.state.in_(ENDED), job.c.updated_at < moment - kept, free)
+    which = select(job.c.id).where(*old).order_by(job.c.id).limit(limit)
+    return [row.id for row in read_all(engine, which)]

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from sqlalchemy import Connection, Engine, Select, delete, func, insert, select, update
 
-from db.connection.transactions import Counted, moment_of, now, reading, take_turn, writing
-from db.leases.lease import Lease, fence, held
-from db.schema.job_row import (
-    ENDED,
-    JOB_COLUMNS,
-    JobRow,
-    JobState,
-    NoSuchJob,
-    job_from_row,
-    new_job,
+from db.connection.transactions import (
+    Counted,
+    moment_of,
+    now,
+    read_all,
+    read_first,
+    reading,
+    take_turn,
+    writing,
 )
-from db.schema.tables import MAIN_METRICS, document, job, trial
+from db.leases.lease import Lease, fence, held
+from db.schema.job_row import ENDED, JobRow, JobState, NoSuchJob, job_from_row, new_job
+from db.schema.tables import JOB_COLUMNS, MAIN_METRICS, document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
-from db.trials.trial_rows import all_metrics, proposal, read_trials, read_whole, whole_trials
+from db.trials.trial_rows import all_metrics, proposal, read_selected, read_trials, whole_trials
 from db.webhooks import tell_job
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 class JobStore:
     """All jobs of a database. It may be used from several threads.
 
-    The writes that a running job makes take its ``lease``; with it they raise ``LeaseLost`` and
-    change nothing once another controller has taken the job over.
+    What is about one job raises KeyError where there is none of its number. The writes that a
+    running job makes take its ``lease``; with it they raise ``LeaseLost`` and change nothing once
+    another controller has taken the job over.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -52,11 +54,7 @@ class JobStore:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
     def job(self, job_id: int) -> JobRow:
-        """One job.
-
-        Raises:
-            KeyError: There is none of this number.
-        """
+        """One job."""
         found = self._first(select(*JOB_COLUMNS).where(job.c.id == job_id))
         return found or _missing(job_id)
 
@@ -68,8 +66,7 @@ class JobStore:
     def jobs(self, *, limit: int = 100) -> list[JobRow]:
         """The newest jobs, the newest first."""
         page = select(*JOB_COLUMNS).order_by(job.c.id.desc()).limit(limit)
-        with reading(self.engine) as connection:
-            return [job_from_row(row) for row in connection.execute(page).mappings()]
+        return [job_from_row(row._mapping) for row in read_all(self.engine, page)]
 
     def set_state(
         self,
@@ -81,43 +78,27 @@ class JobStore:
         expected: Collection[JobState] = tuple(JobState),
         lease: Lease | None = None,
     ) -> bool:
-        """Moves a job to a state; True when it was in one of the ``expected`` before.
-
-        Raises:
-            KeyError: There is no such job.
-            LeaseLost: The lease given no longer holds.
-        """
-        change = {"state": state, "why": why, "error": error}
-        return self._change(job_id, change, lease, expected)
+        """Moves a job to a state; True when it was in one of the ``expected`` before."""
+        values = {"state": state, "why": why, "error": error}
+        return self._change(job_id, values, lease, expected)
 
     def save_environment(
         self, job_id: int, environment: Mapping[str, Any], *, lease: Lease | None = None
     ) -> None:
-        """Keeps what the job is measured on; raises as ``save_result`` does."""
+        """Keeps what the job is measured on; a ValueError of a number that is not finite."""
         self._change(job_id, {"environment": storable(environment, "environment")}, lease)
 
     def save_result(
         self, job_id: int, result: Mapping[str, Any], *, lease: Lease | None = None
     ) -> None:
-        """Keeps what came of the job.
-
-        Raises:
-            KeyError: There is no such job.
-            LeaseLost: The lease given no longer holds.
-            ValueError: A number in it is not finite.
-        """
+        """Keeps what came of the job; a ValueError of a number that is not finite."""
         self._change(job_id, {"result": storable(result, "result")}, lease)
 
     def result(self, job_id: int) -> Mapping[str, Any] | None:
-        """What came of a job, or None as long as nothing has.
-
-        Raises:
-            KeyError: There is no such job.
-        """
-        with reading(self.engine) as connection:
-            found = connection.execute(select(job.c.result).where(job.c.id == job_id)).first()
-        kept: Mapping[str, Any] | None = (found or _missing(job_id))[0]
-        return kept
+        """What came of a job, or None as long as nothing has."""
+        found: tuple[Mapping[str, Any] | None] | None
+        found = read_first(self.engine, select(job.c.result).where(job.c.id == job_id))
+        return (found or _missing(job_id))[0]
 
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
         """A document that a job has remembered, or None."""
@@ -139,8 +120,7 @@ class JobStore:
             .where(trial.c.job_id == job_id, trial.c.number.in_(numbers))
             .order_by(trial.c.number)
         )
-        with reading(self.engine) as connection:
-            rows = connection.execute(which).all()
+        rows = read_all(self.engine, which)
         return [(number, asked, all_metrics(each, more)) for number, asked, more, *each in rows]
 
     def trials_ended(
@@ -157,21 +137,15 @@ class JobStore:
             same = (ended == after) & (trial.c.number > number)
             page = page.where(ended >= after, (ended > after) | same)
         with reading(self.engine) as connection:
-            return read_whole(connection, page.order_by(ended, trial.c.number).limit(limit))
+            return read_selected(connection, page.order_by(ended, trial.c.number).limit(limit))
 
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""
         counts = select(trial.c.state, func.count()).where(trial.c.job_id == job_id)
-        with reading(self.engine) as connection:
-            rows = connection.execute(counts.group_by(trial.c.state))
-            return {state: int(count) for state, count in rows}
+        return dict(read_all(self.engine, counts.group_by(trial.c.state)))
 
     def delete_job(self, job_id: int) -> bool:
-        """Deletes an ended job with all its trials and documents; False when it has not ended.
-
-        Raises:
-            KeyError: There is no such job.
-        """
+        """Deletes an ended job with all its trials and documents; False when it has not ended."""
         with writing(self.engine) as connection:
             ended = delete(job).where(job.c.id == job_id, job.c.state.in_(ENDED))
             if connection.execute(ended).rowcount:
@@ -179,9 +153,8 @@ class JobStore:
             return _require_there(connection, job_id)
 
     def _first(self, rows: Select[Any]) -> JobRow | None:
-        with reading(self.engine) as connection:
-            found = connection.execute(rows).mappings().first()
-        return None if found is None else job_from_row(found)
+        found = read_first(self.engine, rows)
+        return None if found is None else job_from_row(found._mapping)
 
     def _change(
         self,
@@ -256,9 +229,8 @@ def restore_job(
         standing=None if standing is None else storable(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
-    kept = [
-        {"name": name, "body": storable(body, name)} for name, body in (documents or {}).items()
-    ]
+    told = (documents or {}).items()
+    kept = [{"name": name, "body": storable(body, name)} for name, body in told]
     same = select(job.c.id).where(job.c.specification_digest == digest).order_by(job.c.id.desc())
     with writing(engine) as connection:
         if once:

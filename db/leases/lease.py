@@ -1,9 +1,13 @@
-"""One controller of a job at a time, and a fence against the one before.
+"""One controller of a job at a time, and a fence against the one before; one leader of a thing.
 
 A lease is three columns of the job: who, which epoch, until when. The epoch grows with every
 change of hands, and every write of a controller checks it in its own transaction. So a controller
 that slept through its lease (a paused machine, a lost network) cannot write into a history that
 is no longer its own.
+
+The leader lease: of all processes that could do a thing, one does it and the others wait. One
+worker of a database runs its jobs; one terminal runs the batch of a name. It is a row that names
+its owner and runs out unless it is kept; by its epoch a leader that slept through it notices.
 """
 
 from dataclasses import dataclass
@@ -12,10 +16,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, select, update
 
-from db.connection.transactions import now, writing
+from db.connection.transactions import change, insert_into, moment_of, now, read_first, writing
 from db.leases.process import is_dead, spoken
 from db.schema.job_row import NoSuchJob
-from db.schema.tables import job
+from db.schema.tables import job, leader
 from optimizer.run.ports import LeaseLost
 
 LEASE_SECONDS = 60.0
@@ -89,9 +93,7 @@ def renew(engine: Engine, lease: Lease, *, seconds: float = LEASE_SECONDS) -> No
 
 def release(engine: Engine, lease: Lease) -> None:
     """Gives the job back, so that the next controller need not wait. Not an error when lost."""
-    with writing(engine) as connection:
-        free = update(job).where(held(lease)).values(lease_owner=None, lease_expires_at=None)
-        connection.execute(free)
+    change(engine, update(job).where(held(lease)).values(lease_owner=None, lease_expires_at=None))
 
 
 def held(lease: Lease) -> ColumnElement[bool]:
@@ -129,3 +131,71 @@ def fence(connection: Connection, lease: Lease) -> None:
     if found.lease_owner is None:
         raise LeaseLost(f"job {lease.job_id} was given back; nothing more is written for it")
     raise LeaseLost(f"job {lease.job_id} was taken over by {spoken(found.lease_owner)}")
+
+
+LEADER_SECONDS = 15.0
+BENCH = "bench"  # what one worker leads: the hosts that jobs are measured on; one set so far
+
+
+@dataclass(frozen=True)
+class LeaderLease:
+    """The right to lead: ``name`` is what is led, the workers of a database or a batch."""
+
+    name: str
+    epoch: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class LedBy:
+    """Another process leads."""
+
+    owner: str
+
+
+def take_lead(
+    engine: Engine, name: str, owner: str, *, seconds: float = LEADER_SECONDS
+) -> LeaderLease | LedBy:
+    """Takes the lease when nobody has it, or who had it is late or provably dead.
+
+    ``owner`` is who asks, ``db.leases.process.this_process_name()``. It lasts for so many seconds
+    unless it is kept.
+    """
+    with writing(engine) as connection:
+        moment = now(connection)
+        until = moment + timedelta(seconds=seconds)
+        mine = {"owner": owner, "expires_at": until}
+        first = insert_into(engine, leader).values(name=name, epoch=1, **mine)
+        if connection.execute(first.on_conflict_do_nothing().returning(leader.c.name)).first():
+            return LeaderLease(name, 1, owner)
+        this = leader.c.name == name
+        found = connection.execute(select(leader).where(this).with_for_update()).one()
+        if found.owner and found.expires_at > moment and not is_dead(found.owner):
+            return LedBy(found.owner)
+        taken = LeaderLease(name, found.epoch + 1, owner)
+        connection.execute(update(leader).where(this).values(epoch=taken.epoch, **mine))
+        return taken
+
+
+def keep_lead(engine: Engine, mine: LeaderLease, *, seconds: float = LEADER_SECONDS) -> bool:
+    """Makes the lease last longer; False when another has taken it."""
+    with writing(engine) as connection:
+        until = now(connection) + timedelta(seconds=seconds)
+        kept = update(leader).where(_is_mine(mine)).values(expires_at=until)
+        return bool(connection.execute(kept).rowcount)
+
+
+def is_led(engine: Engine, name: str) -> bool:
+    """Whether somebody has the lease now."""
+    led = (leader.c.name == name, leader.c.owner != "", leader.c.expires_at > moment_of(engine))
+    return read_first(engine, select(leader.c.name).where(*led)) is not None
+
+
+def give_back_lead(engine: Engine, mine: LeaderLease) -> None:
+    """Ends the lease, so that the next one need not wait. Not an error when it is lost."""
+    change(engine, update(leader).where(_is_mine(mine)).values(owner=""))
+
+
+def _is_mine(mine: LeaderLease) -> ColumnElement[bool]:
+    same = (leader.c.name == mine.name, leader.c.epoch == mine.epoch, leader.c.owner == mine.owner)
+    return and_(*same)

@@ -19,9 +19,9 @@ from sqlalchemy import (
     update,
 )
 
-from db.connection.transactions import insert_into, now, reading, writing
-from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
-from db.schema.tables import batch, job
+from db.connection.transactions import change, insert_into, now, read_all, read_first, writing
+from db.schema.job_row import LIVE, JobRow, JobState, job_from_row, new_job
+from db.schema.tables import JOB_COLUMNS, batch, job
 from db.schema.types import storable
 from db.webhooks import Event, tell, tell_job
 
@@ -163,9 +163,8 @@ def last_ended(engine: Engine) -> list[LastEnded]:
         (batch.c.id.in_(judged), batch.c.result[("watch", "worsened")].as_boolean())
     ).label("worsened")
     which = select(batch.c.name, batch.c.state, batch.c.ended_at, worsened)
-    with reading(engine) as connection:
-        rows = connection.execute(which.join(newest, newest.c.id == batch.c.id))
-        return [LastEnded(**row._mapping) for row in rows]
+    rows = read_all(engine, which.join(newest, newest.c.id == batch.c.id))
+    return [LastEnded(**row._mapping) for row in rows]
 
 
 def unfinished(engine: Engine, name: str) -> list[BatchRow]:
@@ -188,9 +187,8 @@ def all_ended(engine: Engine) -> list[BatchRow]:
 def batch_jobs(engine: Engine, batch_id: int) -> dict[str, JobRow]:
     """The jobs of a batch by item, in the order in which they are run; deleted ones are not."""
     which = select(job.c.batch_item, *JOB_COLUMNS).where(job.c.batch_id == batch_id)
-    with reading(engine) as connection:
-        rows = connection.execute(which.order_by(job.c.id)).mappings()
-        return {row["batch_item"]: job_from_row(row) for row in rows}
+    rows = read_all(engine, which.order_by(job.c.id))
+    return {row.batch_item: job_from_row(row._mapping) for row in rows}
 
 
 def job_states(
@@ -199,25 +197,22 @@ def job_states(
     """The jobs of batches by batch and item: number and state; deleted ones are not there."""
     columns = (job.c.batch_id, job.c.batch_item, job.c.id, job.c.state)
     found: dict[int, dict[str, tuple[int, JobState]]] = {each: {} for each in batch_ids}
-    with reading(engine) as connection:
-        which = select(*columns).where(job.c.batch_id.in_(batch_ids))
-        for batch_id, item, number, state in connection.execute(which):
-            found[batch_id][item] = (number, JobState(state))
+    rows = read_all(engine, select(*columns).where(job.c.batch_id.in_(batch_ids)))
+    for batch_id, item, number, state in rows:
+        found[batch_id][item] = (number, state)
     return found
 
 
 def batch_result(engine: Engine, batch_id: int) -> Mapping[str, Any] | None:
     """What came of a batch, or None as long as it has not ended."""
-    with reading(engine) as connection:
-        found = connection.execute(select(batch.c.result).where(batch.c.id == batch_id)).first()
-    kept: Mapping[str, Any] | None = None if found is None else found[0]
-    return kept
+    found: tuple[Mapping[str, Any] | None] | None
+    found = read_first(engine, select(batch.c.result).where(batch.c.id == batch_id))
+    return found and found[0]
 
 
 def note_batch(engine: Engine, batch_id: int, why: str) -> None:
     """Says how a batch stands that has not ended."""
-    with writing(engine) as connection:
-        connection.execute(_batch(batch_id, _RUNS).values(why=why))
+    change(engine, _batch(batch_id, _RUNS).values(why=why))
 
 
 def end_batch(
@@ -237,8 +232,8 @@ def end_batch(
     """
     with writing(engine) as connection:
         values = {"state": state, "why": why, "result": storable(result, "result")}
-        change = _batch(batch_id, _RUNS).values(**values, ended_at=now(connection))
-        if not connection.execute(change).rowcount:
+        ended = _batch(batch_id, _RUNS).values(**values, ended_at=now(connection))
+        if not connection.execute(ended).rowcount:
             return False
         for event, about in told.items():
             tell(connection, [event], f"batch {batch_id}", about)
@@ -256,9 +251,8 @@ def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
 
 def _read(engine: Engine, *which: ColumnElement[bool], limit: int | None = None) -> list[BatchRow]:
     page = select(*_COLUMNS).where(*which).order_by(batch.c.id.desc()).limit(limit)
-    with reading(engine) as connection:
-        rows = connection.execute(page)
-        return [BatchRow(**{**row._mapping, "state": BatchState(row.state)}) for row in rows]
+    rows = read_all(engine, page)
+    return [BatchRow(**{**row._mapping, "state": BatchState(row.state)}) for row in rows]
 
 
 def _batch(batch_id: int, *which: ColumnElement[bool]) -> Update:

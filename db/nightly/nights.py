@@ -9,14 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
-from db.connection.transactions import reading
+from db.connection.transactions import read_all, reading
 from db.nightly.batches import BATCH_ENDED
 from db.schema.job_row import JobKind
 from db.schema.tables import batch, job
 
 _KEPT = ("schema", "environment", "baseline", "best", "verdict", "power", "trials", "time")
-
-
 _AT_ONCE = 50  # nights, so that a year of them never stands in memory as it is stored
 NightState = tuple[tuple[int, datetime, bool], ...]
 """Of each job of a night: its number, when it changed, and whether the batch had ended by then."""
@@ -62,8 +60,8 @@ def night_result(result: Mapping[str, Any]) -> dict[str, Any]:
 def batch_names(engine: Engine, *, limit: int) -> list[str]:
     """The names of batches that have ended, the one with the newest night first."""
     which = select(batch.c.name).where(batch.c.state.in_(BATCH_ENDED)).group_by(batch.c.name)
-    with reading(engine) as connection:
-        return list(connection.scalars(which.order_by(func.max(batch.c.id).desc()).limit(limit)))
+    newest = which.order_by(func.max(batch.c.id).desc()).limit(limit)
+    return [row.name for row in read_all(engine, newest)]
 
 
 def night_states(engine: Engine, name: str, *, ending: int | None = None) -> dict[int, NightState]:
@@ -71,20 +69,17 @@ def night_states(engine: Engine, name: str, *, ending: int | None = None) -> dic
 
     ``ending``: a batch whose jobs have all ended counts as one of them.
     """
-    counts = or_(batch.c.state.in_(BATCH_ENDED), batch.c.id == ending)
-    ended = (batch.c.name == name, counts)
     which = (
         select(batch.c.id, job.c.id, job.c.updated_at, job.c.updated_at > batch.c.ended_at)
         .outerjoin(job, job.c.batch_id == batch.c.id)
-        .where(*ended)
+        .where(batch.c.name == name, or_(batch.c.state.in_(BATCH_ENDED), batch.c.id == ending))
         .order_by(batch.c.id, job.c.id)
     )
     found: dict[int, list[tuple[int, datetime, bool]]] = {}
-    with reading(engine) as connection:
-        for batch_id, job_id, changed_at, changed in connection.execute(which):
-            jobs = found.setdefault(batch_id, [])
-            if job_id is not None:
-                jobs.append((job_id, changed_at, bool(changed)))
+    for batch_id, job_id, changed_at, changed in read_all(engine, which):
+        jobs = found.setdefault(batch_id, [])
+        if job_id is not None:
+            jobs.append((job_id, changed_at, bool(changed)))
     return {batch_id: tuple(jobs) for batch_id, jobs in found.items()}
 
 
@@ -163,13 +158,10 @@ def parameter_nights(engine: Engine, name: str, item: str, parameter: str) -> li
         .where(job.c.batch_item == item, job.c.result.is_not(None), job.c.kind == JobKind.TUNE)
         .order_by(batch.c.id)
     )
-    with reading(engine) as connection:
-        rows = connection.execute(which).all()
     nights = []
-    for at, job_id, ranked, best, start in rows:
-        row: Mapping[str, Any] = next(
-            (each for each in ranked or () if each["name"] == parameter), {}
-        )
+    for at, job_id, ranked, best, start in read_all(engine, which):
+        found = (each for each in ranked or () if each["name"] == parameter)
+        row: Mapping[str, Any] = next(found, {})
         night = ParameterNight(
             at=at,
             job_id=job_id,

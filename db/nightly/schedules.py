@@ -7,7 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, select, update
 
-from db.connection.transactions import insert_into, now, reading, writing
+from db.connection.transactions import (
+    change,
+    insert_into,
+    moment_of,
+    read_all,
+    read_first,
+    writing,
+)
 from db.schema.tables import schedule
 from db.schema.types import storable
 
@@ -44,54 +51,48 @@ def add_schedule(
     Raises:
         ValueError: A number in the document is not finite.
     """
+    new = insert_into(engine, schedule).values(
+        name=name,
+        cron=cron,
+        time_zone=time_zone,
+        missed=missed,
+        document=storable(document, "document"),
+        submitter=submitter,
+        created_at=moment_of(engine),
+        next_at=next_at,
+    )
     with writing(engine) as connection:
-        new = insert_into(engine, schedule).values(
-            name=name,
-            cron=cron,
-            time_zone=time_zone,
-            missed=missed,
-            document=storable(document, "document"),
-            submitter=submitter,
-            created_at=now(connection),
-            next_at=next_at,
-        )
-        made = connection.execute(new.on_conflict_do_nothing().returning(schedule.c.id)).first()
-        return made is not None
+        made = connection.execute(new.on_conflict_do_nothing().returning(schedule.c.id))
+        return made.first() is not None
 
 
 def read_schedules(engine: Engine) -> list[ScheduleRow]:
     """All schedules by name."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(schedule).order_by(schedule.c.name))
-        return [ScheduleRow(**row._mapping) for row in rows]
+    rows = read_all(engine, select(schedule).order_by(schedule.c.name))
+    return [ScheduleRow(**row._mapping) for row in rows]
 
 
 def next_times(engine: Engine) -> dict[str, datetime]:
     """When each schedule is due, by name; their batches are not read."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(schedule.c.name, schedule.c.next_at))
-        return {row.name: row.next_at for row in rows}
+    rows = read_all(engine, select(schedule.c.name, schedule.c.next_at))
+    return {row.name: row.next_at for row in rows}
 
 
 def find_schedule(engine: Engine, name: str) -> ScheduleRow | None:
     """The schedule of a name, or None."""
-    with reading(engine) as connection:
-        found = connection.execute(select(schedule).where(schedule.c.name == name)).first()
+    found = read_first(engine, select(schedule).where(schedule.c.name == name))
     return None if found is None else ScheduleRow(**found._mapping)
 
 
 def remove_schedule(engine: Engine, name: str) -> bool:
     """Deletes a schedule; its batches stay, and one that runs goes on. False if there is none."""
-    with writing(engine) as connection:
-        gone = delete(schedule).where(schedule.c.name == name)
-        return bool(connection.execute(gone).rowcount)
+    return change(engine, delete(schedule).where(schedule.c.name == name)) > 0
 
 
 def schedules_due(engine: Engine, moment: datetime) -> list[int]:
     """The numbers of those whose time has come."""
-    with reading(engine) as connection:
-        which = select(schedule.c.id).where(schedule.c.next_at <= moment).order_by(schedule.c.id)
-        return list(connection.execute(which).scalars())
+    which = select(schedule.c.id).where(schedule.c.next_at <= moment).order_by(schedule.c.id)
+    return [row.id for row in read_all(engine, which)]
 
 
 def hold_schedule(connection: Connection, schedule_id: int) -> ScheduleRow | None:
@@ -103,5 +104,5 @@ def hold_schedule(connection: Connection, schedule_id: int) -> ScheduleRow | Non
 
 def set_next(connection: Connection, schedule_id: int, next_at: datetime) -> None:
     """Says when a schedule is due again."""
-    change = update(schedule).where(schedule.c.id == schedule_id).values(next_at=next_at)
-    connection.execute(change)
+    later = update(schedule).where(schedule.c.id == schedule_id).values(next_at=next_at)
+    connection.execute(later)

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping
 
-from db.schema.tables import job
 from db.schema.types import storable
 from optimizer.trials.problem import FORMER_NAMES
 from optimizer.trials.trial import Phase
@@ -43,8 +42,8 @@ ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobRow:
-    """A job without its trials and its result."""
+class BriefJob:
+    """What a list of jobs tells of each."""
 
     id: int
     kind: JobKind
@@ -55,19 +54,49 @@ class JobRow:
     phase: Phase | None
     why: str
     error: str | None  # what ended it, when it failed
+    priority: int  # of queued jobs the highest goes first
+    submitter: str | None  # the name of the token that asked for it
+    # ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
+    standing: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedJob(BriefJob):
+    """A job as a list shows it."""
+
+    asked: Mapping[str, Any]  # see ``asked_in``
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRow(BriefJob):
+    """A job without its trials and its result."""
+
     specification: Mapping[str, Any]  # what was asked for
     specification_digest: str  # equal for equal specifications
     environment: Mapping[str, Any] | None  # what it was measured on, once known
     # lease_owner, lease_expires_at: which process runs it, and until when it has said so.
     lease_owner: str | None
     lease_expires_at: datetime | None
-    priority: int  # of queued jobs the highest goes first
     run: int  # how often it was queued, 1 at first
     # Whether the service's worker runs it; else a terminal or the user's own runner.
     by_service: bool
-    submitter: str | None  # the name of the token that asked for it
-    # ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
-    standing: Mapping[str, Any] | None
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """As a list shows it, see ``asked_in``."""
+        return asked_in(self.specification)
+
+
+PARTS = ("workload", "space", "objective")
+
+
+def asked_in(specification: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of its workload, space and objective; strategy, title and trials.
+
+    None for what it lacks: an experiment has a title, and names a workload alone.
+    """
+    names = {part: specification.get(part, {}).get("name") for part in PARTS}
+    return names | {name: specification.get(name) for name in ("strategy", "title", "trials")}
 
 
 def new_job(
@@ -93,19 +122,13 @@ def new_job(
     }
 
 
-JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
-
-
 def job_from_row(row: RowMapping) -> JobRow:
     """From a row that has ``JOB_COLUMNS``."""
     values = {name: row[name] for name in JobRow.__dataclass_fields__}
     asked = row["specification"]
     if asked.get("strategy") in FORMER_NAMES:
-        asked = {**asked, "strategy": FORMER_NAMES[asked["strategy"]]}
-    return JobRow(
-        **values
-        | {"state": JobState(row["state"]), "kind": JobKind(row["kind"]), "specification": asked}
-    )
+        values["specification"] = {**asked, "strategy": FORMER_NAMES[asked["strategy"]]}
+    return JobRow(**values)
 
 
 def verdict_of(told: Any) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     false,
 )
 
+from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import Document, SafeText, UtcDateTime, Word
 from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.runner.outcome import TrialState
@@ -38,8 +39,8 @@ job = Table(
     Column("id", BigKey, primary_key=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    Column("kind", SafeText, nullable=False, server_default="tune"),
-    Column("state", SafeText, nullable=False),
+    Column("kind", Word(JobKind), nullable=False, server_default="tune"),
+    Column("state", Word(JobState), nullable=False),
     Column("phase", Word(Phase)),
     Column("why", SafeText, nullable=False),
     Column("error", SafeText),
@@ -64,6 +65,9 @@ job = Table(
     # A deleted job's number is never given again: links and logs name jobs by it.
     sqlite_autoincrement=True,
 )
+
+JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
+"""What ``job_from_row`` takes."""
 
 MAIN_METRICS = ("waf", "sa", "time", "rate", "memory")
 """The metrics with a column of their own; the others share ``other_metrics``."""

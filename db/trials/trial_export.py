@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -84,13 +85,13 @@ class TrialNames:
         return {"metrics": list(self.metrics), "parameters": list(self.parameters)}
 
 
+@dataclass(frozen=True)
 class TrialExport:
     """A job's trials as they stood when they were first read; for one thread at a time."""
 
-    def __init__(self, prepare: Prepare, job_id: int, dialect: str) -> None:
-        self._prepare = prepare
-        self._job_id = job_id
-        self._dialect = dialect
+    prepare: Prepare
+    job_id: int
+    dialect: str
 
     def names(self) -> TrialNames:
         """All names that occur in the whole job, so that parts of it have the same columns.
@@ -104,7 +105,7 @@ class TrialExport:
             .where(job.c.id == bindparam("job_id"), job.c.state == JobState.DONE.value)
             .where(document.c.name == KEPT_NAMES)
         )
-        kept = self._prepare(which)({"job_id": self._job_id})()
+        kept = self.prepare(which)({"job_id": self.job_id})()
         if kept:
             found = parsed(kept[0][0])
             return TrialNames(tuple(found["metrics"]), tuple(found["parameters"]))
@@ -124,7 +125,7 @@ class TrialExport:
         """``limit`` trials at most behind the trial ``after``, ``PAGE`` or fewer at a time."""
         columns = _page(
             *(_plain(trial.c[name]) for name in (*SCALARS, *MAIN_METRICS)),
-            *(_moment(name, self._dialect) for name in MOMENTS),
+            *(_moment(name, self.dialect) for name in MOMENTS),
             *(cast(trial.c[name], Text) for name in DOCUMENTS),
         )
         for page in self._pages(columns, after, limit):
@@ -135,10 +136,10 @@ class TrialExport:
     ) -> Iterator[list[tuple[Any, ...]]]:
         """Pages in columns, of which the first is the number."""
         size = PAGE if limit is None else min(PAGE, limit)
-        prepared = self._prepare(rows)
+        prepared = self.prepare(rows)
 
         def ask(after: int, size: int) -> Answer:
-            return prepared({"job_id": self._job_id, "after": after, "size": size})
+            return prepared({"job_id": self.job_id, "after": after, "size": size})
 
         answer = ask(after, size) if size > 0 else None
         while answer is not None:
@@ -150,16 +151,6 @@ class TrialExport:
             answer = ask(found[-1][0], size) if whole else None
             if found:
                 yield list(zip(*found, strict=True))
-
-
-@contextmanager
-def exporting(engine: Engine, job_id: int) -> Iterator[TrialExport]:
-    """Opens a job for export; see ``reading_ahead`` for what it holds and what it raises.
-
-    A job that is not there has no trials.
-    """
-    with reading_ahead(engine) as prepare:
-        yield TrialExport(prepare, job_id, engine.dialect.name)
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -219,19 +210,21 @@ Prepare = Callable[[Select[Any]], Ask]
 
 
 @contextmanager
-def reading_ahead(engine: Engine) -> Iterator[Prepare]:
-    """A transaction that reads, and sees the database as it was at its first statement.
+def exporting(engine: Engine, job_id: int) -> Iterator[TrialExport]:
+    """Opens a job for export, as the database was at its first statement.
 
-    It holds one connection; on SQLite the log cannot shrink meanwhile. On PostgreSQL the values
-    are the driver's own, so moments and documents are to be asked for as text; and a reader that
-    asks for nothing for ``idle_in_transaction_session_timeout`` (see ``engine``) is cut off.
+    A job that is not there has no trials. It holds one connection; on SQLite the log cannot shrink
+    meanwhile. On PostgreSQL the values are the driver's own, so moments and documents are asked
+    for as text; and a reader that asks for nothing for ``idle_in_transaction_session_timeout``
+    (see ``engine``) is cut off.
 
     Raises:
         sqlalchemy.exc.DBAPIError: The database is gone, or has cut off the reader.
     """
+    opened = partial(TrialExport, job_id=job_id, dialect=engine.dialect.name)
     with reading(engine) as connection:
         if engine.dialect.name != "postgresql":
-            yield lambda rows: lambda values: lambda: connection.execute(rows, values).all()
+            yield opened(lambda rows: lambda asked: lambda: connection.execute(rows, asked).all())
             return
         # Or every statement would see what was written since the one before.
         connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -241,7 +234,7 @@ def reading_ahead(engine: Engine) -> Iterator[Prepare]:
         driver: Any = connection.connection.driver_connection
         try:
             with driver.pipeline() as pipeline:
-                yield _Pipelined(connection.dialect, driver, pipeline).prepare
+                yield opened(_Pipelined(connection.dialect, driver, pipeline).prepare)
         finally:
             if driver.closed:
                 connection.invalidate()  # or the pool would try it once more, and complain

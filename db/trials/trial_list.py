@@ -5,8 +5,6 @@ Which trials a page has is read from one index that holds all that is asked abou
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,9 +20,9 @@ from sqlalchemy import (
     select,
 )
 
-from db.connection.transactions import reading
+from db.connection.transactions import read_all, reading
 from db.schema.tables import trial
-from db.trials.trial_rows import read_shown, shown_trials
+from db.trials.trial_rows import read_selected, shown_trials
 from optimizer.trials.trial import Phase, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -56,19 +54,6 @@ class TrialOrder(StrEnum):
     BENCH_FALLING = "-bench_seconds"
 
 
-@dataclass(frozen=True)
-class TrialCounts:
-    """How many trials a job has in each state and phase that occurs."""
-
-    states: Mapping[TrialState, int]
-    phases: Mapping[Phase, int]
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return sum(self.states.values())
-
-
 def read_listed(
     engine: Engine,
     job_id: int,
@@ -93,34 +78,31 @@ def read_listed(
         key = func.coalesce(trial.c[name], -_NONE if falling else _NONE)
     mine = trial.c.job_id == job_id
     listed = select(trial.c.number).where(mine).limit(limit)
-    if state is not None:
-        listed = listed.where(state == _STATE)
-    if phase is not None:
-        listed = listed.where(phase == _PHASE)
+    for column, value in ((_STATE, state), (_PHASE, phase)):
+        if value is not None:
+            listed = listed.where(value == column)
     by_number = [] if name == "number" else [trial.c.number]
     listed = listed.order_by(key.desc() if falling else key, *by_number)
     with reading(engine) as connection:
         if after is not None:
             listed = listed.where(_behind(connection, job_id, key, falling, after))
         numbers = list(connection.execute(listed).scalars())
-        rows = read_shown(connection, shown_trials.where(mine, trial.c.number.in_(numbers)))
+        rows = read_selected(connection, shown_trials.where(mine, trial.c.number.in_(numbers)))
     found = {each.number: each for each in rows}
     # A trial may have been taken back between the two questions.
     return [found[number] for number in numbers if number in found]
 
 
-def count_listed(engine: Engine, job_id: int) -> TrialCounts:
-    """How many trials a job has, by state and by phase."""
-    mine = trial.c.job_id == job_id
+def count_listed(engine: Engine, job_id: int) -> tuple[Counter[TrialState], Counter[Phase]]:
+    """How many trials a job has in each state and in each phase that occurs."""
     kinds = (_STATE, _PHASE)
-    with reading(engine) as connection:
-        rows = connection.execute(select(*kinds, func.count()).where(mine).group_by(*kinds)).all()
+    which = select(*kinds, func.count()).where(trial.c.job_id == job_id).group_by(*kinds)
     states: Counter[TrialState] = Counter()
     phases: Counter[Phase] = Counter()
-    for state, phase, count in rows:
+    for state, phase, count in read_all(engine, which):
         states[state] += count
         phases[phase] += count
-    return TrialCounts(states, phases)
+    return states, phases
 
 
 def _behind(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
+from sqlalchemy import Connection, Engine, Table, bindparam, insert, select, update
 
 from db.connection.transactions import insert_into, moment_of, reading, writing
 from db.leases.lease import Lease, change_held, fence
@@ -38,16 +38,17 @@ _withdraw = _attempt.where(trial.c.state.not_in([TrialState.RUNNING, TrialState.
 class StoredTrialLog:
     """A job's history in the hands of the controller that holds its lease.
 
-    Each write is one short transaction that proves the lease first. It may be used from several
-    threads. Non-finite metrics, counters and effective values are left out.
+    Each write is one short transaction that proves the lease first, and raises LeaseLost where
+    another controller has taken the job over. It may be used from several threads. Non-finite
+    metrics, counters and effective values are left out.
     """
 
     def __init__(self, engine: Engine, lease: Lease) -> None:
         self._engine = engine
         self._lease = lease
         self._about = {"job_id": lease.job_id, "lease_epoch": lease.epoch}
-        self._propose = _upsert_trial(engine)
-        self._remember = _upsert_document(engine)
+        self._propose = _upsert(engine, trial, "job_id", "number").returning(trial.c.number)
+        self._remember = _upsert(engine, document, "job_id", "name")
 
     def trials(self) -> Sequence[Trial]:
         """All trials of the job by number, those in flight included."""
@@ -58,7 +59,6 @@ class StoredTrialLog:
         """Keeps a proposal before it is run, in place of a lost or running one of its number.
 
         Raises:
-            LeaseLost: Another controller has taken the job over.
             ValueError: It is not running, one of its number has ended, its seed has more than
                 63 bits, or a value of its configuration or point is not finite.
         """
@@ -75,12 +75,11 @@ class StoredTrialLog:
         """Keeps a trial's outcome, and with it how the job stands: two statements.
 
         Raises:
-            LeaseLost: Another controller has taken the job over.
             KeyError: The trial was never proposed.
             ValueError: It has ended already, or another attempt of it is in flight, or ``trial``
                 is still running.
         """
-        self._require_ended(trial)
+        _require_ended(trial)
         with writing(self._engine) as connection:
             self._stand(connection, standing)
             self._end(connection, trial)
@@ -91,11 +90,10 @@ class StoredTrialLog:
         Of each that is given there must be no row yet; the others are finished.
 
         Raises:
-            LeaseLost: Another controller has taken the job over.
             KeyError, ValueError: As ``finish`` does.
         """
         for each in trials:
-            self._require_ended(each)
+            _require_ended(each)
         given = [self._about | proposal(each) for each in trials if each.given]
         with writing(self._engine) as connection:
             self._stand(connection, standing)
@@ -109,7 +107,6 @@ class StoredTrialLog:
         """Takes ended trials back, all or none; what they had measured is kept beside them.
 
         Raises:
-            LeaseLost: Another controller has taken the job over.
             ValueError: One has not ended, or is another attempt.
         """
         rows = [withdrawn(each, why) for each in trials]
@@ -122,10 +119,6 @@ class StoredTrialLog:
                 if not connection.execute(_withdraw, self._which(each) | lost).rowcount:
                     told = f"trial {each.number} has no outcome of attempt {each.attempt}"
                     raise ValueError(f"{told} to take back")
-
-    def _require_ended(self, trial: Trial) -> None:
-        if trial.state is TrialState.RUNNING:
-            raise ValueError(f"trial {trial.number} has no outcome yet")
 
     def _which(self, trial: Trial) -> dict[str, int]:
         job_id = self._lease.job_id
@@ -141,34 +134,25 @@ class StoredTrialLog:
         if standing is None:
             fence(connection, self._lease)
         else:
-            kept = storable(standing.document())
-            change_held(connection, self._lease, standing=kept, updated_at=moment_of(self._engine))
+            self._change(connection, standing=storable(standing.document()))
+
+    def _change(self, connection: Connection, **values: Any) -> None:
+        change_held(connection, self._lease, updated_at=moment_of(self._engine), **values)
 
     def enter(self, phase: Phase, why: str) -> None:
-        """Keeps which phase the job is in and why.
-
-        Raises:
-            LeaseLost: Another controller has taken the job over.
-        """
+        """Keeps which phase the job is in and why."""
         with writing(self._engine) as connection:
-            moment = moment_of(self._engine)
-            change_held(connection, self._lease, phase=phase, why=why, updated_at=moment)
+            self._change(connection, phase=phase, why=why)
 
     def stand(self, standing: Mapping[str, Any], why: str) -> None:
-        """Keeps how an experiment stands, see ``JobRow``, and what it is at.
-
-        Raises:
-            LeaseLost: Another controller has taken the job over.
-        """
+        """Keeps how an experiment stands, see ``JobRow``, and what it is at."""
         with writing(self._engine) as connection:
-            kept, moment = storable(standing, "standing"), moment_of(self._engine)
-            change_held(connection, self._lease, standing=kept, why=why, updated_at=moment)
+            self._change(connection, standing=storable(standing, "standing"), why=why)
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name, in place of an earlier one.
 
         Raises:
-            LeaseLost: Another controller has taken the job over.
             ValueError: A number in it is not finite.
         """
         with writing(self._engine) as connection:
@@ -198,6 +182,11 @@ class StoredTrialLog:
         raise ValueError(f"trial {number} has ended already: {found.state}")
 
 
+def _require_ended(trial: Trial) -> None:
+    if trial.state is TrialState.RUNNING:
+        raise ValueError(f"trial {trial.number} has no outcome yet")
+
+
 def lose_in_flight(log: TrialLog, failure: str) -> None:
     """Marks what was begun and has no outcome as lost, so that it is run again one day."""
     for each in log.trials():
@@ -213,20 +202,12 @@ def recall_document(connection: Connection, job_id: int, name: str) -> Mapping[s
     return found
 
 
-def _upsert_trial(engine: Engine) -> Executable:
-    upsert = insert_into(engine, trial)
-    new = upsert.excluded
-    return upsert.on_conflict_do_update(
-        index_elements=[trial.c.job_id, trial.c.number],
-        set_={column.name: new[column.name] for column in trial.c if column.name != "id"},
-        where=trial.c.state.in_([TrialState.LOST, TrialState.RUNNING]),
-    ).returning(trial.c.number)  # an upsert's row count means nothing on PostgreSQL
+def _upsert(engine: Engine, table: Table, *keys: str) -> Any:
+    """An insert that stands instead of the row of the same keys; of a trial unless it has ended.
 
-
-def _upsert_document(engine: Engine) -> Executable:
-    upsert = insert_into(engine, document)
-    new = upsert.excluded
-    return upsert.on_conflict_do_update(
-        index_elements=[document.c.job_id, document.c.name],
-        set_={"body": new.body, "updated_at": new.updated_at},
-    )
+    The row count of an upsert means nothing on PostgreSQL.
+    """
+    new = insert_into(engine, table)
+    values = {each.name: new.excluded[each.name] for each in table.c if each.name != "id"}
+    going = trial.c.state.in_([TrialState.LOST, TrialState.RUNNING]) if table is trial else None
+    return new.on_conflict_do_update(index_elements=keys, set_=values, where=going)

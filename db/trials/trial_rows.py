@@ -1,10 +1,26 @@
-"""Trials as rows, and rows as trials."""
+"""Trials as rows, and rows as trials; for those who watch, little of each.
 
+Configurations, coordinates and counters are most of a row, and no plot over time shows them.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, bindparam, func, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    bindparam,
+    func,
+    null,
+    or_,
+    select,
+)
 
 from db.connection.transactions import reading
 from db.schema.tables import MAIN_METRICS, trial
@@ -14,7 +30,7 @@ from sampler.runner.outcome import TrialState
 
 _OUTCOME = ("state", "failure", "warnings", "bench_seconds", "host", "started_at", "finished_at")
 _WHOLE = tuple(each.name for each in fields(Trial) if each.name != "metrics")
-# What a page shows: counters and coordinates are most of a row, and take most of the time.
+# What a page shows.
 _SHOWN = tuple(name for name in _WHOLE if name not in ("point", "counters"))
 # What a plot over time shows.
 _SLIM = ("number", "phase", "purpose", "subject", "digest", "state", "host", "started_at", "given")
@@ -40,29 +56,20 @@ def read_trials(
 ) -> list[Trial]:
     """A job's trials by number, from the one after ``after``."""
     page = _page if limit is None else _page.limit(limit)
-    return read_whole(connection, page, job_id=job_id, after=after)
+    return read_selected(connection, page, job_id=job_id, after=after)
 
 
 def read_baseline_whole(connection: Connection, job_id: int) -> list[Trial]:
     """The baseline's runs that ended well, with counters, those of the proof left out."""
     mine = (trial.c.job_id == job_id, trial.c.purpose == Purpose.BASELINE)
     done = whole_trials.where(*mine, trial.c.state == TrialState.DONE)
-    return read_whole(connection, done.order_by(trial.c.number))
+    return read_selected(connection, done.order_by(trial.c.number))
 
 
-def read_whole(connection: Connection, which: Select[Any], **values: Any) -> list[Trial]:
-    """The trials of a statement that begins with ``whole_trials``."""
-    return [_trial(_WHOLE, row) for row in connection.execute(which, values)]
-
-
-def read_shown(connection: Connection, which: Select[Any]) -> list[Trial]:
-    """Trials without points and counters, of a statement that begins with ``shown_trials``."""
-    return [_trial(_SHOWN, row) for row in connection.execute(which)]
-
-
-def read_slim(connection: Connection, which: Select[Any]) -> list[Trial]:
-    """Trials with metrics, host and purpose, of ``slim_trials``; or ``bare_trials``: main ones."""
-    return [_trial(_SLIM, row) for row in connection.execute(which)]
+def read_selected(connection: Connection, which: Select[Any], **values: Any) -> list[Trial]:
+    """The trials of a statement that begins with one of the four; the rest of each is empty."""
+    names = which.selected_columns.keys()[: -len(MAIN_METRICS) - 1]
+    return [_trial(names, row) for row in connection.execute(which, values)]
 
 
 def all_metrics(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
@@ -134,4 +141,94 @@ def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Tria
         step = max(1, -(-count // most))
         kept = or_(trial.c.number % step == 0, trial.c.purpose == Purpose.BASELINE)
         which = shown_trials.where(mine, kept).order_by(trial.c.number)
-        return read_shown(connection, which), count
+        return read_selected(connection, which), count
+
+
+_MOST_REASONS = 500
+_WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialState.RUNNING)]
+
+
+@dataclass(frozen=True)
+class TrialFacts:
+    """What a job's trials are in all."""
+
+    # (state, first line of the reason) with the number of trials, most often first.
+    failures: Sequence[tuple[tuple[str, str], int]]
+    ended_at: datetime | None  # of the last that ended
+    out: Sequence[Trial]  # the trials that are being measured now
+
+
+def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Trial]:
+    """Whole measurements by number: their metrics, where and when, and what they were for.
+
+    ``others``: whether metrics beyond the main ones are wanted; to read them takes longer.
+    """
+    done = (trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
+    which = (slim_trials if others else bare_trials).where(*done).order_by(trial.c.number)
+    return read_selected(connection, which)
+
+
+def read_baseline_runs(connection: Connection, job_id: int) -> list[Trial]:
+    """The baseline's runs that ended well, with all metrics, those of the proof left out."""
+    return _runs_of(connection, job_id, 1, Purpose.BASELINE)
+
+
+def count_baseline(connection: Connection, job_id: int) -> tuple[int, int]:
+    """How many runs ``read_baseline_runs`` would read, and the last one's number; (0, 0): none.
+
+    A run that has ended well stays as it is: while these two are the same, so are the runs.
+    """
+    counts = select(func.count(), func.coalesce(func.max(trial.c.number), 0))
+    count, last = connection.execute(counts.where(*_measuring(job_id, 1, Purpose.BASELINE))).one()
+    return count, last
+
+
+def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
+    """The trials that ended last, the newest first, without points and counters."""
+    ended = shown_trials.where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
+    latest = ended.order_by(trial.c.finished_at.desc(), trial.c.number.desc())
+    return read_selected(connection, latest.limit(limit))
+
+
+def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial]:
+    """The whole measurements of a new configuration, by the number of one of them."""
+    return _runs_of(connection, job_id, number, Purpose.CANDIDATE)
+
+
+def read_trial_facts(connection: Connection, job_id: int) -> TrialFacts:
+    """What a job's trials are in all."""
+    mine = trial.c.job_id == job_id
+    reasons = (
+        select(trial.c.state, trial.c.failure, func.count())
+        .where(mine, trial.c.state.in_(_WRONG), trial.c.failure.is_not(None))
+        .group_by(trial.c.state, trial.c.failure)
+        .order_by(func.count().desc())
+        .limit(_MOST_REASONS)
+    )
+    counts: Counter[tuple[str, str]] = Counter()
+    for state, failure, count in connection.execute(reasons):
+        counts[state, (failure.splitlines() or [""])[0][:200]] += count
+    last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
+    running = shown_trials.where(mine, trial.c.state == TrialState.RUNNING)
+    out = sorted(read_selected(connection, running), key=attrgetter("number"))
+    return TrialFacts(counts.most_common(), last, out)
+
+
+def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose) -> list[Trial]:
+    """Whole measurements of the configuration that a trial has, by number, with all metrics.
+
+    They are found by its digest, which has an index. To put the few in order is left to us: asked
+    for it, SQLite would rather go through all trials by number.
+    """
+    which = slim_trials.where(*_measuring(job_id, number, purpose))
+    return sorted(read_selected(connection, which), key=attrgetter("number"))
+
+
+def _measuring(job_id: int, number: int, purpose: Purpose) -> list[ColumnElement[bool]]:
+    digest = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == number)
+    return [
+        trial.c.job_id == job_id,
+        trial.c.digest == digest.scalar_subquery(),
+        trial.c.purpose == purpose,
+        trial.c.state == TrialState.DONE,
+    ]

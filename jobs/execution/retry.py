@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from db.connection.address import redacted
+from db.connection.engine import redacted
 from optimizer.run.ports import TrialLog
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

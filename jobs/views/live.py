@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_course import (
+from db.trials.trial_rows import (
     count_baseline,
     read_baseline_runs,
     read_course,

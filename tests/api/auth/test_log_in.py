@@ -11,8 +11,7 @@ from sqlalchemy import Engine, select, update
 
 from api.app import make_app
 from api.pages.log_in import safe_path
-from db.access.sessions import open_session, token_of_session
-from db.access.tokens import Role, list_tokens, revoke_token
+from db.access.tokens import Role, list_tokens, open_session, revoke_token, token_of_session
 from db.schema.tables import browser_session
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.browser import SEES, form_token, log_in, see, send_form

@@ -69,7 +69,7 @@ def test_what_the_server_fails_at_has_it_too(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the cause")
 
-    monkeypatch.setattr("api.pages.tables.page_of_jobs", fail)
+    monkeypatch.setattr("api.pages.tables.read_jobs", fail)
     answer = see(client, "/")
     assert (answer.status_code, navigation(answer.text)) == (500, reader)
     assert "the cause" not in answer.text

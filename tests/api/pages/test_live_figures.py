@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.jobs.job_store import JobStore
-from db.trials.trial_course import read_baseline_runs, read_latest, read_trial_facts
+from db.trials.trial_rows import read_baseline_runs, read_latest, read_trial_facts
 from jobs.charts.series import metric_series_chart
 from jobs.results import cache
 from jobs.views import live as live_module

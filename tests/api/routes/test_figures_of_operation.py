@@ -12,7 +12,7 @@ from sqlalchemy import Engine, insert, update
 from db.connection.transactions import writing
 from db.hosts import see_host
 from db.jobs.job_store import JobStore
-from db.leases.leader import BENCH, LeaderLease, give_back_lead, take_lead
+from db.leases.lease import BENCH, LeaderLease, give_back_lead, take_lead
 from db.leases.process import this_process_name
 from db.nightly.schedules import add_schedule
 from db.schema.job_row import JobState

@@ -85,7 +85,7 @@ def test_forty_viewers_of_forty_jobs_hold_nobody_else_up(
             seconds=120,
             what="all wait, or are refused",
         )
-        assert app.state.fits.waiting == MOST_WAITING
+        assert app.state.service.fits.waiting == MOST_WAITING
         for each in (each.result() for each in seen if each.done()):
             assert (each.status_code, each.headers["retry-after"]) == (503, "10")
         assert caller.get("/healthz").status_code == 200
@@ -96,12 +96,12 @@ def test_forty_viewers_of_forty_jobs_hold_nobody_else_up(
             f"{page}/login", data={"token": token}, headers={"Origin": page}, timeout=120
         )
         assert logged_in.status_code == 303
-        assert fits.begun == 1 and app.state.fits.waiting == MOST_WAITING
+        assert fits.begun == 1 and app.state.service.fits.waiting == MOST_WAITING
         fits.go_on.set()
         pages = [each.result() for each in seen]
     assert sorted(page.status_code for page in pages) == [200] * MOST_WAITING + [503] * refused
     assert fits.begun == MOST_WAITING
-    assert app.state.fits.waiting == 0
+    assert app.state.service.fits.waiting == 0
 
 
 def test_what_is_known_waits_behind_no_fit(
@@ -133,11 +133,13 @@ def test_who_has_gone_away_makes_room(
         viewer.sendall(f"{asked}Authorization: Bearer {token}\r\n\r\n".encode())
         viewers.append(viewer)
         wait_until(
-            lambda number=number: app.state.fits.waiting == number, seconds=60, what="it waits"
+            lambda number=number: app.state.service.fits.waiting == number,
+            seconds=60,
+            what="it waits",
         )
     for viewer in viewers:
         viewer.close()
-    wait_until(lambda: app.state.fits.waiting == 1, seconds=60, what="one place is taken")
+    wait_until(lambda: app.state.service.fits.waiting == 1, seconds=60, what="one place is taken")
     fits.go_on.set()
-    wait_until(lambda: app.state.fits.waiting == 0, seconds=60, what="none is")
+    wait_until(lambda: app.state.service.fits.waiting == 0, seconds=60, what="none is")
     assert fits.begun == 1, "nobody waits for the others"

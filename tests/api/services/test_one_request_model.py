@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from api.pages.job_form import first_fields, further_fields
+from api.pages.new_job import first_fields, further_fields
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.schemas.schedule_schemas import BatchAsked, BatchJob
 from cli.main import app

@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, func, select
 
-from db.access.sessions import open_session, token_of_session
-from db.access.tokens import Role, find_token, make_token
+from db.access.tokens import Role, find_token, make_token, open_session, token_of_session
 from db.connection.transactions import reading
 from db.schema.tables import browser_session
 from tests.support.db.server_clock import Clock, server_clock

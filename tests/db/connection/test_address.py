@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from db.connection.address import default_database, redacted, shown_url, url_of_database
+from db.connection.engine import default_database, redacted, shown_url, url_of_database
 from sampler.common.errors import InputError
 
 

@@ -53,7 +53,7 @@ def test_a_stored_job_is_read_and_listed_and_found_under_the_new_name(database: 
     assert row is not None
     assert (row.id, row.specification["strategy"]) == (job_id, "guided")
     assert specification_from_document(row.specification) == asked
-    assert [job.strategy for job in read_jobs(database, limit=9)] == ["genetic", "guided"]
+    assert [job.asked["strategy"] for job in read_jobs(database, limit=9)] == ["genetic", "guided"]
     assert [job.id for job in read_jobs(database, limit=9, search="guided")] == [job_id]
 
 

@@ -6,12 +6,12 @@ from typing import Self
 import pytest
 from sqlalchemy import Engine
 
-from db.access import sessions, tokens
+from db.access import tokens
 from db.connection import transactions
 from db.jobs import job_queue, job_store
 from db.trials import trial_log
 
-_WRITE = (sessions, tokens, transactions, job_queue, job_store, trial_log)
+_WRITE = (tokens, transactions, job_queue, job_store, trial_log)
 
 
 class Clock:
