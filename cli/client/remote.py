@@ -35,11 +35,20 @@ class Remote:
     """
 
     def __init__(
-        self, client: Client, place: str, *, token: Token | None = None, is_local: bool = False
+        self,
+        client: Client,
+        place: str,
+        subject: str,
+        *,
+        token: Token | None = None,
+        is_local: bool = False,
     ) -> None:
-        """``place`` is what messages call it; without a token none is known, or none is needed."""
-        self._client, self._place, self._token = client, place, token
-        self.is_local = is_local
+        """``place`` and ``subject``: what messages call it, and that which is asked about.
+
+        Without a token none is known, or none is needed.
+        """
+        self._client, self._place, self._subject = client, place, subject
+        self._token, self.is_local = token, is_local
 
     def get(self, path: str, **query: Asked) -> Any:
         """The document at a path."""
@@ -74,7 +83,7 @@ class Remote:
         try:
             return str(self.post(f"workloads{query}", {"workload": workload, **beside})["name"])
         except InputError as error:
-            if error.field != "ID":
+            if error.field != self._subject:
                 raise
             raise InputError(field, f"{error.problem} (--replace)") from None
         except (KeyError, TypeError):
@@ -115,7 +124,7 @@ class Remote:
         except httpx2.HTTPError as error:
             raise ServiceError(f"{self._place}: {_reason(error)}") from None
         if not response.is_success:
-            refuse(response, self._place, self._token)
+            refuse(response, self._place, self._token, self._subject)
         return response
 
 

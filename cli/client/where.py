@@ -4,20 +4,18 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import httpx2
 import typer
-from pydantic import BaseModel
 
-from cli.client.client_errors import Token, understood
+from cli.client.client_errors import Kind, Token, understood
 from cli.client.remote import Asked, Remote
 from cli.options.database_option import open_database, require_there
 from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
-Model = TypeVar("Model", bound=BaseModel)
 Url = Annotated[
     str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
 ]
@@ -36,11 +34,13 @@ _FORM = "write http://HOST:PORT or https://HOST"
 
 
 @contextmanager
-def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
+def opened(
+    url: str | None, db: str | None, *, makes: bool = False, subject: str = "ID"
+) -> Iterator[Remote]:
     """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
 
     A file that was typed must be there, unless the command ``makes`` it. Whatever cannot be used
-    is an InputError.
+    is an InputError. ``subject`` is the argument that names what is asked about.
     """
     if url is not None and db is not None:
         raise InputError("--url", "give --url or --db, not both")
@@ -50,7 +50,8 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
     if address is None:
         if not makes:
             require_there(db)
-        with _local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
+        given = db if db is not None else os.environ.get("ROCKTUNE_DB") or None
+        with _local(given, subject) as remote:
             yield remote
         return
     checked = _checked(address, field)
@@ -61,23 +62,24 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
         # What is on this machine is not asked for through a proxy.
         mounts={f"all://{here}": None} if here else {},
     ) as client:
-        yield Remote(client, checked.rstrip("/"), token=_token(is_here=here is not None))
+        token = _token(is_here=here is not None)
+        yield Remote(client, checked.rstrip("/"), subject, token=token)
 
 
 def asked_for(
-    model: type[Model], path: str, /, *, url: str | None, db: str | None, **query: Asked
-) -> tuple[Model, Any]:
-    """What Rocktune says at a path below ``/v1``: as a model fit to be shown, and as it came.
+    kind: type[Kind], path: str, /, *, url: str | None, db: str | None, **query: Asked
+) -> tuple[Kind, Any]:
+    """What Rocktune says at a path below ``/v1``: of a kind fit to be shown, and as it came.
 
     Errors as of ``Remote``.
     """
     with opened(url, db) as remote:
         document = remote.get(path, **query)
-    return understood(model, document), document
+    return understood(kind, document), document
 
 
 @contextmanager
-def _local(db: str | None) -> Iterator[Remote]:
+def _local(db: str | None, subject: str) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
     from db.connection.address import shown_url
@@ -90,7 +92,7 @@ def _local(db: str | None) -> Iterator[Remote]:
     with open_database(db) as engine:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, shown_url(engine.url), is_local=True)
+            yield Remote(client, shown_url(engine.url), subject, is_local=True)
 
 
 class _InProcess(httpx2.BaseTransport):

@@ -1,8 +1,7 @@
 """`rocktune schedule`: batches that start by themselves, here or at a service."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,9 +10,9 @@ import typer
 from rich.table import Table
 
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
-from cli.client.client_errors import not_understood, understanding, understood
+from cli.client.client_errors import understanding, understood
 from cli.client.remote import Remote, require_json
-from cli.client.where import Db, Json, Url, opened
+from cli.client.where import Db, Json, Url, asked_for, opened
 from cli.options.database_option import open_database
 from cli.options.exits import complain
 from cli.render.batch_table import batch_table
@@ -22,7 +21,8 @@ from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
-from sampler.common.errors import InputError, InputErrors
+from jobs.specification.request import option_of
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.untrusted_text import cleaned
 
 ADD_EXAMPLES = """
@@ -65,7 +65,7 @@ def _add(
     Exit status: 0 kept, 2 bad input.
     """
     about = {"cron": cron, "time_zone": time_zone, "missed": missed}
-    with opened(url, db, makes=True) as remote, _by_name():
+    with opened(url, db, makes=True, subject="NAME") as remote:
         given = None if name is None else require_name(name, "--name")
         kept = _kept_here(db, file, given, about) if remote.is_local else None
         kept = kept or _sent(remote, file, given, about, replace=replace)
@@ -77,13 +77,15 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
     plan = read_batch(file, complain)
     require_sound(plan)
-    with open_database(db if db is not None else os.environ.get("ROCKTUNE_DB")) as engine:
+    found: list[InputError] = []
+    given = db if db is not None else os.environ.get("ROCKTUNE_DB")
+    with open_database(given) as engine:
         try:
-            keep_schedule(engine, plan, name=name or plan.name, **about)
+            with noting(found):
+                keep_schedule(engine, plan, name=name or plan.name, **about)
         except ScheduleTaken as taken:
             raise InputError("NAME", str(taken)) from None
-        except InputError as error:
-            raise _as_typed(error) from None
+    refuse_noted([InputError(option_of(each.field), each.problem) for each in found])
     return name or plan.name
 
 
@@ -100,32 +102,10 @@ def _sent(
     return kept
 
 
-def _as_typed(error: InputError) -> InputError:
-    """The fields of a schedule as options."""
-    errors = error.errors if isinstance(error, InputErrors) else (error,)
-    typed = [InputError(f"--{each.field.replace('_', '-')}", each.problem) for each in errors]
-    return typed[0] if len(typed) == 1 else InputErrors(typed)
-
-
-@contextmanager
-def _by_name() -> Iterator[None]:
-    """Schedules have names where jobs have numbers."""
-    try:
-        yield
-    except InputError as error:
-        if error.field != "ID":
-            raise
-        raise InputError("NAME", error.problem) from None
-
-
 @schedule_command.command("list")
 def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
     """Lists the schedules, when each is due, and how its last batch stands."""
-    with opened(url, db) as remote:
-        documents = remote.get("schedules")
-    if not isinstance(documents, list):
-        raise not_understood()
-    rows = [understood(SchedulePublic, each) for each in documents]
+    rows, documents = asked_for(list[SchedulePublic], "schedules", url=url, db=db)
     if as_json:
         print_json(documents)
     elif rows:
@@ -137,7 +117,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
 @schedule_command.command("show", epilog=SHOW_EXAMPLES)
 def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> None:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
-    with opened(url, db) as remote, _by_name():
+    with opened(url, db, subject="NAME") as remote:
         document = remote.get(f"schedules/{require_name(name, 'NAME')}")
         found = understood(SchedulePublic, document)
         result = None if as_json else _last_result(remote, found)
@@ -161,7 +141,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
 @schedule_command.command("delete")
 def _delete(name: Name, url: Url = None, db: Db = None) -> None:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
-    with opened(url, db) as remote, _by_name():
+    with opened(url, db, subject="NAME") as remote:
         remote.delete(f"schedules/{require_name(name, 'NAME')}")
     say(screen(), f"schedule {name} is deleted")
 
@@ -173,7 +153,7 @@ def _run(name: Name, url: Url = None, db: Db = None) -> None:
     Exit status: 0 it begins, 2 there is no such schedule or its last batch
     has not ended.
     """
-    with opened(url, db) as remote, _by_name():
+    with opened(url, db, subject="NAME") as remote:
         begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
     say(screen(), f"batch {begun.id} ({begun.name}) is {begun.state.value}")
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.render.screen import bare_table, say
+from db.schema.job_row import JobKind
 from jobs.report.rows import (
     TOP,
     ContributionRow,
@@ -271,3 +272,17 @@ def _step_table(explanation: Mapping[str, Any]) -> Table:
         total.append(estimate_words(winner["fitness"]) if winner else "")
     table.add_row("", "all of them: the winner", *total, *("" for _ in metrics), "")
     return table
+
+
+def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> None:
+    """What an experiment found: its tables, then its findings in words."""
+    from jobs.experiments.told import told_of
+
+    told = told_of(kind, result)
+    for each in told.tables:
+        table, before = bare_table(*each.head), ""
+        for first, *rest in each.rows:
+            table.add_row("" if first == before else first, *rest)
+            before = first
+        console.print(table)
+    say(console, *filter(None, [told.note]), *told.lines)

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.render.screen import say
+from cli.render.screen import say, told_once
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from api.schemas.job_schemas import JobProgress, JobPublic
+    from api.schemas.job_schemas import JobProgress
+    from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
     from optimizer.run.progress import RunProgress
     from optimizer.trials.trial import Phase, Trial
 
@@ -147,6 +148,25 @@ class JobView(_Bar):
             self.note(progress_line(job))
 
 
+def runs_observer(console: Console, run_of: str) -> RunsObserver:
+    """Tells how many runs are left, each that ended, and who else uses the host.
+
+    ``run_of`` says how a run's ``case`` and ``side`` are told.
+    """
+    from jobs.experiments.interleaved import RunsObserver
+
+    def begins(runs: InterleavedRuns, left: int) -> None:
+        of_all = "" if left == runs.total else f" of {runs.total} are left"
+        say(console, f"{left} runs{of_all}")
+
+    def ended(run: MeasuredRun) -> None:
+        said = run.state if run.failure is None else f"{run.state}: {run.failure}"
+        what = run_of.format(case=run.case, side=run.side)
+        say(console, f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
+
+    return RunsObserver(begins=begins, waiting=told_once(console), ended=ended)
+
+
 def best_words(trial: int | None, fitness: float | None) -> str:
     """The best so far; of None there is none."""
     return "no best yet" if fitness is None else f"best {fitness:+z.0f} (trial {trial})"
@@ -196,20 +216,6 @@ def situation(job: JobProgress) -> str:
         why = job.error or job.why
         return why if why == job.state.value else f"{job.state.value}: {why}"
     return f"{job.phase or job.state.value}: {job.why}"
-
-
-def limits_line(job: JobPublic) -> str:
-    """One line: the limits that its winner must keep; empty where it has none.
-
-    Raises:
-        LookupError, TypeError, ValueError, AttributeError: The job has something that is no limit.
-    """
-    from jobs.report.rows import limits_asked
-    from optimizer.objective.limits import limit_words
-
-    asked = job.specification.get("objective", {})  # of an older service it may not be told
-    texts = [limit_words(limit) for limit in limits_asked(asked)]
-    return f"must keep {'; '.join(texts)}" if texts else ""
 
 
 def _clock(seconds: float) -> str:

@@ -1,25 +1,26 @@
 """`rocktune explain`: why a job's winner is better, and which of its changes are enough."""
 
 import os
-import signal
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.client.client_errors import NotFoundError, understanding
-from cli.client.following import job_of
+from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.database_option import open_database, require_there
-from cli.options.exits import Exit, complain
-from cli.render.experiment_screen import RunsShown
+from cli.options.exits import interruptible
 from cli.render.outcome_screen import show_explanation
+from cli.render.progress_screen import runs_observer
 from cli.render.screen import print_json, say, screen
 from cli.render.submitting import submittable
-from db.schema.job_row import JobKind
-from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
+from cli.stored.jobs import answer_may_be_no
+from db.schema.job_row import JobKind, JobState
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
+
+if TYPE_CHECKING:
+    from jobs.experiments.interleaved import InterleavedRuns
 
 EXAMPLES = """
 Examples:
@@ -46,7 +47,7 @@ def explain_command(
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Explains why a job's winner is better than its baseline.
 
     A path from the baseline to the winner, the largest gain first, and the
@@ -61,40 +62,22 @@ def explain_command(
     withheld, 2 bad input, 130 interrupted (the same command goes on).
     """
     if runs:
-        status = _measure(job_id, runs, steps, margin, url=url, db=db)
-        if status is not None:
-            return status
-    with opened(url, db) as remote:
-        document, why = _explanation(remote, job_id)
-    if document is None:
-        complain(why)
-        return Exit.ANSWER_IS_NO
+        _measure(job_id, runs, steps, margin, url=url, db=db)
+    with opened(url, db) as remote, answer_may_be_no(remote, job_id):
+        document = remote.get(f"jobs/{job_id}/explanation")
     if as_json:
         print_json(document)
-        return Exit.DONE
+        return
     with understanding():
         show_explanation(screen(), cleaned(document), job_id)
-    return Exit.DONE
-
-
-def _explanation(remote: Any, job_id: int) -> tuple[Any, str]:
-    """The document; None where there is nothing to explain, and why."""
-    try:
-        return remote.get(f"jobs/{job_id}/explanation"), ""
-    except NotFoundError as none:
-        # There is nothing to explain, or not even a job: then this is not found either.
-        if job_of(remote, job_id)[0].state.value != "done":
-            raise
-        return None, none.problem
 
 
 def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
-) -> int | None:
-    """Measures on this machine; a status where that is the end of it."""
+) -> None:
+    """Measures on this machine, and keeps that with the job."""
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
-    from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
     from jobs.specification.specification import require_tunes
     from optimizer.budget.sample_size import parse_detect
@@ -105,42 +88,31 @@ def _measure(
     share, metric = parse_detect(margin, field="--margin")
     if metric is not None:
         raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
-    given = db or os.environ.get("ROCKTUNE_DB") or None
     require_there(db)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with open_database(given) as engine:
-            try:
-                job = JobStore(engine).job(job_id)
-            except KeyError:
-                raise InputError("ID", f"there is no job {job_id}") from None
-            require_tunes(job, "ID")
-            if job.state is not JobState.DONE:
-                problem = f"job {job_id} is {job.state.value}; it has no result yet"
-                raise InputError("ID", problem)
-            measure_explanation(
-                engine,
-                job,
-                load_settings(),
-                runs=runs,
-                steps=steps,
-                margin=share,
-                observer=_observer(),
-            )
-    except LeaseHeld as held:
-        raise InputError("ID", f"{held}") from None
-    except KeyboardInterrupt:
-        complain(f"interrupted; the runs are kept with job {job_id}. The same command goes on")
-        return Exit.INTERRUPTED
-    return None
-
-
-def _observer() -> RunsObserver:
     console = screen(stderr=True)
 
     def begins(runs: InterleavedRuns, left: int) -> None:
-        subjects = ", ".join(runs.sides)
-        say(console, f"{left} runs: {runs.rounds} rounds of {subjects}")
+        say(console, f"{left} runs: {runs.rounds} rounds of {', '.join(runs.sides)}")
 
-    shown = RunsShown(console, run_of="{side}").observer
-    return replace(shown, begins=begins, away=lambda what: say(console, what))
+    observer = replace(
+        runs_observer(console, "{side}"), begins=begins, away=lambda what: say(console, what)
+    )
+    kept = f"the runs are kept with job {job_id}. The same command goes on"
+    with (
+        interruptible(f"interrupted; {kept}"),
+        open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,
+    ):
+        try:
+            job = JobStore(engine).job(job_id)
+        except KeyError:
+            raise InputError("ID", f"there is no job {job_id}") from None
+        require_tunes(job, "ID")
+        if job.state is not JobState.DONE:
+            raise InputError("ID", f"job {job_id} is {job.state.value}; it has no result yet")
+        try:
+            measure_explanation(
+                engine, job, load_settings(),
+                runs=runs, steps=steps, margin=share, observer=observer,
+            )  # fmt: skip
+        except LeaseHeld as held:
+            raise InputError("ID", f"{held}") from None

@@ -12,7 +12,7 @@ from cli.client.where import Url, opened, require_service
 from cli.options.job_options import job_options
 from cli.render.screen import json_alone, say, screen
 from cli.render.submitting import Replace, show_submitted, submitted
-from cli.stored.show import print_job
+from cli.stored.jobs import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
 from sampler.common.errors import InputError, noting, refuse_noted
