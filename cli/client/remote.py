@@ -9,6 +9,7 @@ import httpx2
 from httpx2 import Client, Response
 
 from cli.client.client_errors import (
+    Kind,
     LostError,
     ServiceError,
     Token,
@@ -17,6 +18,7 @@ from cli.client.client_errors import (
     no_rocktune,
     not_understood,
     refuse,
+    understood,
 )
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -53,6 +55,11 @@ class Remote:
     def get(self, path: str, **query: Asked) -> Any:
         """The document at a path."""
         return document_of(self._get(path, query), self._place)
+
+    def told(self, kind: type[Kind], path: str, **query: Asked) -> tuple[Kind, Any]:
+        """What is at a path: of a kind fit to be shown, and as it came."""
+        document = self.get(path, **query)
+        return understood(kind, document), document
 
     def text(self, path: str, **query: str | int | None) -> str:
         """The plain text at a path."""

@@ -1,16 +1,18 @@
 """Where Rocktune is: a service at a URL, or the same application over a local database."""
 
 import asyncio
+import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Annotated, Any
 
 import httpx2
 import typer
 
-from cli.client.client_errors import Kind, Token, understood
-from cli.client.remote import Asked, Remote
+from cli.client.client_errors import Token
+from cli.client.remote import Remote
 from cli.options.database_option import open_database, require_there
 from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
@@ -66,16 +68,29 @@ def opened(
         yield Remote(client, checked.rstrip("/"), subject, token=token)
 
 
-def asked_for(
-    kind: type[Kind], path: str, /, *, url: str | None, db: str | None, **query: Asked
-) -> tuple[Kind, Any]:
-    """What Rocktune says at a path below ``/v1``: of a kind fit to be shown, and as it came.
+def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
+    """Gives a command --url and --db, after its own options.
 
-    Errors as of ``Remote``.
+    Its first parameter receives what they name, which is open until the command ends; see
+    ``opened`` for ``subject``.
     """
-    with opened(url, db) as remote:
-        document = remote.get(path, **query)
-    return understood(kind, document), document
+
+    def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def asks(*, url: str | None, db: str | None, **given: Any) -> int | None:
+            with opened(url, db, subject=subject) as remote:
+                return command(remote, **given)
+
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=of)
+            for name, of in (("url", Url), ("db", Db))
+        ]
+        asks.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        return asks
+
+    return made
 
 
 @contextmanager

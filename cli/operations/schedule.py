@@ -12,7 +12,7 @@ from rich.table import Table
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import understanding, understood
 from cli.client.remote import Remote, require_json
-from cli.client.where import Db, Json, Url, asked_for, opened
+from cli.client.where import Db, Json, Url, asking, opened
 from cli.options.database_option import open_database
 from cli.options.exits import complain
 from cli.render.batch_table import batch_table
@@ -103,9 +103,10 @@ def _sent(
 
 
 @schedule_command.command("list")
-def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _list(remote: Remote, as_json: Json = False) -> None:
     """Lists the schedules, when each is due, and how its last batch stands."""
-    rows, documents = asked_for(list[SchedulePublic], "schedules", url=url, db=db)
+    rows, documents = remote.told(list[SchedulePublic], "schedules")
     if as_json:
         print_json(documents)
     elif rows:
@@ -115,15 +116,14 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
 
 
 @schedule_command.command("show", epilog=SHOW_EXAMPLES)
-def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
-    with opened(url, db, subject="NAME") as remote:
-        document = remote.get(f"schedules/{require_name(name, 'NAME')}")
-        found = understood(SchedulePublic, document)
-        result = None if as_json else _last_result(remote, found)
+    found, document = remote.told(SchedulePublic, f"schedules/{require_name(name, 'NAME')}")
     if as_json:
         print_json(document)
         return
+    result = _last_result(remote, found)
     console = screen()
     say(
         console,
@@ -139,22 +139,22 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
 
 
 @schedule_command.command("delete")
-def _delete(name: Name, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _delete(remote: Remote, name: Name) -> None:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
-    with opened(url, db, subject="NAME") as remote:
-        remote.delete(f"schedules/{require_name(name, 'NAME')}")
+    remote.delete(f"schedules/{require_name(name, 'NAME')}")
     say(screen(), f"schedule {name} is deleted")
 
 
 @schedule_command.command("run", epilog=RUN_EXAMPLES)
-def _run(name: Name, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _run(remote: Remote, name: Name) -> None:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 
     Exit status: 0 it begins, 2 there is no such schedule or its last batch
     has not ended.
     """
-    with opened(url, db, subject="NAME") as remote:
-        begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
+    begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
     say(screen(), f"batch {begun.id} ({begun.name}) is {begun.state.value}")
 
 

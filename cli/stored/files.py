@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.client.where import Db, JobId, Url, opened
+from cli.client.remote import Remote
+from cli.client.where import Db, JobId, Url, asking, opened
 from cli.stored.jobs import answer_may_be_no
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
@@ -79,13 +80,13 @@ Examples:
 """
 
 
+@asking()
 def report_command(
+    remote: Remote,
     job_id: JobId,
     out: Annotated[
         Path | None, typer.Option(help="Receives the page; report-ID.html by default.")
     ] = None,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Writes the report of a finished job: one HTML file that opens without a network.
 
@@ -94,7 +95,5 @@ def report_command(
     Exit status: 0 written, 2 bad input, such as a job that has not ended.
     """
     path = Path(f"report-{job_id}.html") if out is None else out
-    with opened(url, db) as remote:
-        page = remote.page(f"jobs/{job_id}/report")
-    write_output(path, page)
+    write_output(path, remote.page(f"jobs/{job_id}/report"))
     typer.echo(f"Written to {path}")

@@ -7,7 +7,8 @@ from rich.table import Table
 
 from api.schemas.result_schemas import Contributions, Ranking
 from cli.client.client_errors import understanding
-from cli.client.where import Db, JobId, Json, Url, asked_for
+from cli.client.remote import Remote
+from cli.client.where import JobId, Json, asking
 from cli.render.outcome_screen import print_contributions
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.results.ranking_words import (
@@ -27,15 +28,15 @@ Examples:
 _UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
 
 
+@asking()
 def parameters_command(
+    remote: Remote,
     job_id: JobId,
     metric: Annotated[
         str | None, typer.Option(help="Of this metric alone, in its own order.")
     ] = None,
     top: Annotated[int | None, typer.Option(help="Only so many.", min=1)] = None,
     as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Ranks the parameters, the most important first.
 
@@ -46,9 +47,7 @@ def parameters_command(
     side, the forest's other measures, and the analysis of variance of the
     draws alone. p are corrected for all parameters and metrics (Holm).
     """
-    ranking, document = asked_for(
-        Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top
-    )
+    ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
     if as_json:
         print_json(document)
         return
@@ -70,9 +69,8 @@ def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table
     figures = [title for name in metrics for title in (name, "p")]
     table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
     for place, row in enumerate(ranking.parameters, start=1):
-        cells = [
-            cell for name in metrics for cell in (_importance(found, row, name), _p(row, name))
-        ]
+        pairs = [(_importance(found, row, name), _p(row, name)) for name in metrics]
+        cells = [cell for pair in pairs for cell in pair]
         table.add_row(str(place), _named(row), *cells)
     return table
 
@@ -83,20 +81,21 @@ def _named(row: dict[str, Any]) -> str:
 
 def _importance(found: dict[str, Any], row: dict[str, Any], metric: str) -> str:
     if "model" in row:
-        return _percent(first_share(found, row, metric).get("total"))
-    importance = row["importance"].get(metric)
-    return "-" if importance is None else f"{importance['permutation']:.3f}"
+        return _known(first_share(found, row, metric).get("total"), ".1%")
+    return _known((row["importance"].get(metric) or {}).get("permutation"), ".3f")
 
 
 def _p(row: dict[str, Any], metric: str) -> str:
-    found = (row["model"] if "model" in row else row["anova"]).get(metric)
-    if found is None or found["p_holm"] is None:
-        return "-"
-    return p_figure(found["p_holm"])
+    return _p_of(row["model" if "model" in row else "anova"].get(metric) or {})
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}%"
+def _p_of(test: dict[str, Any]) -> str:
+    p = test.get("p_holm")
+    return "-" if p is None else p_figure(p)
+
+
+def _known(value: float | None, form: str) -> str:
+    return "-" if value is None else f"{value:{form}}"
 
 
 def _both(found: dict[str, Any], metric: str) -> Table:
@@ -107,12 +106,10 @@ def _both(found: dict[str, Any], metric: str) -> Table:
     for place, row in enumerate(found["parameters"], start=1):
         forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
         cells = [cell for share in (forest, process) for cell in _share(share)]
-        lost, impurity = forest.get("permutation"), forest.get("mdi")
-        cells += [_p(row, metric), *("-" if v is None else f"{v:.3f}" for v in (lost, impurity))]
+        cells += [_p(row, metric), *(_known(forest.get(n), ".3f") for n in ("permutation", "mdi"))]
         if tested:
             test = row["anova"].get(metric) or {}
-            f, p = test.get("f"), test.get("p_holm")
-            cells += ["-" if f is None else f"{f:.1f}", "-" if p is None else p_figure(p)]
+            cells += [_known(test.get("f"), ".1f"), _p_of(test)]
         table.add_row(str(place), _named(row), *cells)
     return table
 
@@ -120,7 +117,7 @@ def _both(found: dict[str, Any], metric: str) -> Table:
 def _share(share: dict[str, Any]) -> tuple[str, str]:
     if not share:
         return "-", "-"
-    return _percent(share["total"]), f"{100 * share['low']:.0f} to {100 * share['high']:.0f}"
+    return _known(share["total"], ".1%"), f"{100 * share['low']:.0f} to {100 * share['high']:.0f}"
 
 
 def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
@@ -151,19 +148,19 @@ Examples:
 """
 
 
+@asking()
 def contributions_command(
+    remote: Remote,
     job_id: JobId,
     top: Annotated[int, typer.Option(help="So many parameters.", min=1)] = 6,
     as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Says what each parameter contributed to what a greedy job found.
 
     In percent of each metric of the objective, value against value as they
     were kept, and in percent of the whole gain.
     """
-    _, document = asked_for(Contributions, f"jobs/{job_id}/contributions", url=url, db=db)
+    _, document = remote.told(Contributions, f"jobs/{job_id}/contributions")
     if as_json:
         print_json(document)
         return

@@ -18,7 +18,7 @@ from cli.client.client_errors import (
     understood,
 )
 from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Url, opened
+from cli.client.where import JobId, asking
 from cli.options.exits import Exit, interruptible, leave
 from cli.render.progress_screen import (
     JobView,
@@ -50,7 +50,9 @@ Example:
 _PAGE = 1000
 
 
+@asking()
 def jobs_command(
+    remote: Remote,
     state: Annotated[
         str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
@@ -60,12 +62,9 @@ def jobs_command(
     ] = None,
     limit: Annotated[int, typer.Option(help="How many at most.", min=1)] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="As the service lists them.")] = False,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Lists jobs, newest first."""
-    with opened(url, db) as remote:
-        documents, listed, following = _list(remote, state, kind, limit)
+    documents, listed, following = _list(remote, state, kind, limit)
     if as_json:
         print_json({"jobs": documents, "next": following})
     elif not listed:
@@ -113,19 +112,20 @@ def _table(listed: list[JobProgress]) -> Table:
     return table
 
 
-def cancel_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
+@asking()
+def cancel_command(remote: Remote, job_id: JobId) -> None:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
-    _change("cancel", job_id, url, db, f"`rocktune resume {job_id}` goes on with it")
+    _change(remote, "cancel", job_id, f"`rocktune resume {job_id}` goes on with it")
 
 
-def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
+@asking()
+def resume_command(remote: Remote, job_id: JobId) -> None:
     """Lets a failed or cancelled job go on from what it has measured."""
-    _change("resume", job_id, url, db, f"Watch it with: rocktune show {job_id}")
+    _change(remote, "resume", job_id, f"Watch it with: rocktune show {job_id}")
 
 
-def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> None:
-    with opened(url, db) as remote:
-        job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
+def _change(remote: Remote, what: str, job_id: int, then: str) -> None:
+    job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
     kept = f"job {job.id} is {job.state.value}; {ended_of(job)} {runs_word(job)} are kept"
     say(screen(), kept, then)
 
@@ -138,7 +138,9 @@ Examples:
 """
 
 
+@asking()
 def show_command(
+    remote: Remote,
     job_id: JobId,
     follow: Annotated[
         bool | None,
@@ -151,8 +153,6 @@ def show_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="The job's document, with its result once it has one.")
     ] = False,
-    url: Url = None,
-    db: Db = None,
 ) -> int:
     """Shows a job: its phase and why, how far it is, and what it found.
 
@@ -162,15 +162,8 @@ def show_command(
     was found, or an experiment answers no; 1 the job failed; 130 it was
     cancelled, or the showing was interrupted; 2 bad input.
     """
-    with opened(url, db) as remote:
-        wanted = sys.stdout.isatty() and not as_json if follow is None else follow
-        return print_job(remote, job_id, follow=wanted, as_json=as_json)
-
-
-def job_of(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
-    """The job as it is now, and the document that says so."""
-    document = remote.get(f"jobs/{job_id}")
-    return understood(JobPublic, document), document
+    wanted = sys.stdout.isatty() and not as_json if follow is None else follow
+    return print_job(remote, job_id, follow=wanted, as_json=as_json)
 
 
 @contextmanager
@@ -182,14 +175,16 @@ def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Ite
     try:
         yield
     except NotFoundError as none:
-        if job_of(remote, job_id)[0].state.value != "done":
+        if remote.told(JobPublic, f"jobs/{job_id}")[0].state.value != "done":
             raise
         leave(why or none.problem)
 
 
 def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
     """Shows a job to its end, or once."""
-    job, document = job_of(remote, job_id)  # where this fails, nothing is waited for
+    job, document = remote.told(
+        JobPublic, f"jobs/{job_id}"
+    )  # where this fails, nothing is waited for
     if follow:
         again = f"`rocktune show {job_id}` shows it again"
         with (
@@ -224,7 +219,7 @@ _Answer = TypeVar("_Answer")
 def _followed(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
     """Shows the job once a second until it has ended."""
     while True:
-        job, document = _patiently(lambda: job_of(remote, job_id), view)
+        job, document = _patiently(lambda: remote.told(JobPublic, f"jobs/{job_id}"), view)
         view.show(job)
         if job.state in ENDED:
             return job, document

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
-from cli.client.where import Db, JobId, Json, Url, asked_for
+from cli.client.remote import Remote
+from cli.client.where import Db, JobId, Json, Url, asking, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options
 from cli.render.screen import bare_table, print_json, say, screen
@@ -27,20 +28,20 @@ Examples:
 """
 
 
+@asking()
 def front_command(
+    remote: Remote,
     job_id: JobId,
     x: Annotated[str | None, typer.Option(help="One metric of two; with --y.")] = None,
     y: Annotated[str | None, typer.Option(help="The other; the best in it is last.")] = None,
     as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Lists the Pareto front: what no other measured configuration beats.
 
     Single runs: explored, not proven. `rocktune pick` takes one of them by a
     service level or by weights.
     """
-    answer, document = asked_for(ParetoFront, f"jobs/{job_id}/pareto", url=url, db=db, x=x, y=y)
+    answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
     if as_json:
         print_json(document)
         return
@@ -122,19 +123,18 @@ def pick_command(
     """
     if out is not None:
         require_folder(out)
-    answer, document = asked_for(
-        PickAnswer,
-        f"jobs/{job_id}/pick",
-        url=url,
-        db=db,
-        weights=weights,
-        limit=limit or None,
-        slo=slo or None,
-        objective=None if objective is None else _objective(objective),
-        top=top,
-        model="true" if model else None,
-        column_family=column_family,
-    )
+    with opened(url, db) as remote:
+        answer, document = remote.told(
+            PickAnswer,
+            f"jobs/{job_id}/pick",
+            weights=weights,
+            limit=limit or None,
+            slo=slo or None,
+            objective=None if objective is None else _objective(objective),
+            top=top,
+            model="true" if model else None,
+            column_family=column_family,
+        )
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
