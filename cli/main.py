@@ -28,12 +28,12 @@ guide          tuning.guide          Works out options from the size of a databa
 submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
 jobs           stored.jobs           Lists jobs, newest first.
 show           stored.jobs           Shows a job: its phase and why, how far it is, and what it found.
-parameters     stored.importance     Ranks the parameters, the most important first.
+parameters     stored.learned        Ranks the parameters, the most important first.
 options        stored.files          Writes the OPTIONS file of what a job has proven better, or another form of it.
 pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
 front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
-contributions  stored.importance     Says what each parameter contributed to what a greedy job found.
-explain        stored.explain        Explains why a job's winner is better than its baseline.
+contributions  stored.learned        Says what each parameter contributed to what a greedy job found.
+explain        stored.learned        Explains why a job's winner is better than its baseline.
 report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
 cancel         stored.jobs           Ends a job. The benchmark is stopped within two seconds; what was measured is kept.
 resume         stored.jobs           Lets a failed or cancelled job go on from what it has measured.
@@ -50,7 +50,7 @@ host           operations.cluster    Measures what controllers send, one trial a
 schedule       operations.schedule   Batches that start by themselves.
 cluster        operations.cluster    Many bench hosts: scheduler, certificates, who is there.
 token          operations.service    Tokens of the service: who may do what.
-db             stored.database       The database that trials are kept in.
+db             operations.service    The database that trials are kept in.
 """  # noqa: E501
 COMMANDS = {
     name: LazyCommand(f"cli.{module}", help)

@@ -13,7 +13,7 @@ import typer
 
 from cli.client.client_errors import Token
 from cli.client.remote import Remote
-from cli.options.database_option import open_database, require_there
+from cli.options.connections import open_database, require_there
 from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
@@ -21,7 +21,7 @@ from sampler.common.errors import InputError
 Url = Annotated[
     str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
 ]
-# Not that of `database_option`: what was typed goes before ROCKTUNE_URL, and what is set as
+# Not that of `connections`: what was typed goes before ROCKTUNE_URL, and what is set as
 # ROCKTUNE_DB after it.
 Db = Annotated[
     str | None,

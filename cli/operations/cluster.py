@@ -10,7 +10,7 @@ import structlog
 import typer
 from rich.table import Table
 
-from cli.options.cluster_options import Certificates, cluster_of
+from cli.options.connections import Certificates, cluster_of
 from cli.options.exits import Exit, complain
 from cli.render.screen import TextConsole
 from jobs.cluster.authority import DAYS, make_set

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cli.options.database_option import Db, connected, require_there
+from cli.options.connections import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, json_alone, print_json, say, screen
 from db.connection.migrate import require_current

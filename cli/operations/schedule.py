@@ -13,9 +13,9 @@ from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.where import Db, Json, Url, asking, opened
-from cli.options.database_option import open_database
+from cli.options.connections import open_database
 from cli.options.exits import complain
-from cli.render.batch_table import batch_table
+from cli.render.outcome_screen import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch

@@ -1,4 +1,4 @@
-"""What a finished job found: the proof, the changed options, contributions, an explanation."""
+"""What finished jobs found: the proof, the changed options, contributions, an explanation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.render.screen import bare_table, say
+from cli.render.screen import bare_table, if_known, say
 from db.schema.job_row import JobKind
 from jobs.report.rows import (
     TOP,
@@ -232,7 +232,6 @@ def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
     table = bare_table((first, "from", "to"), ("values", *metrics, "fitness", "share"))
     for row in rows:
         changes = [f"{row.changes[m]:+.1f}%" if m in row.changes else "" for m in metrics]
-        share = "" if row.share is None else f"{row.share:.1f}%"
         table.add_row(
             row.name,
             row.before,
@@ -240,7 +239,7 @@ def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
             str(row.values) if row.values else "",
             *changes,
             f"{row.gain:+z.0f}",
-            share,
+            if_known(row.share, "{:.1f}%"),
         )
     return table
 
@@ -286,3 +285,40 @@ def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> Non
             before = first
         console.print(table)
     say(console, *filter(None, [told.note]), *told.lines)
+
+
+_BATCH_METRICS = ("waf", "sa", "time", "rate")
+
+
+def batch_table(document: Mapping[str, Any]) -> Table:
+    """The table of a batch.json; changes are those of the proof's fresh runs, in percent.
+
+    Metrics that none of its jobs measured have no column.
+    """
+    items = document["items"]
+    metrics = [name for name in _BATCH_METRICS if any(name in item["change"] for item in items)]
+    figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
+    table = bare_table(("item",), figures, ("confirmed, or why not", "folder"))
+    for item in items:
+        fitness, low, high = (item["fitness"][name] for name in ("fitness", "low", "high"))
+        changes = [(item["change"].get(name) or {}).get("percent") for name in metrics]
+        table.add_row(
+            item["item"],
+            if_known(item["trials"], "{}"),
+            if_known(fitness, "{:.0f}"),
+            "" if low is None or high is None else f"{low:.0f} to {high:.0f}",
+            *(if_known(percent, "{:+.1f}%") for percent in changes),
+            _batch_verdict(item),
+            item["folder"] if item["state"] == "done" else "",
+        )
+    return table
+
+
+def _batch_verdict(item: Mapping[str, Any]) -> str:
+    if item["state"] != "done":
+        return f"{item['state']}: {item['error']}" if item["error"] else str(item["state"])
+    if item.get("kind") not in (None, "tune"):  # an experiment: what it says
+        return item["why"] or "done"
+    if item["confirmed"]:
+        return "yes"
+    return f"no: {item['why'] or 'no candidate could be measured'}"

@@ -80,6 +80,11 @@ def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
     return table
 
 
+def if_known(value: float | None, form: str, unknown: str = "") -> str:
+    """A figure as ``str.format`` writes it."""
+    return unknown if value is None else form.format(value)
+
+
 def told_once(console: Console, line: str = "waiting: {} uses this host") -> Callable[[str], None]:
     """Says who is waited for, each of them once."""
     told: set[str] = set()

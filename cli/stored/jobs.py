@@ -166,6 +166,10 @@ def show_command(
     return print_job(remote, job_id, follow=wanted, as_json=as_json)
 
 
+def _told(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
+    return remote.told(JobPublic, f"jobs/{job_id}")
+
+
 @contextmanager
 def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Iterator[None]:
     """Within, that a finished job has not what is asked for ends the command with its reason.
@@ -175,16 +179,14 @@ def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Ite
     try:
         yield
     except NotFoundError as none:
-        if remote.told(JobPublic, f"jobs/{job_id}")[0].state.value != "done":
+        if _told(remote, job_id)[0].state.value != "done":
             raise
         leave(why or none.problem)
 
 
 def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
     """Shows a job to its end, or once."""
-    job, document = remote.told(
-        JobPublic, f"jobs/{job_id}"
-    )  # where this fails, nothing is waited for
+    job, document = _told(remote, job_id)  # where this fails, nothing is waited for
     if follow:
         again = f"`rocktune show {job_id}` shows it again"
         with (
@@ -219,7 +221,7 @@ _Answer = TypeVar("_Answer")
 def _followed(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
     """Shows the job once a second until it has ended."""
     while True:
-        job, document = _patiently(lambda: remote.told(JobPublic, f"jobs/{job_id}"), view)
+        job, document = _patiently(lambda: _told(remote, job_id), view)
         view.show(job)
         if job.state in ENDED:
             return job, document

@@ -12,10 +12,9 @@ import typer
 from rich.console import Console
 from sqlalchemy import Engine
 
-from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db, Migrate, open_database
+from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, complain, leave, terminate_like_interrupt
-from cli.render.batch_table import batch_table
+from cli.render.outcome_screen import batch_table
 from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
 from cli.tuning.tune import run_here, tell_warnings
 from db.connection.address import url_of_database

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cli.options.database_option import Db, open_database, require_there
+from cli.options.connections import Db, open_database, require_there
 from cli.options.exits import Exit, interruptible, terminate_like_interrupt
 from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Workload
 from cli.render.outcome_screen import show_told

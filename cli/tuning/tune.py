@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db, Migrate, open_database
+from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import job_options
 from cli.render.progress_screen import TuningProgress
