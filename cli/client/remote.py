@@ -47,7 +47,7 @@ class Remote:
     ) -> None:
         """``place`` and ``subject``: what messages call it, and that which is asked about.
 
-        Without a token none is known, or none is needed.
+        ``token`` is the one that the client sends, if any.
         """
         self._client, self._place, self._subject = client, place, subject
         self._token, self.is_local = token, is_local
@@ -61,13 +61,12 @@ class Remote:
         document = self.get(path, **query)
         return understood(kind, document), document
 
-    def text(self, path: str, **query: str | int | None) -> str:
-        """The plain text at a path."""
-        return self._of_kind("text/plain", path, query).text
-
-    def page(self, path: str) -> bytes:
-        """The HTML page at a path."""
-        return self._of_kind("text/html", path, {}).content
+    def file(self, path: str, kind: str, **query: Asked) -> Response:
+        """The file at a path, of a kind of content as ``text/plain``."""
+        response = self._get(path, query)
+        if not response.headers.get("content-type", "").startswith(kind):
+            raise no_rocktune(response, self._place)
+        return response
 
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Asks for a change, once, or once under a key, however often; the answer's document."""
@@ -100,12 +99,6 @@ class Remote:
         """Deletes what is at a path."""
         self._ask("DELETE", path)
 
-    def _of_kind(self, kind: str, path: str, query: Mapping[str, str | int | None]) -> Response:
-        response = self._get(path, query)
-        if not response.headers.get("content-type", "").startswith(kind):
-            raise no_rocktune(response, self._place)
-        return response
-
     def _get(self, path: str, query: Mapping[str, Asked]) -> Response:
         asked = {name: value for name, value in query.items() if value is not None}
         try:
@@ -115,11 +108,8 @@ class Remote:
             return self._ask("GET", path, params=asked)
 
     def _ask(self, method: str, path: str, **more: Any) -> Response:
-        headers = dict(more.pop("headers", {}))
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token.text}"
         try:
-            response = self._client.request(method, f"v1/{path}", headers=headers, **more)
+            response = self._client.request(method, f"v1/{path}", **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             reason = _reason(error) or "no connection in time"
             raise UnavailableError(f"{self._place} cannot be reached: {reason}") from None

@@ -5,7 +5,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import update_wrapper
 from typing import Annotated, Any
 
 import httpx2
@@ -57,15 +57,16 @@ def opened(
             yield remote
         return
     checked = _checked(address, field)
-    here = _here(checked)
+    host, is_here = checked.host, is_loopback(checked.host)
+    token = _token(is_here=is_here)
     with httpx2.Client(
         base_url=checked,
+        headers={"Authorization": f"Bearer {token.text}"} if token else {},
         timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
         # What is on this machine is not asked for through a proxy.
-        mounts={f"all://{here}": None} if here else {},
+        mounts={f"all://{f'[{host}]' if ':' in host else host}": None} if is_here else {},
     ) as client:
-        token = _token(is_here=here is not None)
-        yield Remote(client, checked.rstrip("/"), subject, token=token)
+        yield Remote(client, str(checked).rstrip("/"), subject, token=token)
 
 
 def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
@@ -78,17 +79,13 @@ def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
     def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
         _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
-        @wraps(command)
-        def asks(*, url: str | None, db: str | None, **given: Any) -> int | None:
+        def asks(*, url: Url = None, db: Db = None, **given: Any) -> int | None:
             with opened(url, db, subject=subject) as remote:
                 return command(remote, **given)
 
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=of)
-            for name, of in (("url", Url), ("db", Db))
-        ]
-        asks.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-        return asks
+        *places, _ = inspect.signature(asks).parameters.values()
+        asks.__signature__ = inspect.Signature([*own, *places])  # type: ignore[attr-defined]
+        return update_wrapper(asks, command)
 
     return made
 
@@ -125,7 +122,7 @@ class _InProcess(httpx2.BaseTransport):
         return httpx2.Response(answer.status_code, headers=answer.headers, content=content)
 
 
-def _checked(given: str, field: str) -> str:
+def _checked(given: str, field: str) -> httpx2.URL:
     """The address; what is wrong with it is told without it, for it may hold a password."""
     try:
         url = httpx2.URL(given.strip())
@@ -139,15 +136,7 @@ def _checked(given: str, field: str) -> str:
         raise InputError(field, f"holds more than an address; {_FORM}")
     if url.port is not None and not 0 < url.port < 2**16:
         raise InputError(field, f"{url.port} is not a port; {_FORM}")
-    return str(url)
-
-
-def _here(address: str) -> str | None:
-    """The host of an address, where it is this machine; None where it is another."""
-    host = httpx2.URL(address).host
-    if not is_loopback(host):
-        return None
-    return f"[{host}]" if ":" in host else host
+    return url
 
 
 def _token(*, is_here: bool) -> Token | None:

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import structlog
 import typer
-from rich.table import Table
 
 from cli.options.connections import Certificates, cluster_of
-from cli.options.exits import Exit, complain
-from cli.render.screen import TextConsole
+from cli.options.exits import Exit, complain, leave
+from cli.render.screen import TextConsole, bare_table
 from jobs.cluster.authority import DAYS, make_set
 from jobs.cluster.authority import renew_certificates as make_anew
 from jobs.cluster.certificates import (
@@ -103,17 +102,14 @@ def _status(
     Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
     """
     with closing(cluster_of(scheduler, certificates)) as connected:
-        hosts = connected.seen()
-        problem = connected.problem
+        hosts, problem = connected.seen(), connected.problem
     if problem is not None:
-        complain(f"the scheduler at {scheduler} cannot be reached: {problem}")
-        return Exit.TOOL_FAILED
+        leave(f"the scheduler at {scheduler} cannot be reached: {problem}", Exit.TOOL_FAILED)
     if as_json:
         typer.echo(json.dumps([each.document() for each in hosts], indent=2))
     elif hosts:
-        table = Table(box=None, pad_edge=False)
-        for title in ("host", "kind", "does", "RocksDB builds", "CPU", "kernel"):
-            table.add_column(title, overflow="fold")
+        titles = ("host", "kind", "does", "RocksDB builds", "CPU", "kernel")
+        table = bare_table(titles, no_wrap=True)
         for each in hosts:
             does = each.problem or ("measures" if each.busy else "is free")
             table.add_row(

@@ -63,7 +63,7 @@ def options_command(
         if form == "json":
             text = json.dumps(remote.get(path, **asked), indent=1) + "\n"
         else:
-            text = remote.text(path, **asked)
+            text = remote.file(path, "text/plain", **asked).text
     if out is not None:
         write_output(out, text.encode())
     elif sys.stdout.isatty():
@@ -95,5 +95,5 @@ def report_command(
     Exit status: 0 written, 2 bad input, such as a job that has not ended.
     """
     path = Path(f"report-{job_id}.html") if out is None else out
-    write_output(path, remote.page(f"jobs/{job_id}/report"))
+    write_output(path, remote.file(f"jobs/{job_id}/report", "text/html").content)
     typer.echo(f"Written to {path}")

@@ -82,15 +82,21 @@ def _list(
     documents: list[Any] = []
     rows: list[JobProgress] = []
     after: int | None = None
-    while True:
-        asked = min(limit - len(rows), _PAGE)
-        document = remote.get("jobs", state=state, kind=kind, limit=asked, after=after)
-        page = understood(JobPage, document)
+    while len(rows) < limit:
+        page, document = remote.told(
+            JobPage,
+            "jobs",
+            state=state,
+            kind=kind,
+            limit=min(limit - len(rows), _PAGE),
+            after=after,
+        )
         documents += document["jobs"]
         rows += page.jobs
         after = page.next
-        if after is None or not page.jobs or len(rows) >= limit:
-            return documents, rows, after
+        if after is None or not page.jobs:
+            break
+    return documents, rows, after
 
 
 def _table(listed: list[JobProgress]) -> Table:
