@@ -9,7 +9,7 @@ from functools import update_wrapper
 from typing import Annotated, Any
 
 import httpx2
-import typer
+from typer import Argument, Option
 
 from cli.client.client_errors import Token
 from cli.client.remote import Remote
@@ -18,17 +18,15 @@ from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
-Url = Annotated[
-    str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
-]
+Url = Annotated[str | None, Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")]
 # Not that of `connections`: what was typed goes before ROCKTUNE_URL, and what is set as
 # ROCKTUNE_DB after it.
 Db = Annotated[
     str | None,
-    typer.Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
+    Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="As the service tells it.")]
-JobId = Annotated[int, typer.Argument(metavar="ID", help="The job's number.", min=1)]
+Json = Annotated[bool, Option("--json", help="As the service tells it.")]
+JobId = Annotated[int, Argument(metavar="ID", help="The job's number.", min=1)]
 
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 35.0  # the service itself gives up a statement after 30

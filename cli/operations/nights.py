@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
+from typer import Argument, Option
 
 from cli.options.connections import Db, connected, require_there
 from cli.options.exits import Exit
@@ -33,24 +33,22 @@ Examples:
 
 
 def nights_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The batch's name.")],
-    last: Annotated[
-        int, typer.Option(help="So many nights in the table; all are judged.", min=1)
-    ] = 14,
+    name: Annotated[str, Argument(metavar="NAME", help="The batch's name.")],
+    last: Annotated[int, Option(help="So many nights in the table; all are judged.", min=1)] = 14,
     false_alarms: Annotated[
-        float, typer.Option(help="False alarms of the whole batch that are borne in 100 nights.")
+        float, Option(help="False alarms of the whole batch that are borne in 100 nights.")
     ] = 1.0,
     out: Annotated[
-        Path | None, typer.Option(help="Receives an HTML page with every series drawn.")
+        Path | None, Option(help="Receives an HTML page with every series drawn.")
     ] = None,
     triage: Annotated[
         bool,
-        typer.Option(
+        Option(
             help="Instead: the newest worsening, what else changed then, how to measure it again."
         ),
     ] = False,
     night: Annotated[
-        int | None, typer.Option(help="With --triage: the change that began with this batch.")
+        int | None, Option(help="With --triage: the change that began with this batch.")
     ] = None,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
     db: Db = None,

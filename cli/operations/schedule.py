@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import typer
 from rich.table import Table
+from typer import Argument, Option, Typer
 
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import understanding, understood
@@ -41,21 +41,19 @@ RUN_EXAMPLES = """
 Example:
   rocktune schedule run nightly          now, whenever it is due
 """
-schedule_command = typer.Typer(no_args_is_help=True, add_completion=False)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+schedule_command = Typer(no_args_is_help=True, add_completion=False)
+Name = Annotated[str, Argument(metavar="NAME", help="The schedule's name.")]
 
 
 @schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
-    cron: Annotated[
-        str, typer.Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")
-    ],
-    time_zone: Annotated[str, typer.Option(help="In which they are meant.")] = "UTC",
+    file: Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    cron: Annotated[str, Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")],
+    time_zone: Annotated[str, Option(help="In which they are meant.")] = "UTC",
     missed: Annotated[
-        str, typer.Option(help="A time at which nothing ran: late (run it once) or skip.")
+        str, Option(help="A time at which nothing ran: late (run it once) or skip.")
     ] = "late",
-    name: Annotated[str | None, typer.Option(help="Its name; else the batch's.")] = None,
+    name: Annotated[str | None, Option(help="Its name; else the batch's.")] = None,
     replace: Replace = False,
     url: Url = None,
     db: Db = None,

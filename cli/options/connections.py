@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from cli.options.exits import complain
 from sampler.common.errors import InputError
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 
 Db = Annotated[
     str | None,
-    typer.Option(
-        help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"
-    ),
+    Option(help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"),
 ]
 
-Migrate = Annotated[
-    bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
-]
+Migrate = Annotated[bool, Option("--migrate", help="Bring a server's tables up to date first.")]
 
 
 def require_there(db: str | None) -> None:
@@ -93,14 +89,14 @@ def upgrade(engine: Engine) -> None:
 
 Certificates = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="The folder with authority.pem and this role's certificate; needed beyond loopback.",
         envvar="ROCKTUNE_CERTIFICATES",
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Measure on the hosts of this scheduler, as tls://HOST:8786; else on this machine.",
         envvar="ROCKTUNE_SCHEDULER",
     ),

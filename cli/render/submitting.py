@@ -8,7 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Context, Option
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import LostError, UnavailableError, understood
@@ -25,11 +25,9 @@ from sampler.common.errors import InputError, refuse_noted
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 Submit = Annotated[
-    bool, typer.Option("--submit", help="Let a service (--url) measure it; prints the job.")
+    bool, Option("--submit", help="Let a service (--url) measure it; prints the job.")
 ]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Replace the service's workload by your file.")
-]
+Replace = Annotated[bool, Option("--replace", help="Replace the service's workload by your file.")]
 
 
 def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], Any]:
@@ -48,7 +46,7 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
             del new["replace"]
 
         @wraps(command)
-        def asking(ctx: typer.Context, **given: Any) -> int:
+        def asking(ctx: Context, **given: Any) -> int:
             submit, replace, url = given.pop("submit"), given.pop("replace", False), given["url"]
             if "url" not in own:
                 del given["url"]
@@ -72,9 +70,7 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
             for name, (of, usual) in new.items()
             if name not in own
         ]
-        added.append(
-            inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        )
+        added.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
         asking.__signature__ = inspect.Signature([*own.values(), *added])  # type: ignore[attr-defined]
         return asking
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
 from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, asking, opened
@@ -28,16 +28,14 @@ Examples:
 
 def options_command(
     job_id: JobId,
-    out: Annotated[
-        Path | None, typer.Option(help="Receives it; else standard output does.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Receives it; else standard output does.")] = None,
     minimal: Annotated[
-        bool, typer.Option("--minimal", help="The one with the fewest changes, by models.")
+        bool, Option("--minimal", help="The one with the fewest changes, by models.")
     ] = False,
     fullest: Annotated[
-        bool, typer.Option("--fullest", help="The candidate with most changes, not proven.")
+        bool, Option("--fullest", help="The candidate with most changes, not proven.")
     ] = False,
-    form: Annotated[str, typer.Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
+    form: Annotated[str, Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
     url: Url = None,
     db: Db = None,
 ) -> None:
@@ -85,7 +83,7 @@ def report_command(
     remote: Remote,
     job_id: JobId,
     out: Annotated[
-        Path | None, typer.Option(help="Receives the page; report-ID.html by default.")
+        Path | None, Option(help="Receives the page; report-ID.html by default.")
     ] = None,
 ) -> None:
     """Writes the report of a finished job: one HTML file that opens without a network.
@@ -96,4 +94,4 @@ def report_command(
     """
     path = Path(f"report-{job_id}.html") if out is None else out
     write_output(path, remote.file(f"jobs/{job_id}/report", "text/html").content)
-    typer.echo(f"Written to {path}")
+    echo(f"Written to {path}")

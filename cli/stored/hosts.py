@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from cli.client.client_errors import understanding
 from cli.client.remote import Remote
@@ -24,7 +24,7 @@ _FINGERPRINT = ("cpu", "cores", "governor", "disk", "file_system", "kernel", "ro
 @asking()
 def hosts_command(
     remote: Remote,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="One of them.")] = None,
     as_json: Json = False,
 ) -> int:
     """Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from api.schemas.job_schemas import JobPage, JobProgress, JobPublic
 from cli.client.client_errors import (
@@ -54,14 +54,14 @@ _PAGE = 1000
 def jobs_command(
     remote: Remote,
     state: Annotated[
-        str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
+        str | None, Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
+        Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.", min=1)] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="As the service lists them.")] = False,
+    limit: Annotated[int, Option(help="How many at most.", min=1)] = 20,
+    as_json: Annotated[bool, Option("--json", help="As the service lists them.")] = False,
 ) -> None:
     """Lists jobs, newest first."""
     documents, listed, following = _list(remote, state, kind, limit)
@@ -150,14 +150,14 @@ def show_command(
     job_id: JobId,
     follow: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--follow/--no-follow",
             help="Until it ends; without either, on a terminal.",
             show_default=False,
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The job's document, with its result once it has one.")
+        bool, Option("--json", help="The job's document, with its result once it has one.")
     ] = False,
 ) -> int:
     """Shows a job: its phase and why, how far it is, and what it found.

@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from api.schemas.result_schemas import Contributions, Ranking
 from cli.client.client_errors import understanding
@@ -45,10 +45,8 @@ _UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured th
 def parameters_command(
     remote: Remote,
     job_id: JobId,
-    metric: Annotated[
-        str | None, typer.Option(help="Of this metric alone, in its own order.")
-    ] = None,
-    top: Annotated[int | None, typer.Option(help="Only so many.", min=1)] = None,
+    metric: Annotated[str | None, Option(help="Of this metric alone, in its own order.")] = None,
+    top: Annotated[int | None, Option(help="Only so many.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """Ranks the parameters, the most important first.
@@ -163,7 +161,7 @@ Examples:
 def contributions_command(
     remote: Remote,
     job_id: JobId,
-    top: Annotated[int, typer.Option(help="So many parameters.", min=1)] = 6,
+    top: Annotated[int, Option(help="So many parameters.", min=1)] = 6,
     as_json: Json = False,
 ) -> None:
     """Says what each parameter contributed to what a greedy job found.
@@ -193,13 +191,11 @@ Examples:
 def explain_command(
     job_id: JobId,
     runs: Annotated[
-        int, typer.Option(help="Real runs of each configuration, at least 3; 0: none.", min=0)
+        int, Option(help="Real runs of each configuration, at least 3; 0: none.", min=0)
     ] = 0,
-    steps: Annotated[
-        int, typer.Option(help="With --runs: so many first steps of the path.", min=0)
-    ] = 3,
+    steps: Annotated[int, Option(help="With --runs: so many first steps of the path.", min=0)] = 3,
     margin: Annotated[
-        str, typer.Option(help="With --runs: the fitness that the fewest changes may lose.")
+        str, Option(help="With --runs: the fitness that the fewest changes may lose.")
     ] = "10%",
     as_json: Json = False,
     url: Url = None,

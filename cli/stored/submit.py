@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import understood
@@ -30,7 +30,7 @@ Examples:
 @job_options(at_a_service=True)
 def submit_command(
     asked: Mapping[str, Any],
-    watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Show how it goes, to its end.")] = False,
     replace: Replace = False,
     as_json: Annotated[bool, json_alone("The job's document")] = False,
     url: Url = None,

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
@@ -32,8 +32,8 @@ Examples:
 def front_command(
     remote: Remote,
     job_id: JobId,
-    x: Annotated[str | None, typer.Option(help="One metric of two; with --y.")] = None,
-    y: Annotated[str | None, typer.Option(help="The other; the best in it is last.")] = None,
+    x: Annotated[str | None, Option(help="One metric of two; with --y.")] = None,
+    y: Annotated[str | None, Option(help="The other; the best in it is last.")] = None,
     as_json: Json = False,
 ) -> None:
     """Lists the Pareto front: what no other measured configuration beats.
@@ -80,34 +80,33 @@ Examples:
 def pick_command(
     job_id: JobId,
     weights: Annotated[
-        str | None, typer.Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
+        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
+        Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
     ] = None,
     slo: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A service level: 'write_p99 <= 340 us'. A limit; by itself picks by throughput."
         ),
     ] = None,
     objective: Annotated[
-        str | None,
-        typer.Option(help="A name or TOML file instead of the job's, its limits included."),
+        str | None, Option(help="A name or TOML file instead of the job's, its limits included.")
     ] = None,
-    top: Annotated[int, typer.Option(help="So many.", min=1, max=100)] = 5,
+    top: Annotated[int, Option(help="So many.", min=1, max=100)] = 5,
     model: Annotated[
-        bool, typer.Option("--model", help="Beside it what models of the metrics expect: seconds.")
+        bool, Option("--model", help="Beside it what models of the metrics expect: seconds.")
     ] = False,
     column_family: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Write it for this column family of the job's OPTIONS file, else the job's own."
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder that receives the OPTIONS file of the first.")
+        Path | None, Option(help="A folder that receives the OPTIONS file of the first.")
     ] = None,
     as_json: Json = False,
     url: Url = None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from cli.render.screen import print_json
 
@@ -20,40 +20,39 @@ _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's p
 def autotune_command(
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
+        Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
     ] = None,
-    shape: Annotated[str, typer.Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
+    shape: Annotated[str, Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
     seconds: Annotated[
-        float | None, typer.Option(help="How long it takes here; a tenth of the shape's.")
+        float | None, Option(help="How long it takes here; a tenth of the shape's.")
     ] = None,
-    low: Annotated[str, typer.Option(help="The wave's trough, bytes a second.")] = "50MB",
-    high: Annotated[str, typer.Option(help="Its peak.")] = "200MB",
-    tail: Annotated[str, typer.Option(help="The rate after the wave.")] = "10MB",
+    low: Annotated[str, Option(help="The wave's trough, bytes a second.")] = "50MB",
+    high: Annotated[str, Option(help="Its peak.")] = "200MB",
+    tail: Annotated[str, Option(help="The rate after the wave.")] = "10MB",
     capacity: Annotated[
-        str | None, typer.Option(help="What counts as 100% of the disk; 95% of --high.")
+        str | None, Option(help="What counts as 100% of the disk; 95% of --high.")
     ] = None,
-    low_mark: Annotated[float, typer.Option(help="tuned: the flushes' share to switch at.")] = 0.5,
-    high_mark: Annotated[float, typer.Option(help="tuned: the share of all.")] = 0.9,
-    full_mark: Annotated[float, typer.Option(help="duty: no compaction at this share.")] = 1.0,
+    low_mark: Annotated[float, Option(help="tuned: the flushes' share to switch at.")] = 0.5,
+    high_mark: Annotated[float, Option(help="tuned: the share of all.")] = 0.9,
+    full_mark: Annotated[float, Option(help="duty: no compaction at this share.")] = 1.0,
     step: Annotated[
-        float | None,
-        typer.Option(help="Seconds that shares are measured over; 10 at full length."),
+        float | None, Option(help="Seconds that shares are measured over; 10 at full length.")
     ] = None,
-    value_size: Annotated[int, typer.Option(help="Bytes of a value.")] = 100_000,
+    value_size: Annotated[int, Option(help="Bytes of a value.")] = 100_000,
     rate_limit: Annotated[
-        str | None, typer.Option(help="RocksDB's limit of background writes, bytes a second.")
+        str | None, Option(help="RocksDB's limit of background writes, bytes a second.")
     ] = None,
-    read_seconds: Annotated[float, typer.Option(help="Of reads, each kind; 0: none.")] = 3.0,
-    direct_reads: Annotated[bool, typer.Option(help="Read past the page cache.")] = True,
-    recovery_seconds: Annotated[float, typer.Option(help="The longest wait for it.")] = 600.0,
-    seed: Annotated[int, typer.Option(help="Of keys and values.")] = 1,
+    read_seconds: Annotated[float, Option(help="Of reads, each kind; 0: none.")] = 3.0,
+    direct_reads: Annotated[bool, Option(help="Read past the page cache.")] = True,
+    recovery_seconds: Annotated[float, Option(help="The longest wait for it.")] = 600.0,
+    seed: Annotated[int, Option(help="Of keys and values.")] = 1,
     configuration: Annotated[
-        Path | None, typer.Option(help="A JSON file of policy and marks (space warlo).")
+        Path | None, Option(help="A JSON file of policy and marks (space warlo).")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for plots and figures.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All figures and curves.")] = False,
+    out: Annotated[Path | None, Option(help="A folder for plots and figures.")] = None,
+    as_json: Annotated[bool, Option("--json", help="All figures and curves.")] = False,
     as_metrics: Annotated[
-        bool, typer.Option("--metrics", help="One policy's metrics, as a [command] prints them.")
+        bool, Option("--metrics", help="One policy's metrics, as a [command] prints them.")
     ] = False,
 ) -> int:
     """Loads a database with a sine wave of writes under each policy, and compares them."""

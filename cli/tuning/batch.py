@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from sqlalchemy import Engine
+from typer import Argument, Option
 
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, complain, leave, terminate_like_interrupt
@@ -59,11 +59,9 @@ Examples:
 The nights before are those of the database that --db names: keep it from run to run. Workflows for
 GitHub and GitLab: deploy/ci.
 """
-BatchFile = Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")]
-Out = Annotated[Path, typer.Option(help="Receives batch.json, and a folder for each job.")]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
-]
+BatchFile = Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")]
+Out = Annotated[Path, Option(help="Receives batch.json, and a folder for each job.")]
+Resume = Annotated[bool, Option("--resume", help="Go on with the newest one that has not ended.")]
 OUT = Path("rocktune-batch")
 Judged = Callable[[Engine, Mapping[str, Any]], int]
 """The exit status of a batch whose jobs have ended, by its document."""
@@ -93,9 +91,9 @@ def batch_command(
 def check_command(
     file: BatchFile,
     junit: Annotated[
-        Path | None, typer.Option(help="Receives JUnit XML: a suite a job, a case a metric.")
+        Path | None, Option(help="Receives JUnit XML: a suite a job, a case a metric.")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Receives a summary in Markdown.")] = None,
+    markdown: Annotated[Path | None, Option(help="Receives a summary in Markdown.")] = None,
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,

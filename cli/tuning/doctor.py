@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
+from typer import Option
 
 from cli.options.exits import Exit, interruptible
 from cli.options.job_options import Baseline, Workload
@@ -33,15 +33,14 @@ Examples:
 
 def doctor_command(
     workload: Workload = "load-quick",
-    space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
+    space: Annotated[str, Option(help="A parameter space's name or TOML file.")] = "default",
     baseline: Baseline = None,
-    runs: Annotated[int, typer.Option(help="Runs of the baseline.", min=2, max=1000)] = 10,
+    runs: Annotated[int, Option(help="Runs of the baseline.", min=2, max=1000)] = 10,
     trials: Annotated[
-        int | None,
-        typer.Option(help="Trials of the job in question; else 90, 400 and 1000 are told."),
+        int | None, Option(help="Trials of the job in question; else 90, 400 and 1000 are told.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Without runs of the baseline, and without waiting.")
+        bool, Option("--quick", help="Without runs of the baseline, and without waiting.")
     ] = False,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
 ) -> int:

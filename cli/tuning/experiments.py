@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
+from typer import Argument, Option
 
 from cli.options.connections import Db, open_database, require_there
 from cli.options.exits import Exit, interruptible, terminate_like_interrupt
@@ -66,30 +66,28 @@ _RUNS_IT = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, o
 @submittable(JobKind.COMPARE, workloads="workload")
 def compare_command(
     a: Annotated[
-        str | None,
-        typer.Argument(metavar="A", help=f"{_SIDE} With --around: default if left out."),
+        str | None, Argument(metavar="A", help=f"{_SIDE} With --around: default if left out.")
     ] = None,
-    b: Annotated[str | None, typer.Argument(metavar="B", help="The same.")] = None,
+    b: Annotated[str | None, Argument(metavar="B", help="The same.")] = None,
     around: Annotated[
-        str | None,
-        typer.Option(metavar="PARAMETER", help="Instead of B: half, A's value, and double."),
+        str | None, Option(metavar="PARAMETER", help="Instead of B: half, A's value, and double.")
     ] = None,
     workloads: Annotated[
         list[str] | None,
-        typer.Option("--workload", help="A name or TOML file; repeatable. Else load-quick."),
+        Option("--workload", help="A name or TOML file; repeatable. Else load-quick."),
     ] = None,
-    rounds: Annotated[int, typer.Option(help="Runs of each, at least 3.")] = 5,
+    rounds: Annotated[int, Option(help="Runs of each, at least 3.")] = 5,
     metrics: Annotated[
-        str | None, typer.Option(help="What is compared, as rate,waf,read_p99; else the usual.")
+        str | None, Option(help="What is compared, as rate,waf,read_p99; else the usual.")
     ] = None,
-    db_bench_a: Annotated[str | None, typer.Option(help=_RUNS_IT)] = None,
-    db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
+    db_bench_a: Annotated[str | None, Option(help=_RUNS_IT)] = None,
+    db_bench_b: Annotated[str | None, Option(help="The same for B.")] = None,
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
-    seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
+    seed: Annotated[int, Option(help="Decides the order of the runs.")] = 1,
     out: Annotated[
-        Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
+        Path, Option(help="Receives every run, result.json, CSV files and a page.")
     ] = Path("rocktune-compare"),
     resume: ResumeRuns = False,
     db: Db = None,
@@ -172,24 +170,24 @@ _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 
 @submittable(JobKind.UPGRADE_CHECK)
 def upgrade_check_command(
-    old: Annotated[str, typer.Argument(help=_BUILD)],
-    new: Annotated[str, typer.Argument(help=_BUILD)],
+    old: Annotated[str, Argument(help=_BUILD)],
+    new: Annotated[str, Argument(help=_BUILD)],
     workload: Workload = "load-quick",
     options: Annotated[
-        Path | None, typer.Option(help="The OPTIONS file that you run with, to be tried as well.")
+        Path | None, Option(help="The OPTIONS file that you run with, to be tried as well.")
     ] = None,
     pairs: Annotated[
-        int, typer.Option(help="Runs of each configuration on either build; 0: no load.", min=0)
+        int, Option(help="Runs of each configuration on either build; 0: no load.", min=0)
     ] = 7,
     configurations: Annotated[
-        int, typer.Option(help="Random configurations of --space as well.", min=0)
+        int, Option(help="Random configurations of --space as well.", min=0)
     ] = 0,
-    space: Annotated[str, typer.Option(help="Where those are drawn from.")] = "default",
+    space: Annotated[str, Option(help="Where those are drawn from.")] = "default",
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
-    seed: Annotated[int, typer.Option(help="Decides the draws and the order of the runs.")] = 1,
-    out: Annotated[Path, typer.Option(help="Receives every run, and upgrade.json.")] = Path(
+    seed: Annotated[int, Option(help="Decides the draws and the order of the runs.")] = 1,
+    out: Annotated[Path, Option(help="Receives every run, and upgrade.json.")] = Path(
         "rocktune-upgrade"
     ),
     resume: ResumeRuns = False,

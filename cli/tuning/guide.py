@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from cli.options.exits import complain
 from cli.render.screen import bare_table, json_alone, print_json, screen
@@ -26,19 +26,17 @@ Examples:
 
 
 def guide_command(
-    keys: Annotated[str, typer.Option(help="Pairs that the database will hold: 8e9.")],
-    key_size: Annotated[str, typer.Option(help="Bytes of a key: 20.")],
-    value_size: Annotated[str, typer.Option(help="Bytes of a value: 800, or 4KiB.")],
-    cpu_threads: Annotated[
-        str, typer.Option(help="Hardware threads: two a core where cores have two.")
-    ],
-    memory: Annotated[str, typer.Option(help="Memory of the machine: 128GB, or 64GiB.")],
+    keys: Annotated[str, Option(help="Pairs that the database will hold: 8e9.")],
+    key_size: Annotated[str, Option(help="Bytes of a key: 20.")],
+    value_size: Annotated[str, Option(help="Bytes of a value: 800, or 4KiB.")],
+    cpu_threads: Annotated[str, Option(help="Hardware threads: two a core where cores have two.")],
+    memory: Annotated[str, Option(help="Memory of the machine: 128GB, or 64GiB.")],
     open_files: Annotated[
-        str, typer.Option(help="Files that may be open: half for keys, half for values.")
+        str, Option(help="Files that may be open: half for keys, half for values.")
     ] = "80000",
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
+        Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
     ] = None,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
 ) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
+from typer import Argument, Option
 
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
@@ -52,18 +52,16 @@ Examples:
 
 def profile_command(
     path: Annotated[
-        Path, typer.Argument(help="A database's folder, its LOG, or a trace; it is read only.")
+        Path, Argument(help="A database's folder, its LOG, or a trace; it is read only.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The workload file. [default: the folder's name.toml]")
+        Path | None, Option(help="The workload file. [default: the folder's name.toml]")
     ] = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Run the workload once, and compare both."),
+        bool, Option("--check", help="Run the workload once, and compare both.")
     ] = False,
     replay: Annotated[
-        bool,
-        typer.Option("--replay", help="Of a trace: a workload that replays it."),
+        bool, Option("--replay", help="Of a trace: a workload that replays it.")
     ] = False,
     column_family: ColumnFamily = None,
     scale: Scale = None,

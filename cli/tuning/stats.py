@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
+from typer import Argument, Option
 
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.interval_report.documents import (
@@ -35,12 +35,12 @@ Examples:
 
 def stats_command(
     log: Annotated[
-        Path, typer.Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
+        Path, Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="A folder for CSV, plots and pgfplots coordinates.")
+        Path | None, Option(help="A folder for CSV, plots and pgfplots coordinates.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Every figure as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Every figure as JSON.")] = False,
 ) -> None:
     """Reads the statistics that RocksDB dumps: writes, compaction and stalls.
 

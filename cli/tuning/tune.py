@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
@@ -55,20 +55,20 @@ def tune_command(
     migrate: Migrate = False,
     like: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="PATH",
             help="Tune the load of this database (its folder, LOG or a trace) from its OPTIONS "
             "file, if one lies there.",
         ),
     ] = None,
     no_check: Annotated[
-        bool, typer.Option("--no-check", help="With --like: do not run the load beside it first.")
+        bool, Option("--no-check", help="With --like: do not run the load beside it first.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
+    out: Annotated[Path, Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the newest job of just these options.")
+        bool, Option("--resume", help="Go on with the newest job of just these options.")
     ] = False,
     as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
