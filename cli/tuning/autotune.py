@@ -5,7 +5,10 @@ from typing import Annotated
 
 from typer import Option
 
-from cli.render.screen import print_json
+from cli.options.exits import Exit, leave
+from cli.render.screen import bare_table, print_json, screen
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError
 
 EXAMPLES = """
 Examples:
@@ -14,6 +17,7 @@ Examples:
   rocktune autotune --shape 350 --seconds 350         the whole wave of the thesis
   rocktune autotune --low 25MB --high 100MB           a slower disk; --capacity follows
 """
+_COMPARED = ("on", "off", "tuned", "duty")
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
 
 
@@ -54,11 +58,9 @@ def autotune_command(
     as_metrics: Annotated[
         bool, Option("--metrics", help="One policy's metrics, as a [command] prints them.")
     ] = False,
-) -> int:
+) -> None:
     """Loads a database with a sine wave of writes under each policy, and compares them."""
-    from cli.options.exits import Exit, complain
-    from cli.render.screen import bare_table, screen
-    from jobs.autotune.compare import run_alone, table
+    from jobs.autotune.compare import run_alone, table, write_autotune_files
     from jobs.autotune.policy import Marks
     from jobs.autotune.request import (
         FULL_SECONDS,
@@ -69,8 +71,6 @@ def autotune_command(
         scaled_step,
     )
     from jobs.autotune.run import command_metrics, document
-    from sampler.common.byte_size import parse_bytes
-    from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
     def size(text: str | None, option: str, usual: float = 0.0) -> float:
@@ -118,25 +118,16 @@ def autotune_command(
         if as_metrics:
             found = command_metrics(run)
             if found is None:
-                complain(f"not recovered within {recovery_seconds:g} s")
-                return Exit.TOOL_FAILED
+                leave(f"not recovered within {recovery_seconds:g} s", Exit.TOOL_FAILED)
             print_json(found)
     if out is not None:
-        from jobs.autotune.compare import write_autotune_files
-
         for path in write_autotune_files(out, documents):
             console.print(str(path))
     if as_json:
         print_json({"schema": 1, "runs": documents})
     elif not as_metrics:
-        shown = bare_table()
-        shown.add_column("", no_wrap=True)
-        for asked in runs:
-            shown.add_column(asked.policy, justify="right")
+        shown = bare_table(("",), [asked.policy for asked in runs])
+        shown.columns[0].no_wrap = True
         for row in table(documents):
             shown.add_row(*row)
         screen().print(shown)
-    return Exit.DONE
-
-
-_COMPARED = ("on", "off", "tuned", "duty")

@@ -63,23 +63,18 @@ def bench_command(
     console = TextConsole(stderr=True)
     say(console, *(f"warning: {warning}" for warning in single.warnings))
     runner = LocalRunner(single.benchmark, settings, waiting=told_once(console))
-    failed = False
+    status = Exit.DONE
     for run in range(1, runs + 1):
         outcome = runner.run(configuration)
-        failed = failed or outcome.state is not TrialState.DONE
+        status = status if outcome.state is TrialState.DONE else Exit.TOOL_FAILED
         if as_json:
-            document = {
-                "run": run,
-                "state": outcome.state.value,
-                "metrics": dict(outcome.metrics),
-                "failure": outcome.failure,
-                "warnings": [*single.warnings, *outcome.warnings],
-            }
-            print_json(document)
+            warnings = [*single.warnings, *outcome.warnings]
+            told = {"state": outcome.state.value, "metrics": dict(outcome.metrics)}
+            print_json({"run": run, **told, "failure": outcome.failure, "warnings": warnings})
             continue
         shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
         said = printable(outcome.failure or shown)
         echo(f"run {run} {outcome.state.value}: {said}")
         for warning in outcome.warnings:
             console.print(f"  {warning}", markup=False, highlight=False)
-    return Exit.TOOL_FAILED if failed else Exit.DONE
+    return status

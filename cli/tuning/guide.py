@@ -23,6 +23,7 @@ Examples:
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB --json
   rocktune tune --space blob --start-from guide       the search begins there
 """  # noqa: E501
+_SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def guide_command(
@@ -64,20 +65,15 @@ def guide_command(
     if as_json:
         print_json(document)
     else:
-        _print(found)
+        console = screen()
+        console.print(_settings(found))
+        for table in (_levels(found), _translated(found)):
+            console.print()
+            console.print(table)
     for each in document["warnings"]:
         complain(f"warning: {each['setting']}: {each['text']}")
     for path in written:
         (sys.stderr if as_json else sys.stdout).write(f"Written to {path}\n")
-
-
-def _print(found: Guide) -> None:
-    console = screen()
-    console.print(_settings(found))
-    console.print()
-    console.print(_levels(found))
-    console.print()
-    console.print(_translated(found))
 
 
 def _settings(found: Guide) -> Table:
@@ -105,9 +101,6 @@ def _settings(found: Guide) -> Table:
         in_bytes = name.endswith("_size") or name in _SIZES
         table.add_row(name, str(value), format_decimal(value) if in_bytes else "", why[name])
     return table
-
-
-_SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def _levels(found: Guide) -> Table:
