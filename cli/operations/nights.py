@@ -112,7 +112,6 @@ def _table(watched: RegressionReport, last: int) -> Table:
 
 
 def _show_triage(console: Console, document: Mapping[str, Any]) -> None:
-    """Since when, what moved, what else changed, the counters, and the commands to run."""
     if document["night"] is None:
         say(console, f"{document['batch']}: no change of level was found")
         return

@@ -90,7 +90,6 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
 def _sent(
     remote: Remote, file: Path, name: str | None, about: Mapping[str, str], *, replace: bool
 ) -> str:
-    """Asks a service to keep it; returns its name."""
     batch = batch_request(file, complain)
     require_json("FILE", batch)
     for row in batch["job"]:

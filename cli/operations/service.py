@@ -151,7 +151,6 @@ def worker_command(
 
 
 def _configured() -> tuple[Settings, ServiceSettings]:
-    """The settings of this machine and of the service, and logs as they ask for."""
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
     return settings, service

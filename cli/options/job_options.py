@@ -111,8 +111,7 @@ def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
     of: Any = list[str] if name in _AGAIN else types.get(kind, str)
     usual = False if kind == "check" else _USUAL.get(name, field.default)
-    least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-    least = None if least is None or least < 0 else least
+    least = next((each.ge for each in field.metadata if getattr(each, "ge", -1) >= 0), None)
     option = Option(option_of(name), help=text, min=least)
     return inspect.Parameter(
         name,

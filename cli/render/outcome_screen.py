@@ -15,6 +15,7 @@ from jobs.report.rows import (
     contribution_lines,
     contribution_rows,
     limit_lines,
+    proof_rows,
     warm_start_lines,
 )
 from jobs.results.best_words import beside_lines, price_lines, reasons
@@ -47,6 +48,7 @@ _READS_ARE = (
     "measured, not tuned"
 )
 _STEPS = 3
+_BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 
 def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
@@ -69,10 +71,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         say(console, f"{where}.")
     if trade := verdict.get("trade"):  # a job of an earlier version has none
         say(console, Text(f"{trade}.", "bold"))
-    if best is None:
-        found = "Nothing was proven better than the baseline"
-    else:
-        found = f"Trial {best['trial']} is better"
+    nothing = "Nothing was proven better than the baseline"
+    found = f"Trial {best['trial']} is better" if best else nothing
     say(console, Text.assemble((found, "bold"), f": {verdict['why']}."))
     say(console, *(f"{line}." for line in price_lines(result)))
     if best is not None:
@@ -84,12 +84,10 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     contributed = result.get("contributions")
     if contributed:
         print_contributions(console, contributed)
-    say(console, *(f"{line}." for line in limit_lines(result)))
-    say(console, *_power(result))
+    say(console, *(f"{line}." for line in limit_lines(result)), *_power(result))
     say(console, *(f"{line}." for line in warm_start_lines(result)))
     console.print(_noise(result), highlight=False)
-    search = result.get("search")  # a job of an earlier version has none
-    if search:
+    if search := result.get("search"):  # a job of an earlier version has none
         say(console, f"When the search ended: {search['why']}.")
     if not contributed:  # it draws nothing to rank parameters by
         say(console, *_ranking(result))
@@ -107,7 +105,6 @@ def _applied(changes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
-    """Which steps gain most, and which changes are enough."""
     found = result.get("explanation")  # a job of an earlier version has none
     if not found:
         withheld = withheld_words(result)
@@ -119,7 +116,6 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
 
 
 def _ranking(result: Mapping[str, Any]) -> list[str]:
-    """What matters most, how far that can be trusted, and where forest and process disagree."""
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
@@ -129,36 +125,29 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "give it more trials" if by_models(result) else "draw more"
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; do not rely on it, {more}"
-    trust = trust_words(result)
-    disagreement = [line.partition(";")[0] for line in disagreement_words(result)]
-    return [
-        f"What matters most: {top} (R2 {shown}{doubt}).",
-        *([f"How far to trust it: {'; '.join(trust)}."] if trust else []),
-        *(
-            [f"Forest and process disagree: {'; '.join(disagreement)} (rocktune parameters)."]
-            if disagreement
-            else []
-        ),
-        *(f"{line}." for line in filter(None, [anova_words(result)])),
-    ]
+    lines = [f"What matters most: {top} (R2 {shown}{doubt})."]
+    if trust := trust_words(result):
+        lines.append(f"How far to trust it: {'; '.join(trust)}.")
+    if apart := [line.partition(";")[0] for line in disagreement_words(result)]:
+        lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
+    if words := anova_words(result):
+        lines.append(f"{words}.")
+    return lines
 
 
 def _proof_table(result: Mapping[str, Any]) -> Table:
-    verdict = result["verdict"]
-    subject = "best" if result["best"] else "candidate"
+    subject, terms = "best" if result["best"] else "candidate", _terms(result)
     table = bare_table(("",), ("default", subject, "change", "95% interval"))
-    terms = _terms(result)
-    for metric in dict.fromkeys([*terms, *_MORE]):
-        change = verdict["change"].get(metric)
-        if change is None:
-            continue
-        table.add_row(
-            metric.upper() if metric in terms else metric,
-            metric_amount(result["baseline"]["metrics"][metric], metric),
-            metric_amount(verdict["metrics"][metric], metric),
-            f"{change['percent']:+.1f}%",
-            f"{change['low']:+.1f}% to {change['high']:+.1f}%",
-        )
+    for row in proof_rows(result, terms):
+        metric, change = row["metric"], row["change"]
+        if metric in (*terms, *_MORE):
+            table.add_row(
+                metric.upper() if metric in terms else metric,
+                metric_amount(row["default"], metric),
+                metric_amount(row["best"], metric),
+                f"{change['percent']:+.1f}%",
+                f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+            )
     return table
 
 
@@ -196,7 +185,6 @@ def _noise(result: Mapping[str, Any]) -> str:
 
 
 def _terms(result: Mapping[str, Any]) -> list[str]:
-    """The metrics of the job's objective."""
     return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
@@ -285,9 +273,6 @@ def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> Non
             before = first
         console.print(table)
     say(console, *filter(None, [told.note]), *told.lines)
-
-
-_BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 
 def batch_table(document: Mapping[str, Any]) -> Table:

@@ -225,7 +225,6 @@ _Answer = TypeVar("_Answer")
 
 
 def _followed(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
-    """Shows the job once a second until it has ended."""
     while True:
         job, document = _patiently(lambda: _told(remote, job_id), view)
         view.show(job)
@@ -274,7 +273,6 @@ def _print_picture(job: JobPublic) -> None:
 
 
 def _limits(job: JobPublic) -> list[str]:
-    """The limits that its winner must keep."""
     from jobs.report.rows import limits_asked
     from optimizer.objective.limits import limit_words
 

@@ -130,7 +130,6 @@ def _share(share: dict[str, Any]) -> tuple[str, str]:
 
 
 def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
-    """How well each metric was learned, and what that is worth."""
     if ranking.models:
         lines = ["Share of the variance over the whole space, and p of no effect (Holm)"]
         lines += trust_words(found)
@@ -228,7 +227,6 @@ def explain_command(
 def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> None:
-    """Measures on this machine, and keeps that with the job."""
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from jobs.experiments.explain import measure_explanation

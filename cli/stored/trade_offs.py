@@ -165,7 +165,6 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
 
 
 def _certainty(answer: PickAnswer, *, model: bool) -> str:
-    """How sure that is."""
     said = f"These picks are {answer.standing}: the best of many runs is partly luck."
     own = next((row.trial for row in answer.picks if row.proven_by_job), None)
     if own is not None:

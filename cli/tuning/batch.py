@@ -229,7 +229,6 @@ def _check(plan: BatchPlan, here: _Here) -> None:
 
 
 def _run_one(here: _Here, item: str, row: JobRow) -> None:
-    """Runs a job of the batch here, and writes its files."""
     folder, console = here.out / item, here.console
     if row.state is JobState.DONE:
         # Killed just after it had ended, its files may be missing; the report is the last.

@@ -238,7 +238,6 @@ def _require_options(path: Path) -> None:
 
 
 def _show_differences(console: Console, found: BuildDifferences) -> None:
-    """What changed without a load."""
     drift = found.drift
     for concern in Concern:
         changed = [each for each in drift.changed if each.concern is concern]

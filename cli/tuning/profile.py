@@ -31,6 +31,7 @@ from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.interleaved import NOTHING_KEPT, RunsObserver
 from jobs.profile.figure_rows import figure_rows
 from jobs.profile.profiled import OPTIONS, Profiled, load_name, profiled, require_outside
+from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, family_document, span_words
@@ -48,6 +49,7 @@ Examples:
   rocktune profile trace.bin --replay                   a load that replays the trace itself
   rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes what was written
 """
+_TAKEN = {"workload": "load-quick", "baseline": None}  # by `tune --like` of the database
 
 
 def profile_command(
@@ -119,9 +121,6 @@ def profile_command(
     return Exit.DONE if fits else Exit.ANSWER_IS_NO
 
 
-_TAKEN = {"workload": "load-quick", "baseline": None}
-
-
 def asked_like(
     asked: Mapping[str, Any], like: Path, out: Path, *, resume: bool, check: bool
 ) -> dict[str, Any]:
@@ -133,10 +132,11 @@ def asked_like(
     Raises:
         InputError: ``like`` cannot be profiled, or settings contradict it.
     """
+    require_outside(like, out)  # before a folder is made
+    require_folder(out)
     for name, usual in _TAKEN.items():
         if asked.get(name, usual) != usual:
             raise InputError(f"--{name}", "is taken from the database with --like; leave it out")
-    require_outside(like, out)
     workload, options = out / f"{load_name(like)}.toml", out / OPTIONS
     console, family = TextConsole(stderr=True), asked.get("column_family")
     if resume and workload.exists():

@@ -80,12 +80,9 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
 
-    if like is not None:
-        from jobs.profile.profiled import require_outside
-
-        require_outside(like, out)  # before a folder is made
-    require_folder(out)
-    if like is not None:
+    if like is None:
+        require_folder(out)
+    else:
         from cli.tuning.profile import asked_like
 
         asked = asked_like(asked, like, out, resume=resume, check=not no_check)
@@ -198,7 +195,6 @@ def _nothing_to_resume(store: JobStore) -> str:
 
 
 def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
-    """Writes the files and prints what was found."""
     from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
 
