@@ -48,6 +48,7 @@ autotune       tuning.autotune       Loads a database with a sine wave of writes
 upgrade-check  tuning.experiments Compares two RocksDB builds: their defaults, and the same configurations measured on both.
 host           operations.cluster    Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.
 schedule       operations.schedule   Batches that start by themselves.
+webhooks       operations.webhooks   Webhooks: who is told what happens, in a chat or a program of yours.
 cluster        operations.cluster    Many bench hosts: scheduler, certificates, who is there.
 token          operations.service    Tokens of the service: who may do what.
 db             operations.service    The database that trials are kept in.
