@@ -95,12 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status = app(arguments, prog_name="rocktune", standalone_mode=False)
         return status if isinstance(status, int) else Exit.DONE
-    except InputError as error:
+    except (InputError, ServiceError) as error:
         complain(str(error))
-        return Exit.BAD_INPUT
-    except ServiceError as error:
-        complain(str(error))
-        return Exit.TOOL_FAILED
+        return Exit.BAD_INPUT if isinstance(error, InputError) else Exit.TOOL_FAILED
     except TyperException as error:
         complain(f"{_refusal(error)} (see `rocktune --help`)")
         return error.exit_code

@@ -102,8 +102,8 @@ def _refuse_constant(name: str) -> NoReturn:
 _AWAY = (502, 503, 504)
 _WRONG = {403: "ROCKTUNE_TOKEN", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
-_NAMES = {"job_id": "ID", "webhook_id": "ID", "baseline_options": "--baseline",
-          "body": "the request", "url": "URL", "events": "--event"}  # fmt: skip
+_NAMES = {"job_id": "ID", "webhook_id": "ID", "url": "URL", "baseline_options": "--baseline",
+          "body": "the request"}  # fmt: skip
 _OPTIONS = {"state", "kind", "limit", "metric", "cron", "time_zone", "missed", "weights", "model",
             "slo", "x", "y"}  # fmt: skip
 

@@ -52,16 +52,16 @@ class Remote:
         self._client, self._place, self._subject = client, place, subject
         self._token, self.is_local = token, is_local
 
-    def get(self, path: str, **query: Asked) -> Any:
+    def get(self, path: str, /, **query: Asked) -> Any:
         """The document at a path."""
         return document_of(self._get(path, query), self._place)
 
-    def told(self, kind: type[Kind], path: str, **query: Asked) -> tuple[Kind, Any]:
+    def told(self, kind: type[Kind], path: str, /, **query: Asked) -> tuple[Kind, Any]:
         """What is at a path: of a kind fit to be shown, and as it came."""
         document = self.get(path, **query)
         return understood(kind, document), document
 
-    def file(self, path: str, kind: str, **query: Asked) -> Response:
+    def file(self, path: str, kind: str, /, **query: Asked) -> Response:
         """The file at a path, of a kind of content as ``text/plain``."""
         response = self._get(path, query)
         if not response.headers.get("content-type", "").startswith(kind):

@@ -47,14 +47,14 @@ def _list(remote: Remote, as_json: Json = False) -> None:
 @asking("URL")
 def _add(
     remote: Remote,
-    url: Annotated[str, Argument(metavar="URL", help="Where messages are posted.")],
+    address: Annotated[str, Argument(metavar="URL", help="Where messages are posted.")],
     event: Annotated[
         list[str] | None, Option(help="What it is told; may be given again. All if none.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Adds a webhook, and shows the secret that its messages are signed with, once."""
-    document = remote.post("webhooks", {"url": url, **({"events": event} if event else {})})
+    document = remote.post("webhooks", {"url": address, **({"events": event} if event else {})})
     made = understood(WebhookPublic, document)
     if as_json:
         print_json(document)

@@ -54,9 +54,9 @@ class _Bar:
         """A line of its own."""
         say(self._console, text)
 
-    def _advance(self, ended: int, total: int | None, line: str, **fields: Any) -> None:
-        self._bar.update(self._task, completed=ended, total=total, **fields)
-        tenth = 10 * ended // max(total or 1, 1)
+    def _advance(self, number: int, total: int | None, line: str, **fields: Any) -> None:
+        self._bar.update(self._task, completed=number, total=total, **fields)
+        tenth = 10 * number // max(total or 1, 1)
         if not self._live and total and tenth > self._told:
             self._told = tenth
             self.note(line)

@@ -48,6 +48,9 @@ Example:
   rocktune resume 12       goes on from what was measured
 """
 _PAGE = 1000
+_ROUND_SECONDS = 1.0
+_PATIENCE_SECONDS = 600.0
+_Answer = TypeVar("_Answer")
 
 
 @asking()
@@ -83,14 +86,8 @@ def _list(
     rows: list[JobProgress] = []
     after: int | None = None
     while len(rows) < limit:
-        page, document = remote.told(
-            JobPage,
-            "jobs",
-            state=state,
-            kind=kind,
-            limit=min(limit - len(rows), _PAGE),
-            after=after,
-        )
+        asked = {"state": state, "kind": kind, "after": after}
+        page, document = remote.told(JobPage, "jobs", limit=min(limit - len(rows), _PAGE), **asked)
         documents += document["jobs"]
         rows += page.jobs
         after = page.next
@@ -199,7 +196,12 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
             interruptible(f"job {job_id} goes on by itself; {again}"),
             JobView(screen(stderr=True)) as view,
         ):
-            job, document = _followed(remote, job_id, view)
+            while True:
+                job, document = _patiently(lambda: _told(remote, job_id), view)
+                view.show(job)
+                if job.state in ENDED:
+                    break
+                time.sleep(_ROUND_SECONDS)
             result = _patiently(lambda: _result(remote, job), view)
     else:
         result = _result(remote, job)
@@ -217,20 +219,6 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
             else:
                 show_told(screen(), job.kind, cleaned(result))
     return _status(job, result)
-
-
-_ROUND_SECONDS = 1.0
-_PATIENCE_SECONDS = 600.0
-_Answer = TypeVar("_Answer")
-
-
-def _followed(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
-    while True:
-        job, document = _patiently(lambda: _told(remote, job_id), view)
-        view.show(job)
-        if job.state in ENDED:
-            return job, document
-        time.sleep(_ROUND_SECONDS)
 
 
 def _patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:
@@ -263,21 +251,17 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
+    from jobs.report.rows import limits_asked
+    from optimizer.objective.limits import limit_words
+
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     if job.title is not None:
         names = f"{job.kind}: {job.title}, {job.workload}"
     with understanding():
-        limits = _limits(job)
+        asked = job.specification.get("objective", {})  # of an older service it may not be told
+        limits = [limit_words(limit) for limit in limits_asked(asked)]
     kept = [f"must keep {'; '.join(limits)}"] if limits else []
     say(screen(), f"job {job.id}: {names}", *kept, situation(job), progress_line(job))
-
-
-def _limits(job: JobPublic) -> list[str]:
-    from jobs.report.rows import limits_asked
-    from optimizer.objective.limits import limit_words
-
-    asked = job.specification.get("objective", {})  # of an older service it may not be told
-    return [limit_words(limit) for limit in limits_asked(asked)]
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:

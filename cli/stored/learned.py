@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.table import Table
 from typer import Option
@@ -29,9 +29,6 @@ from jobs.results.ranking_words import (
 from optimizer.budget.power import p_figure
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
-
-if TYPE_CHECKING:
-    from jobs.experiments.interleaved import InterleavedRuns
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -230,6 +227,7 @@ def _measure(
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from jobs.experiments.explain import measure_explanation
+    from jobs.experiments.interleaved import InterleavedRuns
     from jobs.specification.specification import require_tunes
     from optimizer.budget.sample_size import parse_detect
     from sampler.runner.settings import load_settings
