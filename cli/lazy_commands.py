@@ -6,6 +6,7 @@ So `rocktune --help` imports no command, and a command imports nothing of anothe
 import copy
 import gc
 import re
+from collections import UserDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,20 +65,12 @@ class LazyCommand:
         return cast(TyperCommand | TyperGroup, loaded)
 
 
-class _Loaded(Mapping[str, Any]):
+class _Loaded(UserDict[str, Any]):
     """Commands by name, each imported as it is looked up."""
 
-    def __init__(self, table: Mapping[str, LazyCommand]) -> None:
-        self._table = table
-
     def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
-        return self._table[name].load(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
-
-    def __len__(self) -> int:
-        return len(self._table)
+        loaded: TyperCommand | TyperGroup = self.data[name].load(name)
+        return loaded
 
 
 def lazy_group(table: Mapping[str, LazyCommand]) -> type[TyperGroup]:

@@ -17,7 +17,7 @@ _TABLE = """
 tune           tuning.tune           Tunes RocksDB on this machine and proves the result.
 profile        tuning.profile        Reads a database, its LOG or a trace, and writes a workload that does the same.
 bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
-compare        tuning.compare        Measures A and B in turn on this machine, and says what differs and how sure that is.
+compare        tuning.experiments      Measures A and B in turn on this machine, and says what differs and how sure that is.
 doctor         tuning.doctor         Tells whether this machine is fit to measure on, and what to do about it.
 space          tuning.catalogue      Shows parameter spaces.
 workloads      tuning.catalogue      Shows workloads.
@@ -26,13 +26,13 @@ starts         tuning.catalogue      Shows the starting points that --start-from
 guide          tuning.guide          Works out options from the size of a database, as KIOXIA's tuning guide does.
 submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
 jobs           stored.jobs           Lists jobs, newest first.
-show           stored.show           Shows a job: its phase and why, how far it is, and what it found.
-parameters     stored.importance     Ranks the parameters, the most important first.
+show           stored.jobs           Shows a job: its phase and why, how far it is, and what it found.
+parameters     stored.learned        Ranks the parameters, the most important first.
 options        stored.files          Writes the OPTIONS file of what a job has proven better, or another form of it.
 pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
 front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
-contributions  stored.importance     Says what each parameter contributed to what a greedy job found.
-explain        stored.explain        Explains why a job's winner is better than its baseline.
+contributions  stored.learned        Says what each parameter contributed to what a greedy job found.
+explain        stored.learned        Explains why a job's winner is better than its baseline.
 report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
 cancel         stored.jobs           Ends a job. The benchmark is stopped within two seconds; what was measured is kept.
 resume         stored.jobs           Lets a failed or cancelled job go on from what it has measured.
@@ -44,12 +44,13 @@ nights         operations.nights     Compares each night's default and best with
 hosts          stored.hosts          Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
 stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
 autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
-upgrade-check  tuning.upgrade_check  Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+upgrade-check  tuning.experiments Compares two RocksDB builds: their defaults, and the same configurations measured on both.
 host           operations.cluster    Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.
 schedule       operations.schedule   Batches that start by themselves.
+webhooks       operations.webhooks   Webhooks: who is told what happens, in a chat or a program of yours.
 cluster        operations.cluster    Many bench hosts: scheduler, certificates, who is there.
 token          operations.service    Tokens of the service: who may do what.
-db             stored.database       The database that trials are kept in.
+db             operations.service    The database that trials are kept in.
 """  # noqa: E501
 COMMANDS = {
     name: LazyCommand(f"cli.{module}", help)
@@ -93,12 +94,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status = app(arguments, prog_name="rocktune", standalone_mode=False)
         return status if isinstance(status, int) else Exit.DONE
-    except InputError as error:
+    except (InputError, ServiceError) as error:
         complain(str(error))
-        return Exit.BAD_INPUT
-    except ServiceError as error:
-        complain(str(error))
-        return Exit.TOOL_FAILED
+        return Exit.BAD_INPUT if isinstance(error, InputError) else Exit.TOOL_FAILED
     except TyperException as error:
         complain(f"{_refusal(error)} (see `rocktune --help`)")
         return error.exit_code

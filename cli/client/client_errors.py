@@ -22,9 +22,6 @@ from sampler.common.untrusted_text import cleaned, printable
 
 if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
     from httpx2 import Response
-    from pydantic import BaseModel
-
-    Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,7 @@ class Token:
     source: str  # what it was read from: a variable or a file
 
 
+Kind = TypeVar("Kind")
 _JSON = ("application/json", "application/problem+json")
 
 
@@ -73,10 +71,12 @@ def no_rocktune(response: Response, place: str) -> ServiceError:
     )
 
 
-def understood(model: type[Model], document: Any) -> Model:
+def understood(kind: type[Kind], document: Any) -> Kind:
     """The document as the interface describes it, fit to be shown; else a ServiceError."""
+    from pydantic import TypeAdapter
+
     try:
-        return model.model_validate(cleaned(document))
+        return TypeAdapter(kind).validate_python(cleaned(document))
     except (ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
         raise not_understood() from None
 
@@ -100,17 +100,19 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _AWAY = (502, 503, 504)
-_WRONG = {403: "ROCKTUNE_TOKEN", 409: "ID", 413: "the request", 422: "the request"}
+_WRONG = {403: "ROCKTUNE_TOKEN", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
-_NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
+_NAMES = {"job_id": "ID", "webhook_id": "ID", "url": "URL", "baseline_options": "--baseline",
+          "body": "the request"}  # fmt: skip
 _OPTIONS = {"state", "kind", "limit", "metric", "cron", "time_zone", "missed", "weights", "model",
             "slo", "x", "y"}  # fmt: skip
 
 
-def refuse(response: Response, place: str, token: Token | None) -> NoReturn:
+def refuse(response: Response, place: str, token: Token | None, subject: str) -> NoReturn:
     """Raises what an answer that is no success says, and never the token that was sent.
 
-    An InputError where what was asked for is wrong, else a ServiceError.
+    An InputError where what was asked for is wrong, else a ServiceError. ``subject`` is what the
+    terminal calls that which is asked about.
     """
 
     def said(text: Any) -> str:
@@ -136,11 +138,11 @@ def refuse(response: Response, place: str, token: Token | None) -> NoReturn:
     if status in (*_AWAY, 429):
         raise UnavailableError(f"{place}: {detail}{_when(response, detail)}")
     if status == 404:
-        raise NotFoundError("ID", detail)
+        raise NotFoundError(subject, detail)
     if status == 422:
         refuse_noted([InputError(_as_given(field), problem) for field, problem in errors])
-    if status in _WRONG:
-        raise InputError(_WRONG[status], detail)
+    if status == 409 or status in _WRONG:
+        raise InputError(_WRONG.get(status, subject), detail)
     raise ServiceError(f"{place}: {detail} (status {status})")
 
 

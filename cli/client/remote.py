@@ -9,6 +9,7 @@ import httpx2
 from httpx2 import Client, Response
 
 from cli.client.client_errors import (
+    Kind,
     LostError,
     ServiceError,
     Token,
@@ -17,6 +18,7 @@ from cli.client.client_errors import (
     no_rocktune,
     not_understood,
     refuse,
+    understood,
 )
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -35,23 +37,36 @@ class Remote:
     """
 
     def __init__(
-        self, client: Client, place: str, *, token: Token | None = None, is_local: bool = False
+        self,
+        client: Client,
+        place: str,
+        subject: str,
+        *,
+        token: Token | None = None,
+        is_local: bool = False,
     ) -> None:
-        """``place`` is what messages call it; without a token none is known, or none is needed."""
-        self._client, self._place, self._token = client, place, token
-        self.is_local = is_local
+        """``place`` and ``subject``: what messages call it, and that which is asked about.
 
-    def get(self, path: str, **query: Asked) -> Any:
+        ``token`` is the one that the client sends, if any.
+        """
+        self._client, self._place, self._subject = client, place, subject
+        self._token, self.is_local = token, is_local
+
+    def get(self, path: str, /, **query: Asked) -> Any:
         """The document at a path."""
         return document_of(self._get(path, query), self._place)
 
-    def text(self, path: str, **query: str | int | None) -> str:
-        """The plain text at a path."""
-        return self._of_kind("text/plain", path, query).text
+    def told(self, kind: type[Kind], path: str, /, **query: Asked) -> tuple[Kind, Any]:
+        """What is at a path: of a kind fit to be shown, and as it came."""
+        document = self.get(path, **query)
+        return understood(kind, document), document
 
-    def page(self, path: str) -> bytes:
-        """The HTML page at a path."""
-        return self._of_kind("text/html", path, {}).content
+    def file(self, path: str, kind: str, /, **query: Asked) -> Response:
+        """The file at a path, of a kind of content as ``text/plain``."""
+        response = self._get(path, query)
+        if not response.headers.get("content-type", "").startswith(kind):
+            raise no_rocktune(response, self._place)
+        return response
 
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Asks for a change, once, or once under a key, however often; the answer's document."""
@@ -74,7 +89,7 @@ class Remote:
         try:
             return str(self.post(f"workloads{query}", {"workload": workload, **beside})["name"])
         except InputError as error:
-            if error.field != "ID":
+            if error.field != self._subject:
                 raise
             raise InputError(field, f"{error.problem} (--replace)") from None
         except (KeyError, TypeError):
@@ -83,12 +98,6 @@ class Remote:
     def delete(self, path: str) -> None:
         """Deletes what is at a path."""
         self._ask("DELETE", path)
-
-    def _of_kind(self, kind: str, path: str, query: Mapping[str, str | int | None]) -> Response:
-        response = self._get(path, query)
-        if not response.headers.get("content-type", "").startswith(kind):
-            raise no_rocktune(response, self._place)
-        return response
 
     def _get(self, path: str, query: Mapping[str, Asked]) -> Response:
         asked = {name: value for name, value in query.items() if value is not None}
@@ -99,11 +108,8 @@ class Remote:
             return self._ask("GET", path, params=asked)
 
     def _ask(self, method: str, path: str, **more: Any) -> Response:
-        headers = dict(more.pop("headers", {}))
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token.text}"
         try:
-            response = self._client.request(method, f"v1/{path}", headers=headers, **more)
+            response = self._client.request(method, f"v1/{path}", **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             reason = _reason(error) or "no connection in time"
             raise UnavailableError(f"{self._place} cannot be reached: {reason}") from None
@@ -115,7 +121,7 @@ class Remote:
         except httpx2.HTTPError as error:
             raise ServiceError(f"{self._place}: {_reason(error)}") from None
         if not response.is_success:
-            refuse(response, self._place, self._token)
+            refuse(response, self._place, self._token, self._subject)
         return response
 
 

@@ -1,34 +1,32 @@
 """Where Rocktune is: a service at a URL, or the same application over a local database."""
 
 import asyncio
+import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from functools import update_wrapper
+from typing import Annotated, Any
 
 import httpx2
-import typer
-from pydantic import BaseModel
+from typer import Argument, Option
 
-from cli.client.client_errors import Token, understood
-from cli.client.remote import Asked, Remote
-from cli.options.database_option import open_database, require_there
+from cli.client.client_errors import Token
+from cli.client.remote import Remote
+from cli.options.connections import open_database, require_there
 from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
-Model = TypeVar("Model", bound=BaseModel)
-Url = Annotated[
-    str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
-]
-# Not that of `database_option`: what was typed goes before ROCKTUNE_URL, and what is set as
+Url = Annotated[str | None, Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")]
+# Not that of `connections`: what was typed goes before ROCKTUNE_URL, and what is set as
 # ROCKTUNE_DB after it.
 Db = Annotated[
     str | None,
-    typer.Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
+    Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="As the service tells it.")]
-JobId = Annotated[int, typer.Argument(metavar="ID", help="The job's number.", min=1)]
+Json = Annotated[bool, Option("--json", help="As the service tells it.")]
+JobId = Annotated[int, Argument(metavar="ID", help="The job's number.", min=1)]
 
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 35.0  # the service itself gives up a statement after 30
@@ -36,11 +34,13 @@ _FORM = "write http://HOST:PORT or https://HOST"
 
 
 @contextmanager
-def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
+def opened(
+    url: str | None, db: str | None, *, makes: bool = False, subject: str = "ID"
+) -> Iterator[Remote]:
     """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
 
     A file that was typed must be there, unless the command ``makes`` it. Whatever cannot be used
-    is an InputError.
+    is an InputError. ``subject`` is the argument that names what is asked about.
     """
     if url is not None and db is not None:
         raise InputError("--url", "give --url or --db, not both")
@@ -50,34 +50,46 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
     if address is None:
         if not makes:
             require_there(db)
-        with _local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
+        given = db if db is not None else os.environ.get("ROCKTUNE_DB") or None
+        with _local(given, subject) as remote:
             yield remote
         return
     checked = _checked(address, field)
-    here = _here(checked)
+    host, is_here = checked.host, is_loopback(checked.host)
+    token = _token(is_here=is_here)
     with httpx2.Client(
         base_url=checked,
+        headers={"Authorization": f"Bearer {token.text}"} if token else {},
         timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
         # What is on this machine is not asked for through a proxy.
-        mounts={f"all://{here}": None} if here else {},
+        mounts={f"all://{f'[{host}]' if ':' in host else host}": None} if is_here else {},
     ) as client:
-        yield Remote(client, checked.rstrip("/"), token=_token(is_here=here is not None))
+        yield Remote(client, str(checked).rstrip("/"), subject, token=token)
 
 
-def asked_for(
-    model: type[Model], path: str, /, *, url: str | None, db: str | None, **query: Asked
-) -> tuple[Model, Any]:
-    """What Rocktune says at a path below ``/v1``: as a model fit to be shown, and as it came.
+def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
+    """Gives a command --url and --db, after its own options.
 
-    Errors as of ``Remote``.
+    Its first parameter receives what they name, which is open until the command ends; see
+    ``opened`` for ``subject``.
     """
-    with opened(url, db) as remote:
-        document = remote.get(path, **query)
-    return understood(model, document), document
+
+    def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+
+        def asks(*, url: Url = None, db: Db = None, **given: Any) -> int | None:
+            with opened(url, db, subject=subject) as remote:
+                return command(remote, **given)
+
+        *places, _ = inspect.signature(asks).parameters.values()
+        asks.__signature__ = inspect.Signature([*own, *places])  # type: ignore[attr-defined]
+        return update_wrapper(asks, command)
+
+    return made
 
 
 @contextmanager
-def _local(db: str | None) -> Iterator[Remote]:
+def _local(db: str | None, subject: str) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
     from db.connection.engine import shown_url
@@ -89,7 +101,7 @@ def _local(db: str | None) -> Iterator[Remote]:
     with open_database(db) as engine:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, shown_url(engine.url), is_local=True)
+            yield Remote(client, shown_url(engine.url), subject, is_local=True)
 
 
 class _InProcess(httpx2.BaseTransport):
@@ -107,7 +119,7 @@ class _InProcess(httpx2.BaseTransport):
         return httpx2.Response(answer.status_code, headers=answer.headers, content=content)
 
 
-def _checked(given: str, field: str) -> str:
+def _checked(given: str, field: str) -> httpx2.URL:
     """The address; what is wrong with it is told without it, for it may hold a password."""
     try:
         url = httpx2.URL(given.strip())
@@ -121,15 +133,7 @@ def _checked(given: str, field: str) -> str:
         raise InputError(field, f"holds more than an address; {_FORM}")
     if url.port is not None and not 0 < url.port < 2**16:
         raise InputError(field, f"{url.port} is not a port; {_FORM}")
-    return str(url)
-
-
-def _here(address: str) -> str | None:
-    """The host of an address, where it is this machine; None where it is another."""
-    host = httpx2.URL(address).host
-    if not is_loopback(host):
-        return None
-    return f"[{host}]" if ":" in host else host
+    return url
 
 
 def _token(*, is_here: bool) -> Token | None:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import structlog
-import typer
-from rich.table import Table
+from typer import Argument, Option, Typer, echo
 
-from cli.options.cluster_options import Certificates, cluster_of
-from cli.options.exits import Exit, complain
-from cli.render.screen import TextConsole
+from cli.options.connections import Certificates, cluster_of
+from cli.options.exits import Exit, complain, leave
+from cli.render.screen import TextConsole, bare_table
 from jobs.cluster.certificates import (
     AUTHORITY,
     AUTHORITY_KEY,
@@ -46,9 +45,9 @@ Examples:
   rocktune cluster certificates bench-certificates            what there is, and when it ends
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
-cluster_command = typer.Typer(no_args_is_help=True, add_completion=False)
+cluster_command = Typer(no_args_is_help=True, add_completion=False)
 _SchedulerAddress = Annotated[
-    str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
+    str, Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
 ]
 _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
@@ -61,14 +60,14 @@ _GOES_TO = {
 
 @cluster_command.command("scheduler", epilog=SCHEDULER_EXAMPLES)
 def _scheduler(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
+    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
     certificates: Certificates = None,
     ttl: Annotated[
-        float, typer.Option(help="Seconds of silence after which a host is dead.", min=10)
+        float, Option(help="Seconds of silence after which a host is dead.", min=10)
     ] = 60,
     address_file: Annotated[
-        Path | None, typer.Option(help="Receives the address once it listens: for scripts.")
+        Path | None, Option(help="Receives the address once it listens: for scripts.")
     ] = None,
 ) -> None:
     """Runs the scheduler that hosts and controller meet at. Stop it with Ctrl-C or SIGTERM."""
@@ -95,7 +94,7 @@ def _status(
     scheduler: _SchedulerAddress,
     certificates: Certificates = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The hosts as JSON on standard output.")
+        bool, Option("--json", help="The hosts as JSON on standard output.")
     ] = False,
 ) -> int:
     """Shows the hosts that are connected: what they are, which builds they have, what they do.
@@ -106,14 +105,12 @@ def _status(
         hosts = connected.connection.seen()
         problem = connected.connection.problem
     if problem is not None:
-        complain(f"the scheduler at {scheduler} cannot be reached: {problem}")
-        return Exit.TOOL_FAILED
+        leave(f"the scheduler at {scheduler} cannot be reached: {problem}", Exit.TOOL_FAILED)
     if as_json:
-        typer.echo(json.dumps([each.document() for each in hosts], indent=2))
+        echo(json.dumps([each.document() for each in hosts], indent=2))
     elif hosts:
-        table = Table(box=None, pad_edge=False)
-        for title in ("host", "kind", "does", "RocksDB builds", "CPU", "kernel"):
-            table.add_column(title, overflow="fold")
+        titles = ("host", "kind", "does", "RocksDB builds", "CPU", "kernel")
+        table = bare_table(titles, no_wrap=True)
         for each in hosts:
             does = each.problem or ("measures" if each.busy else "is free")
             table.add_row(
@@ -123,22 +120,22 @@ def _status(
             )  # fmt: skip
         TextConsole().print(table)
     else:
-        typer.echo("no host is there: start one with `rocktune host --scheduler ...`")
+        echo("no host is there: start one with `rocktune host --scheduler ...`")
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO
 
 
 @cluster_command.command("certificates", epilog=CERTIFICATES_EXAMPLES)
 def _certificates(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the set.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of the set.")],
     name: Annotated[
         list[str] | None,
-        typer.Option(help="A host name or address to write into them; may be repeated."),
+        Option(help="A host name or address to write into them; may be repeated."),
     ] = None,
     days: Annotated[
-        int | None, typer.Option(help="How long they hold; else 825.", min=1, max=3650)
+        int | None, Option(help="How long they hold; else 825.", min=1, max=3650)
     ] = None,
     renew: Annotated[
-        bool, typer.Option("--renew", help="Make them anew by the authority of the folder.")
+        bool, Option("--renew", help="Make them anew by the authority of the folder.")
     ] = False,
 ) -> int:
     """Makes the certificates of a cluster, or shows those of a folder and when they end.
@@ -156,7 +153,7 @@ def _certificates(
         raise InputError("DIR", f"'{folder}' holds a set already: add --renew, or name another")
     status = _show(folder)
     if (folder / AUTHORITY_KEY).exists():
-        typer.echo(f"{AUTHORITY_KEY:15} {'':23} {_GOES_TO[AUTHORITY_KEY]}")
+        echo(f"{AUTHORITY_KEY:15} {'':23} {_GOES_TO[AUTHORITY_KEY]}")
     return status
 
 
@@ -166,7 +163,7 @@ def _show(folder: Path) -> Exit:
         names = f", for {', '.join(validity.names)}" if validity.names else ""
         until = "ended on" if validity.ends <= now else "holds until"
         line = f"{validity.file:15} {until:11} {validity.ends:%Y-%m-%d}"
-        typer.echo(f"{line}  {_GOES_TO[validity.file]}{names}")
+        echo(f"{line}  {_GOES_TO[validity.file]}{names}")
         if warning := validity.warning(now):
             complain(f"warning: {warning}")
         if validity.ends <= now:
@@ -184,13 +181,12 @@ Examples:
 
 def host_command(
     scheduler: _SchedulerAddress,
-    kind: Annotated[str, typer.Option(help="The kind of host: jobs may ask for one.")] = "bench",
+    kind: Annotated[str, Option(help="The kind of host: jobs may ask for one.")] = "bench",
     name: Annotated[
-        str | None, typer.Option(help="A name unlike any other host's; else this machine's.")
+        str | None, Option(help="A name unlike any other host's; else this machine's.")
     ] = None,
     listen: Annotated[
-        str | None,
-        typer.Option(help="The address to listen on; else the one that faces the scheduler."),
+        str | None, Option(help="The address to listen on; else the one that faces the scheduler.")
     ] = None,
     certificates: Certificates = None,
 ) -> None:

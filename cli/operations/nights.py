@@ -1,21 +1,23 @@
 """`rocktune nights`: the nights of a batch beside each other, and what has changed since when."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
+from rich.console import Console
 from rich.table import Table
+from typer import Argument, Option
 
-from cli.options.database_option import Db, connected, require_there
+from cli.options.connections import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, json_alone, print_json, say, screen
-from cli.render.triage_screen import show_triage
 from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
 from jobs.regression.report import name_of, regression_page, report_lines
-from jobs.regression.triage import triage_of
+from jobs.regression.triage import build_words, counter_words, triage_of
+from optimizer.budget.power import p_words
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -31,24 +33,22 @@ Examples:
 
 
 def nights_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The batch's name.")],
-    last: Annotated[
-        int, typer.Option(help="So many nights in the table; all are judged.", min=1)
-    ] = 14,
+    name: Annotated[str, Argument(metavar="NAME", help="The batch's name.")],
+    last: Annotated[int, Option(help="So many nights in the table; all are judged.", min=1)] = 14,
     false_alarms: Annotated[
-        float, typer.Option(help="False alarms of the whole batch that are borne in 100 nights.")
+        float, Option(help="False alarms of the whole batch that are borne in 100 nights.")
     ] = 1.0,
     out: Annotated[
-        Path | None, typer.Option(help="Receives an HTML page with every series drawn.")
+        Path | None, Option(help="Receives an HTML page with every series drawn.")
     ] = None,
     triage: Annotated[
         bool,
-        typer.Option(
+        Option(
             help="Instead: the newest worsening, what else changed then, how to measure it again."
         ),
     ] = False,
     night: Annotated[
-        int | None, typer.Option(help="With --triage: the change that began with this batch.")
+        int | None, Option(help="With --triage: the change that began with this batch.")
     ] = None,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
     db: Db = None,
@@ -79,7 +79,7 @@ def nights_command(
     if as_json:
         print_json(document or watched.document())
     elif document:
-        show_triage(console, document)
+        _show_triage(console, document)
     else:
         console.print(_table(watched, last))
         say(console, *report_lines(watched))
@@ -109,3 +109,50 @@ def _table(watched: RegressionReport, last: int) -> Table:
         table.add_row(item, printable(name_of(series) + unit), *cells)
         before = series.item
     return table
+
+
+def _show_triage(console: Console, document: Mapping[str, Any]) -> None:
+    if document["night"] is None:
+        say(console, f"{document['batch']}: no change of level was found")
+        return
+    night, before = (
+        f"{document[each]['at'][:10]} (batch {document[each]['batch']})"
+        for each in ("night", "before")
+    )
+    say(console, f"{document['batch']}: since {night}; the night before is {before}")
+    for each in document["moved"]:
+        low, high, on = (each[name][:10] for name in ("since_low", "since_high", "reported"))
+        dated = "" if low == high else f", between {low} and {high}"
+        told = f"{each['words']}, {'worse' if each['worse'] else 'better'}{dated}"
+        say(console, f"  {each['item']}: {told}; {p_words(each['p'])}, found {on}")
+    say(console, f"Measured that night and not changed: {', '.join(document['steady']) or '-'}")
+    for item in document["items"]:
+        _show_item(console, item)
+    say(console, document["caution"])
+
+
+def _show_item(console: Console, item: Mapping[str, Any]) -> None:
+    say(console, "", item["item"])
+    for side in ("before", "after"):
+        hosts = ", ".join(item["hosts"][side]) or "an unknown host"
+        build = build_words(item["builds"][side])
+        say(console, f"  {side}: job {item['jobs'][side]}, {build}, on {hosts}")
+    changed = [f"{each['words']} ({each['at'][:10]})" for each in item["environment"]]
+    changed += [
+        f"default of {each['name']} changed from {each['before']} to {each['after']}"
+        for each in item["options"]
+    ]
+    for line in changed or ["nothing that is recorded of the machine and RocksDB changed"]:
+        say(console, f"  {line}")
+    nights = item["nights"]
+    say(
+        console,
+        f"  runs of the default, {nights['before']} nights before, {nights['after']} after:",
+    )
+    for row in item["counters"]:
+        was, now = (counter_words(row["name"], row[side]) for side in ("before", "after"))
+        change = "" if row["percent"] is None else f" ({row['percent']:+.1f}%)"
+        apart = ", the nights apart" if row["apart"] else ""
+        say(console, f"    {row['name']}: {was} before, {now} after{change}{apart}")
+    note = f" ({item['note']})" if item["command"] and item["note"] else ""
+    say(console, f"  Measure both again: {item['command'] or item['note']}{note}")

@@ -1,28 +1,28 @@
 """`rocktune schedule`: batches that start by themselves, here or at a service."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import typer
 from rich.table import Table
+from typer import Argument, Option, Typer
 
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
-from cli.client.client_errors import not_understood, understanding, understood
+from cli.client.client_errors import understanding, understood
 from cli.client.remote import Remote, require_json
-from cli.client.where import Db, Json, Url, opened
-from cli.options.database_option import open_database
+from cli.client.where import Db, Json, Url, asking, opened
+from cli.options.connections import open_database
 from cli.options.exits import complain
-from cli.render.batch_table import batch_table
+from cli.render.outcome_screen import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_plan import require_name
 from jobs.schedule import ScheduleTaken, keep_schedule, require_sound
-from sampler.common.errors import InputError, InputErrors
+from jobs.specification.request import option_of
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.untrusted_text import cleaned
 
 ADD_EXAMPLES = """
@@ -41,21 +41,19 @@ RUN_EXAMPLES = """
 Example:
   rocktune schedule run nightly          now, whenever it is due
 """
-schedule_command = typer.Typer(no_args_is_help=True, add_completion=False)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+schedule_command = Typer(no_args_is_help=True, add_completion=False)
+Name = Annotated[str, Argument(metavar="NAME", help="The schedule's name.")]
 
 
 @schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
-    cron: Annotated[
-        str, typer.Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")
-    ],
-    time_zone: Annotated[str, typer.Option(help="In which they are meant.")] = "UTC",
+    file: Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    cron: Annotated[str, Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")],
+    time_zone: Annotated[str, Option(help="In which they are meant.")] = "UTC",
     missed: Annotated[
-        str, typer.Option(help="A time at which nothing ran: late (run it once) or skip.")
+        str, Option(help="A time at which nothing ran: late (run it once) or skip.")
     ] = "late",
-    name: Annotated[str | None, typer.Option(help="Its name; else the batch's.")] = None,
+    name: Annotated[str | None, Option(help="Its name; else the batch's.")] = None,
     replace: Replace = False,
     url: Url = None,
     db: Db = None,
@@ -65,7 +63,7 @@ def _add(
     Exit status: 0 kept, 2 bad input.
     """
     about = {"cron": cron, "time_zone": time_zone, "missed": missed}
-    with opened(url, db, makes=True) as remote, _by_name():
+    with opened(url, db, makes=True, subject="NAME") as remote:
         given = None if name is None else require_name(name, "--name")
         kept = _kept_here(db, file, given, about) if remote.is_local else None
         kept = kept or _sent(remote, file, given, about, replace=replace)
@@ -77,20 +75,21 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
     plan = read_batch(file, complain)
     require_sound(plan)
-    with open_database(db if db is not None else os.environ.get("ROCKTUNE_DB")) as engine:
+    found: list[InputError] = []
+    given = db if db is not None else os.environ.get("ROCKTUNE_DB")
+    with open_database(given) as engine:
         try:
-            keep_schedule(engine, plan, name=name or plan.name, **about)
+            with noting(found):
+                keep_schedule(engine, plan, name=name or plan.name, **about)
         except ScheduleTaken as taken:
             raise InputError("NAME", str(taken)) from None
-        except InputError as error:
-            raise _as_typed(error) from None
+    refuse_noted([InputError(option_of(each.field), each.problem) for each in found])
     return name or plan.name
 
 
 def _sent(
     remote: Remote, file: Path, name: str | None, about: Mapping[str, str], *, replace: bool
 ) -> str:
-    """Asks a service to keep it; returns its name."""
     batch = batch_request(file, complain)
     require_json("FILE", batch)
     for row in batch["job"]:
@@ -100,32 +99,11 @@ def _sent(
     return kept
 
 
-def _as_typed(error: InputError) -> InputError:
-    """The fields of a schedule as options."""
-    errors = error.errors if isinstance(error, InputErrors) else (error,)
-    typed = [InputError(f"--{each.field.replace('_', '-')}", each.problem) for each in errors]
-    return typed[0] if len(typed) == 1 else InputErrors(typed)
-
-
-@contextmanager
-def _by_name() -> Iterator[None]:
-    """Schedules have names where jobs have numbers."""
-    try:
-        yield
-    except InputError as error:
-        if error.field != "ID":
-            raise
-        raise InputError("NAME", error.problem) from None
-
-
 @schedule_command.command("list")
-def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _list(remote: Remote, as_json: Json = False) -> None:
     """Lists the schedules, when each is due, and how its last batch stands."""
-    with opened(url, db) as remote:
-        documents = remote.get("schedules")
-    if not isinstance(documents, list):
-        raise not_understood()
-    rows = [understood(SchedulePublic, each) for each in documents]
+    rows, documents = remote.told(list[SchedulePublic], "schedules")
     if as_json:
         print_json(documents)
     elif rows:
@@ -135,15 +113,14 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> None:
 
 
 @schedule_command.command("show", epilog=SHOW_EXAMPLES)
-def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
-    with opened(url, db) as remote, _by_name():
-        document = remote.get(f"schedules/{require_name(name, 'NAME')}")
-        found = understood(SchedulePublic, document)
-        result = None if as_json else _last_result(remote, found)
+    found, document = remote.told(SchedulePublic, f"schedules/{require_name(name, 'NAME')}")
     if as_json:
         print_json(document)
         return
+    result = _last_result(remote, found)
     console = screen()
     say(
         console,
@@ -159,22 +136,22 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
 
 
 @schedule_command.command("delete")
-def _delete(name: Name, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _delete(remote: Remote, name: Name) -> None:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
-    with opened(url, db) as remote, _by_name():
-        remote.delete(f"schedules/{require_name(name, 'NAME')}")
+    remote.delete(f"schedules/{require_name(name, 'NAME')}")
     say(screen(), f"schedule {name} is deleted")
 
 
 @schedule_command.command("run", epilog=RUN_EXAMPLES)
-def _run(name: Name, url: Url = None, db: Db = None) -> None:
+@asking("NAME")
+def _run(remote: Remote, name: Name) -> None:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 
     Exit status: 0 it begins, 2 there is no such schedule or its last batch
     has not ended.
     """
-    with opened(url, db) as remote, _by_name():
-        begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
+    begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
     say(screen(), f"batch {begun.id} ({begun.name}) is {begun.state.value}")
 
 

@@ -1,4 +1,4 @@
-"""`rocktune serve`, `worker`, `token`: the service on this machine."""
+"""`rocktune serve`, `worker`, `token`, `db`: the service on this machine, and its database."""
 
 import sys
 from contextlib import suppress
@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 import structlog
-import typer
 from sqlalchemy import Engine
+from typer import Argument, Option, Typer, echo
 
 from cli.lazy_commands import importing
-from cli.options.cluster_options import Certificates, Scheduler, cluster_of
-from cli.options.database_option import Db, Migrate, open_database, require_there
+from cli.options.connections import (
+    Certificates,
+    Db,
+    Migrate,
+    Scheduler,
+    cluster_of,
+    connected,
+    open_database,
+    require_there,
+    upgrade,
+)
 from cli.options.exits import stop_on_signals
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
 from db.access.tokens import (
@@ -24,6 +33,7 @@ from db.access.tokens import (
     revoke_token,
     server_token,
 )
+from db.connection.migrate import current
 from jobs.queue.service_settings import ServiceSettings, configure_logs, load_service_settings
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -48,21 +58,21 @@ Examples:
   rocktune token revoke ci
 """
 _log = structlog.get_logger("server")
-token_command = typer.Typer(no_args_is_help=True, add_completion=False)
+token_command = Typer(no_args_is_help=True, add_completion=False)
 _TokenFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         help="The file with the server's own token; else in your data folder.", envvar=VARIABLE
     ),
 ]
 
 
 def serve_command(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8080,
+    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port; 0 for any.", min=0, max=65535)] = 8080,
     db: Db = None,
     no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="HTTP alone; `rocktune worker` runs the jobs.")
+        bool, Option("--no-worker", help="HTTP alone; `rocktune worker` runs the jobs.")
     ] = False,
     migrate: Migrate = False,
     token_file: _TokenFile = None,
@@ -112,10 +122,10 @@ def _welcome(token: ServerToken | None, kept_at: Path, url: str) -> None:
     if token is None:
         return
     if token.is_new or sys.stdout.isatty():
-        typer.echo(f"Log in: {url}/login?token={token.text}")
+        echo(f"Log in: {url}/login?token={token.text}")
     else:
-        typer.echo(f"Log in: {url}/login, with the token that `rocktune token show` prints")
-    typer.echo(f"The token is kept in {kept_at}; whoever has it may do everything.")
+        echo(f"Log in: {url}/login, with the token that `rocktune token show` prints")
+    echo(f"The token is kept in {kept_at}; whoever has it may do everything.")
 
 
 def worker_command(
@@ -140,7 +150,6 @@ def worker_command(
 
 
 def _configured() -> tuple[Settings, ServiceSettings]:
-    """The settings of this machine and of the service, and logs as they ask for."""
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
     return settings, service
@@ -148,15 +157,15 @@ def _configured() -> tuple[Settings, ServiceSettings]:
 
 @token_command.command("make", epilog=TOKEN_EXAMPLES)
 def _make(
-    name: Annotated[str, typer.Argument(help="Whose it is, for the logs and the list.")],
-    role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
+    name: Annotated[str, Argument(help="Whose it is, for the logs and the list.")],
+    role: Annotated[str, Option(help="read, submit or admin.")] = "submit",
     db: Db = None,
 ) -> None:
     """Makes a token and shows it, once."""
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")
     with open_database(db) as engine:
-        typer.echo(make_token(engine, name, Role(role)))
+        echo(make_token(engine, name, Role(role)))
 
 
 @token_command.command("show")
@@ -170,7 +179,7 @@ def _show(token_file: _TokenFile = None) -> None:
             f"there is no {path}; start `rocktune serve` once, on this machine and as this user, "
             "or name its file",
         )
-    typer.echo(token)
+    echo(token)
 
 
 @token_command.command("list")
@@ -182,14 +191,73 @@ def _list(db: Db = None) -> None:
             revoked = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else "valid"
             made = f"{token.created_at:%Y-%m-%d}"
             name = printable(token.name)
-            typer.echo(f"{token.id}  {name:24} {token.role.value:7} {made}  {revoked}")
+            echo(f"{token.id}  {name:24} {token.role.value:7} {made}  {revoked}")
 
 
 @token_command.command("revoke")
-def _revoke(
-    name: Annotated[str, typer.Argument(help="The token's name or id.")], db: Db = None
-) -> None:
+def _revoke(name: Annotated[str, Argument(help="The token's name or id.")], db: Db = None) -> None:
     """Makes a token invalid from this moment on."""
     require_there(db)
     with open_database(db) as engine:
         revoke_token(engine, name)
+
+
+ARCHIVE_EXAMPLES = """
+Examples:
+  rocktune db archive 12 job-12.jsonl.gz                 all that job 12 has measured
+  gzip -cd job-12.jsonl.gz | head -2                     the specification, and the first trial
+"""
+RESTORE_EXAMPLES = """
+Examples:
+  rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
+"""
+db_command = Typer(no_args_is_help=True, add_completion=False)
+
+
+@db_command.command("upgrade")
+def _upgrade(db: Db = None) -> None:
+    """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
+    with connected(db) as engine:
+        before = current(engine)
+        upgrade(engine)
+        after = current(engine)
+        echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
+
+
+@db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
+def _archive(
+    job_id: Annotated[int, Argument(metavar="ID", help="The job's number.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
+    db: Db = None,
+) -> None:
+    """Writes a job with all its trials to one compressed file of JSON lines."""
+    from jobs.archive import write_archive
+
+    require_there(db)
+    with open_database(db) as engine:
+        try:
+            count = write_archive(engine, job_id, file)
+        except KeyError as error:
+            raise InputError("ID", str(error.args[0])) from None
+    echo(f"job {job_id} with {count} trials is in {file}")
+
+
+@db_command.command("restore", epilog=RESTORE_EXAMPLES)
+def _restore(
+    file: Annotated[Path, Argument(metavar="FILE", help="What `db archive` wrote.")],
+    db: Db = None,
+    migrate: Migrate = False,
+) -> None:
+    """Puts an archived job into a database, where it can go on.
+
+    An archive holds trials, not what was concluded from them: when the job goes on
+    and all its trials are there, that is worked out again, and nothing is measured.
+    """
+    from jobs.archive import restore_archive
+
+    with open_database(db, migrate=migrate, make=True) as engine:
+        job_id = restore_archive(engine, file)
+    echo(
+        f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "
+        f"--resume goes on with it, or `rocktune resume {job_id}` and a worker"
+    )

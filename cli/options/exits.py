@@ -3,9 +3,13 @@
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum, unique
 from queue import SimpleQueue
+from typing import NoReturn
+
+import typer
 
 from sampler.common.untrusted_text import printable
 
@@ -27,6 +31,27 @@ def complain(message: str) -> None:
     """Writes one line to standard error, whatever the message holds."""
     line = printable(" ".join(message.split()))
     sys.stderr.write(f"rocktune: {line}\n")
+
+
+def leave(message: str, status: Exit = Exit.ANSWER_IS_NO) -> NoReturn:
+    """Ends the command with one line on standard error."""
+    complain(message)
+    raise typer.Exit(status)
+
+
+def terminate_like_interrupt() -> None:
+    """From now on SIGTERM ends what goes on as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@contextmanager
+def interruptible(message: str) -> Iterator[None]:
+    """Within, SIGTERM and Ctrl-C end the command with a line that says what is left."""
+    terminate_like_interrupt()
+    try:
+        yield
+    except KeyboardInterrupt:
+        leave(message, Exit.INTERRUPTED)
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:

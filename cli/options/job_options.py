@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
-import typer
 from pydantic.fields import FieldInfo
+from typer import Option
 
 from cli.options.exits import complain
 from jobs.specification.request import JobRequest, kind_of, option_of, typed
@@ -24,24 +24,22 @@ _FILES = {
     "file, or none; may be given again. Else the usual points with guided, none with the others.",
     "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
 }
-Workload = Annotated[str, typer.Option(help=_FILES["workload"])]
-Baseline = Annotated[str | None, typer.Option(help=_FILES["baseline"])]
-DbBench = Annotated[str | None, typer.Option(help=_FILES["db_bench"])]
-Scale = Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")]
+Workload = Annotated[str, Option(help=_FILES["workload"])]
+Baseline = Annotated[str | None, Option(help=_FILES["baseline"])]
+DbBench = Annotated[str | None, Option(help=_FILES["db_bench"])]
+Scale = Annotated[int | None, Option(help="Divisor of byte-sized options.")]
 ColumnFamily = Annotated[
     str | None,
-    typer.Option(help="The column family of the OPTIONS file; default if left out."),
+    Option(help="The column family of the OPTIONS file; default if left out."),
 ]
 DropUnknown = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--drop-unknown",
         help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
     ),
 ]
-ResumeRuns = Annotated[
-    bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
-]
+ResumeRuns = Annotated[bool, Option("--resume", help="Go on with the runs that --out holds.")]
 _AT_A_SERVICE = {
     "workload": "A name that the service knows, or a TOML file, which is uploaded.",
     "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
@@ -113,9 +111,8 @@ def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
     of: Any = list[str] if name in _AGAIN else types.get(kind, str)
     usual = False if kind == "check" else _USUAL.get(name, field.default)
-    least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-    least = None if least is None or least < 0 else least
-    option = typer.Option(option_of(name), help=text, min=least)
+    least = next((each.ge for each in field.metadata if getattr(each, "ge", -1) >= 0), None)
+    option = Option(option_of(name), help=text, min=least)
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,

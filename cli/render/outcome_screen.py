@@ -1,4 +1,4 @@
-"""What a finished job found: the proof, the changed options, contributions, an explanation."""
+"""What finished jobs found: the proof, the changed options, contributions, an explanation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +7,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.render.screen import bare_table, say
+from cli.render.screen import bare_table, if_known, say
+from db.schema.job_row import JobKind
 from jobs.report.rows import (
     TOP,
     ContributionRow,
     contribution_lines,
     contribution_rows,
     limit_lines,
+    proof_rows,
     warm_start_lines,
 )
 from jobs.results.best_words import (
@@ -48,6 +50,7 @@ _READS_ARE = (
     "measured, not tuned"
 )
 _STEPS = 3
+_BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 
 def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
@@ -70,10 +73,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         say(console, f"{where}.")
     if trade := verdict.get("trade"):  # a job of an earlier version has none
         say(console, Text(f"{trade}.", "bold"))
-    if best is None:
-        found = "Nothing was proven better than the baseline"
-    else:
-        found = f"Trial {best['trial']} is better"
+    nothing = "Nothing was proven better than the baseline"
+    found = f"Trial {best['trial']} is better" if best else nothing
     say(console, Text.assemble((found, "bold"), f": {verdict['why']}."))
     say(console, *(f"{line}." for line in price_lines(result)))
     if best is not None:
@@ -85,12 +86,10 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     contributed = result.get("contributions")
     if contributed:
         print_contributions(console, contributed)
-    say(console, *(f"{line}." for line in limit_lines(result)))
-    say(console, *_power(result))
+    say(console, *(f"{line}." for line in limit_lines(result)), *_power(result))
     say(console, *(f"{line}." for line in warm_start_lines(result)))
     console.print(_noise(result), highlight=False)
-    search = result.get("search")  # a job of an earlier version has none
-    if search:
+    if search := result.get("search"):  # a job of an earlier version has none
         say(console, f"When the search ended: {search['why']}.")
     if not contributed:  # it draws nothing to rank parameters by
         say(console, *_ranking(result))
@@ -108,7 +107,6 @@ def _applied(changes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
-    """Which steps gain most, and which changes are enough."""
     found = result.get("explanation")  # a job of an earlier version has none
     if not found:
         withheld = withheld_words(result)
@@ -120,7 +118,6 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
 
 
 def _ranking(result: Mapping[str, Any]) -> list[str]:
-    """What matters most, how far that can be trusted, and where forest and process disagree."""
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
@@ -130,36 +127,29 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "give it more trials" if by_models(result) else "draw more"
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; do not rely on it, {more}"
-    trust = trust_words(result)
-    disagreement = [line.partition(";")[0] for line in disagreement_words(result)]
-    return [
-        f"What matters most: {top} (R2 {shown}{doubt}).",
-        *([f"How far to trust it: {'; '.join(trust)}."] if trust else []),
-        *(
-            [f"Forest and process disagree: {'; '.join(disagreement)} (rocktune parameters)."]
-            if disagreement
-            else []
-        ),
-        *(f"{line}." for line in filter(None, [anova_words(result)])),
-    ]
+    lines = [f"What matters most: {top} (R2 {shown}{doubt})."]
+    if trust := trust_words(result):
+        lines.append(f"How far to trust it: {'; '.join(trust)}.")
+    if apart := [line.partition(";")[0] for line in disagreement_words(result)]:
+        lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
+    if words := anova_words(result):
+        lines.append(f"{words}.")
+    return lines
 
 
 def _proof_table(result: Mapping[str, Any]) -> Table:
-    verdict = result["verdict"]
-    subject = "best" if result["best"] else "candidate"
+    subject, terms = "best" if result["best"] else "candidate", _terms(result)
     table = bare_table(("",), ("default", subject, "change", "95% interval"))
-    terms = _terms(result)
-    for metric in dict.fromkeys([*terms, *_MORE]):
-        change = verdict["change"].get(metric)
-        if change is None:
-            continue
-        table.add_row(
-            metric.upper() if metric in terms else metric,
-            metric_amount(result["baseline"]["metrics"][metric], metric),
-            metric_amount(verdict["metrics"][metric], metric),
-            f"{change['percent']:+.1f}%",
-            f"{change['low']:+.1f}% to {change['high']:+.1f}%",
-        )
+    for row in proof_rows(result, terms):
+        metric, change = row["metric"], row["change"]
+        if metric in (*terms, *_MORE):
+            table.add_row(
+                metric.upper() if metric in terms else metric,
+                metric_amount(row["default"], metric),
+                metric_amount(row["best"], metric),
+                f"{change['percent']:+.1f}%",
+                f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+            )
     return table
 
 
@@ -197,7 +187,6 @@ def _noise(result: Mapping[str, Any]) -> str:
 
 
 def _terms(result: Mapping[str, Any]) -> list[str]:
-    """The metrics of the job's objective."""
     return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
@@ -233,7 +222,6 @@ def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
     table = bare_table((first, "from", "to"), ("values", *metrics, "fitness", "share"))
     for row in rows:
         changes = [f"{row.changes[m]:+.1f}%" if m in row.changes else "" for m in metrics]
-        share = "" if row.share is None else f"{row.share:.1f}%"
         table.add_row(
             row.name,
             row.before,
@@ -241,7 +229,7 @@ def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
             str(row.values) if row.values else "",
             *changes,
             f"{row.gain:+z.0f}",
-            share,
+            if_known(row.share, "{:.1f}%"),
         )
     return table
 
@@ -273,3 +261,51 @@ def _step_table(explanation: Mapping[str, Any]) -> Table:
         total.append(estimate_words(winner["fitness"]) if winner else "")
     table.add_row("", "all of them: the winner", *total, *("" for _ in metrics), "")
     return table
+
+
+def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> None:
+    """What an experiment found: its tables, then its findings in words."""
+    from jobs.experiments.told import told_of
+
+    told = told_of(kind, result)
+    for each in told.tables:
+        table, before = bare_table(*each.head), ""
+        for first, *rest in each.rows:
+            table.add_row("" if first == before else first, *rest)
+            before = first
+        console.print(table)
+    say(console, *filter(None, [told.note]), *told.lines)
+
+
+def batch_table(document: Mapping[str, Any]) -> Table:
+    """The table of a batch.json; changes are those of the proof's fresh runs, in percent.
+
+    Metrics that none of its jobs measured have no column.
+    """
+    items = document["items"]
+    metrics = [name for name in _BATCH_METRICS if any(name in item["change"] for item in items)]
+    figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
+    table = bare_table(("item",), figures, ("confirmed, or why not", "folder"))
+    for item in items:
+        fitness, low, high = (item["fitness"][name] for name in ("fitness", "low", "high"))
+        changes = [(item["change"].get(name) or {}).get("percent") for name in metrics]
+        table.add_row(
+            item["item"],
+            if_known(item["trials"], "{}"),
+            if_known(fitness, "{:.0f}"),
+            "" if low is None or high is None else f"{low:.0f} to {high:.0f}",
+            *(if_known(percent, "{:+.1f}%") for percent in changes),
+            _batch_verdict(item),
+            item["folder"] if item["state"] == "done" else "",
+        )
+    return table
+
+
+def _batch_verdict(item: Mapping[str, Any]) -> str:
+    if item["state"] != "done":
+        return f"{item['state']}: {item['error']}" if item["error"] else str(item["state"])
+    if item.get("kind") not in (None, "tune"):  # an experiment: what it says
+        return item["why"] or "done"
+    if item["confirmed"]:
+        return "yes"
+    return f"no: {item['why'] or 'no candidate could be measured'}"

@@ -6,17 +6,18 @@ says of one. Both look the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.render.screen import say
+from cli.render.screen import say, told_once
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from api.schemas.job_schemas import JobProgress, JobPublic
+    from api.schemas.job_schemas import JobProgress
+    from jobs.experiments.experiment import InterleavedRuns, MeasuredRun, RunsObserver
     from optimizer.run.progress import RunProgress
     from optimizer.trials.trial import Phase, Trial
 
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 class _Bar:
     """A bar with the best so far and the time left; without a terminal a line for each tenth."""
 
-    def __init__(self, console: Console, *, total: int | None, ended: str) -> None:
-        self._console = console
-        self._live = console.is_terminal
+    def __init__(self, console: Console, total: int | None = None) -> None:
+        self._console, self._live = console, console.is_terminal
         self._bar = Progress(
             TextColumn("{task.description}", style="bold", markup=False),
             BarColumn(bar_width=24),
@@ -37,6 +37,7 @@ class _Bar:
             console=console,
             disable=not self._live,
         )
+        ended = "" if total is None else f"0/{total}"
         self._task = self._bar.add_task(
             "starting", total=total, ended=ended, failed="", best="", left=""
         )
@@ -53,13 +54,12 @@ class _Bar:
         """A line of its own."""
         say(self._console, text)
 
-    def _is_new_tenth(self, ended: int, total: int | None) -> bool:
-        """Whether a log shall have a line now."""
-        tenth = 10 * ended // max(total or 1, 1)
-        if self._live or not total or tenth <= self._told:
-            return False
-        self._told = tenth
-        return True
+    def _advance(self, number: int, total: int | None, line: str, **fields: Any) -> None:
+        self._bar.update(self._task, completed=number, total=total, **fields)
+        tenth = 10 * number // max(total or 1, 1)
+        if not self._live and total and tenth > self._told:
+            self._told = tenth
+            self.note(line)
 
 
 class TuningProgress(_Bar):
@@ -67,8 +67,8 @@ class TuningProgress(_Bar):
 
     def __init__(self, console: Console, total: int | None) -> None:
         """``total``: trials in all, None while they are not known."""
-        super().__init__(console, total=total or 1, ended=f"0/{total or 1}")
-        self._holder = ""
+        super().__init__(console, total or 1)
+        self._say_once = told_once(console)
 
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
@@ -83,21 +83,14 @@ class TuningProgress(_Bar):
         if trial.state not in (TrialState.DONE, TrialState.CENSORED):
             last = (trial.failure or "").splitlines()[-1:]
             self.note(f"trial {trial.number} {trial.state.value}: {''.join(last)}")
-        ended = standing.done + standing.failed
-        failures = not_whole(standing.failed, standing.counts.get(TrialState.CENSORED, 0))
+        number, failed = standing.done + standing.failed, standing.failed
+        ended = f"{number}/{standing.total}"
+        failures = not_whole(failed, standing.counts.get(TrialState.CENSORED, 0))
         best = best_words(*(standing.best or (None, None)))
         left = f"{_clock(standing.seconds_left)} left"
-        self._bar.update(
-            self._task,
-            completed=ended,
-            total=standing.total,
-            ended=f"{ended}/{standing.total}",
-            failed=failures if standing.failed else "",
-            best=best,
-            left=left,
-        )
-        if self._is_new_tenth(ended, standing.total):
-            self.note(f"{ended}/{standing.total} trials, {failures}, {best}, {left}")
+        line = f"{ended} trials, {failures}, {best}, {left}"
+        shown = {"ended": ended, "failed": failures if failed else "", "best": best, "left": left}
+        self._advance(number, standing.total, line, **shown)
 
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
@@ -112,19 +105,15 @@ class TuningProgress(_Bar):
 
     def waiting(self, holder: str) -> None:
         """The host is busy."""
-        said = f"waiting: {holder} uses this host"
-        self._bar.update(self._task, left=said)
-        if not self._live and holder != self._holder:
-            self._holder = holder
-            self.note(said)
+        self._bar.update(self._task, left=f"waiting: {holder} uses this host")
+        if not self._live:
+            self._say_once(holder)
 
 
 class JobView(_Bar):
     """Shows a job as a service tells it: phase and why, how far it is, the best, the time left."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console, total=None, ended="")
-        self._said = ""
+    _said = ""
 
     def show(self, job: JobProgress) -> None:
         """The job as it is now."""
@@ -133,18 +122,35 @@ class JobView(_Bar):
             self._said = said
             self.note(said)
         left = time_left(job)
-        self._bar.update(
-            self._task,
+        self._advance(
+            job.done + job.failed,
+            job.total,
+            progress_line(job),
             description=(job.phase if job.state.value == "running" else None) or job.state.value,
-            completed=job.done + job.failed,
-            total=job.total,
             ended=ended_of(job),
             failed=not_whole(job.failed, job.cut_off) if job.failed else "",
             best=best_so_far(job) if job.title is None else "",
             left=f"{left} left" if left else "",
         )
-        if self._is_new_tenth(job.done + job.failed, job.total):
-            self.note(progress_line(job))
+
+
+def runs_observer(console: Console, run_of: str) -> RunsObserver:
+    """Tells how many runs are left, each that ended, and who else uses the host.
+
+    ``run_of`` says how a run's ``case`` and ``side`` are told.
+    """
+    from jobs.experiments.experiment import RunsObserver
+
+    def begins(runs: InterleavedRuns, left: int) -> None:
+        of_all = "" if left == runs.total else f" of {runs.total} are left"
+        say(console, f"{left} runs{of_all}")
+
+    def ended(run: MeasuredRun) -> None:
+        said = run.state if run.failure is None else f"{run.state}: {run.failure}"
+        what = run_of.format(case=run.case, side=run.side)
+        say(console, f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
+
+    return RunsObserver(begins=begins, waiting=told_once(console), ended=ended)
 
 
 def best_words(trial: int | None, fitness: float | None) -> str:
@@ -183,11 +189,10 @@ def not_whole(failed: int, cut_off: int) -> str:
 
 def progress_line(job: JobProgress) -> str:
     """One line: trials, failures, the best, the time left."""
-    left = time_left(job)
-    parts = [f"{ended_of(job)} {runs_word(job)}", not_whole(job.failed, job.cut_off)]
-    if job.title is None:
-        parts.append(best_so_far(job))
-    return ", ".join([*parts, *([f"{left} left"] if left else [])])
+    best = best_so_far(job) if job.title is None else ""
+    left = f"{time_left(job)} left" if time_left(job) else ""
+    parts = (f"{ended_of(job)} {runs_word(job)}", not_whole(job.failed, job.cut_off), best, left)
+    return ", ".join(filter(None, parts))
 
 
 def situation(job: JobProgress) -> str:
@@ -196,20 +201,6 @@ def situation(job: JobProgress) -> str:
         why = job.error or job.why
         return why if why == job.state.value else f"{job.state.value}: {why}"
     return f"{job.phase or job.state.value}: {job.why}"
-
-
-def limits_line(job: JobPublic) -> str:
-    """One line: the limits that its winner must keep; empty where it has none.
-
-    Raises:
-        LookupError, TypeError, ValueError, AttributeError: The job has something that is no limit.
-    """
-    from jobs.report.rows import limits_asked
-    from optimizer.objective.limits import limit_words
-
-    asked = job.specification.get("objective", {})  # of an older service it may not be told
-    texts = [limit_words(limit) for limit in limits_asked(asked)]
-    return f"must keep {'; '.join(texts)}" if texts else ""
 
 
 def _clock(seconds: float) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from typing import Any
 
-import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
 from sampler.common.untrusted_text import printable
 
@@ -49,7 +49,7 @@ def screen(*, stderr: bool = False) -> Console:
 
 def json_alone(what: str) -> Any:
     """The option ``--json`` of a command that then writes a document and nothing else."""
-    return typer.Option("--json", help=f"{what} alone on standard output.")
+    return Option("--json", help=f"{what} alone on standard output.")
 
 
 def print_json(document: Any) -> None:
@@ -78,6 +78,11 @@ def bare_table(*titles: Sequence[str], no_wrap: bool = False) -> Table:
             else:
                 table.add_column(title, overflow="fold" if no_wrap else "ellipsis")
     return table
+
+
+def if_known(value: float | None, form: str, unknown: str = "") -> str:
+    """A figure as ``str.format`` writes it."""
+    return unknown if value is None else form.format(value)
 
 
 def told_once(console: Console, line: str = "waiting: {} uses this host") -> Callable[[str], None]:

@@ -4,11 +4,11 @@ import inspect
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import update_wrapper
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Context, Option
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import LostError, UnavailableError, understood
@@ -25,14 +25,12 @@ from sampler.common.errors import InputError, refuse_noted
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 Submit = Annotated[
-    bool, typer.Option("--submit", help="Let a service (--url) measure it; prints the job.")
+    bool, Option("--submit", help="Let a service (--url) measure it; prints the job.")
 ]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Replace the service's workload by your file.")
-]
+Replace = Annotated[bool, Option("--replace", help="Replace the service's workload by your file.")]
 
 
-def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], Any]:
+def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | None]], Any]:
     """Gives a command --submit, --url and, with a workload, --replace.
 
     A service measures then, and files go along; other options of the command are refused.
@@ -40,43 +38,40 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int]], 
     The command's parameters are named as in the request of the kind, or ``called`` so there.
     """
 
-    def made(command: Callable[..., int]) -> Callable[..., int]:
+    def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
         own = inspect.signature(command, eval_str=True).parameters
         fields = REQUESTS[kind].model_fields
-        new = {"submit": (Submit, False), "replace": (Replace, False), "url": (Url, None)}
-        if "workload" not in fields:
-            del new["replace"]
 
-        @wraps(command)
-        def asking(ctx: typer.Context, **given: Any) -> int:
-            submit, replace, url = given.pop("submit"), given.pop("replace", False), given["url"]
-            if "url" not in own:
-                del given["url"]
+        def asking(
+            ctx: Context,
+            submit: Submit = False,
+            replace: Replace = False,
+            url: Url = None,
+            **given: Any,
+        ) -> int | None:
             require_submitted(replace, submit)
             if not submit:
-                return command(**given)
+                return command(**given, **({"url": url} if "url" in own else {}))
+            as_json = given.pop("as_json")
             named = {called.get(name, name): value for name, value in given.items()}
             asked = {name: named.pop(name) for name in [*named] if name in fields}
             refuse_noted(
                 [
                     InputError(option_of(name), "is of runs on this machine, not of --submit")
-                    for name in named.keys() - {"url", "as_json"}
+                    for name in named
                     if (source := ctx.get_parameter_source(name)) and source.name == "COMMANDLINE"
                 ]
             )
-            as_json = given["as_json"]
             return submit_experiment(kind, asked, url=url, as_json=as_json, replace=replace)
 
+        left_out = {"given", *own, *(() if "workload" in fields else ("replace",))}
         added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=of)
-            for name, (of, usual) in new.items()
-            if name not in own
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, each in inspect.signature(asking).parameters.items()
+            if name not in left_out
         ]
-        added.append(
-            inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        )
         asking.__signature__ = inspect.Signature([*own.values(), *added])  # type: ignore[attr-defined]
-        return asking
+        return update_wrapper(asking, command)
 
     return made
 
@@ -108,8 +103,8 @@ def submit_experiment(
         require_json(option_of(name), value)
     with opened(url, None) as remote:
         upload_loads(remote, body, replace=replace)
-        document = submitted(remote, {"kind": kind.value, **body})
-    return show_submitted(understood(JobPublic, document), document, as_json=as_json)
+        job, document = submitted(remote, {"kind": kind.value, **body})
+    return show_submitted(job, document, as_json=as_json)
 
 
 def upload_loads(remote: Remote, body: dict[str, Any], *, replace: bool) -> None:
@@ -134,14 +129,13 @@ def show_submitted(job: JobPublic, document: Any, *, as_json: bool) -> int:
     return Exit.DONE
 
 
-def submitted(remote: Remote, body: dict[str, Any]) -> Any:
-    """The job, made once: what is sent again has the same key."""
-    key = uuid.uuid4().hex
-    waits = iter(_AGAIN_AFTER_SECONDS)
-    lost = False
+def submitted(remote: Remote, body: dict[str, Any]) -> tuple[JobPublic, Any]:
+    """The job, made once, and its document; what is sent again has the same key."""
+    key, waits, lost = uuid.uuid4().hex, iter(_AGAIN_AFTER_SECONDS), False
     while True:
         try:
-            return remote.post("jobs", body, key=key)
+            document = remote.post("jobs", body, key=key)
+            return understood(JobPublic, document), document
         except UnavailableError as error:
             # Before anything was sent there is nothing to make good.
             lost = lost or isinstance(error, LostError)

@@ -5,15 +5,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
-from cli.client.client_errors import NotFoundError
-from cli.client.following import job_of
 from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Url, opened
-from cli.options.exits import Exit, complain
+from cli.client.where import Db, JobId, Url, asking, opened
+from cli.stored.jobs import answer_may_be_no
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 from sampler.options.forms import FORMS
 
 OPTIONS_EXAMPLES = """
@@ -29,19 +28,17 @@ Examples:
 
 def options_command(
     job_id: JobId,
-    out: Annotated[
-        Path | None, typer.Option(help="Receives it; else standard output does.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Receives it; else standard output does.")] = None,
     minimal: Annotated[
-        bool, typer.Option("--minimal", help="The one with the fewest changes, by models.")
+        bool, Option("--minimal", help="The one with the fewest changes, by models.")
     ] = False,
     fullest: Annotated[
-        bool, typer.Option("--fullest", help="The candidate with most changes, not proven.")
+        bool, Option("--fullest", help="The candidate with most changes, not proven.")
     ] = False,
-    form: Annotated[str, typer.Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
+    form: Annotated[str, Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Writes the OPTIONS file of what a job has proven better, or another form of it.
 
     Exit status: 0 written, 3 the job found nothing better (or has no file with fewer
@@ -51,43 +48,26 @@ def options_command(
         raise InputError("--fullest", "give it or --minimal, not both")
     if form not in FORMS:
         raise InputError("--format", f"is one of {', '.join(FORMS)}, not {form!r}")
-    which = "minimal" if minimal else "fullest" if fullest else None
-    with opened(url, db) as remote:
-        text = _options(remote, job_id, which, form)
-    if text is None:
-        why = "found nothing better than its baseline"
-        if minimal:
-            why += ", or no change of it can be left out"
-        if fullest:
-            why += ", or no candidate has more changes"
-        complain(f"job {job_id} {why}; there is no file")
-        return Exit.ANSWER_IS_NO
+    why = f"job {job_id} found nothing better than its baseline"
+    why += ", or no change of it can be left out" if minimal else ""
+    why += ", or no candidate has more changes" if fullest else ""
+    asked = {
+        "minimal": "true" if minimal else None,  # what services of earlier versions know
+        "which": "fullest" if fullest else None,
+        "format": None if form == "ini" else form,
+    }
+    path = f"jobs/{job_id}/options"
+    with opened(url, db) as remote, answer_may_be_no(remote, job_id, f"{why}; there is no file"):
+        if form == "json":
+            text = json.dumps(remote.get(path, **asked), indent=1) + "\n"
+        else:
+            text = remote.file(path, "text/plain", **asked).text
     if out is not None:
         write_output(out, text.encode())
     elif sys.stdout.isatty():
-        from sampler.common.untrusted_text import printable
-
         sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
     else:
         sys.stdout.write(text)
-    return Exit.DONE
-
-
-def _options(remote: Remote, job_id: int, which: str | None, form: str) -> str | None:
-    """The file's text; None where nothing was better."""
-    try:
-        # ``minimal`` is what services of earlier versions know.
-        minimal = "true" if which == "minimal" else None
-        more = which if which == "fullest" else None
-        asked = {"minimal": minimal, "which": more, "format": None if form == "ini" else form}
-        if form == "json":
-            return json.dumps(remote.get(f"jobs/{job_id}/options", **asked), indent=1) + "\n"
-        return remote.text(f"jobs/{job_id}/options", **asked)
-    except NotFoundError:
-        # There is no file, or not even a job: then this is not found either.
-        if job_of(remote, job_id)[0].state.value != "done":
-            raise
-        return None
 
 
 REPORT_EXAMPLES = """
@@ -98,13 +78,13 @@ Examples:
 """
 
 
+@asking()
 def report_command(
+    remote: Remote,
     job_id: JobId,
     out: Annotated[
-        Path | None, typer.Option(help="Receives the page; report-ID.html by default.")
+        Path | None, Option(help="Receives the page; report-ID.html by default.")
     ] = None,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Writes the report of a finished job: one HTML file that opens without a network.
 
@@ -113,7 +93,5 @@ def report_command(
     Exit status: 0 written, 2 bad input, such as a job that has not ended.
     """
     path = Path(f"report-{job_id}.html") if out is None else out
-    with opened(url, db) as remote:
-        page = remote.page(f"jobs/{job_id}/report")
-    write_output(path, page)
-    typer.echo(f"Written to {path}")
+    write_output(path, remote.file(f"jobs/{job_id}/report", "text/html").content)
+    echo(f"Written to {path}")

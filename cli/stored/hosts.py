@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from cli.client.client_errors import understanding
-from cli.client.where import Db, Json, Url, opened
+from cli.client.remote import Remote
+from cli.client.where import Json, asking
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, print_json, say, screen
 from sampler.common.errors import InputError
@@ -20,11 +21,11 @@ Examples:
 _FINGERPRINT = ("cpu", "cores", "governor", "disk", "file_system", "kernel", "rocksdb")
 
 
+@asking()
 def hosts_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    remote: Remote,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="One of them.")] = None,
     as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
 ) -> int:
     """Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
 
@@ -33,12 +34,11 @@ def hosts_command(
     Exit status: 0 all are well, 3 the newest job of a host shows a change for the worse,
     or a job that runs does without a host, 2 bad input.
     """
-    with opened(url, db) as remote:
-        with understanding():
-            names = [each["name"] for each in remote.get("hosts")]
-        if name is not None and name not in names:
-            raise InputError("NAME", f"there is no host {name!r}; there is: {', '.join(names)}")
-        hosts = [remote.get(f"hosts/{each}") for each in ([name] if name else names)]
+    with understanding():
+        names = [each["name"] for each in remote.get("hosts")]
+    if name is not None and name not in names:
+        raise InputError("NAME", f"there is no host {name!r}; there is: {', '.join(names)}")
+    hosts = [remote.get(f"hosts/{each}") for each in ([name] if name else names)]
     with understanding():
         if as_json:
             print_json(hosts)

@@ -1,16 +1,37 @@
-"""`rocktune jobs`, `cancel`, `resume`: which jobs there are, and what becomes of them."""
+"""`rocktune jobs`, `show`, `cancel`, `resume`: which jobs there are, and what becomes of them."""
 
-from typing import Annotated, Any
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from api.schemas.job_schemas import JobPage, JobProgress, JobPublic
-from cli.client.client_errors import understood
+from cli.client.client_errors import (
+    NotFoundError,
+    UnavailableError,
+    not_understood,
+    understanding,
+    understood,
+)
 from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Url, opened
-from cli.render.progress_screen import best_so_far, ended_of, runs_word, time_left
-from cli.render.screen import bare_table, print_json, say, screen
+from cli.client.where import JobId, asking
+from cli.options.exits import Exit, interruptible, leave
+from cli.render.progress_screen import (
+    JobView,
+    best_so_far,
+    ended_of,
+    progress_line,
+    runs_word,
+    situation,
+    time_left,
+)
+from cli.render.screen import TextConsole, bare_table, print_json, say, screen
+from db.schema.job_row import ENDED, JobKind
+from sampler.common.untrusted_text import cleaned
 
 JOBS_EXAMPLES = """
 Examples:
@@ -27,24 +48,26 @@ Example:
   rocktune resume 12       goes on from what was measured
 """
 _PAGE = 1000
+_ROUND_SECONDS = 1.0
+_PATIENCE_SECONDS = 600.0
+_Answer = TypeVar("_Answer")
 
 
+@asking()
 def jobs_command(
+    remote: Remote,
     state: Annotated[
-        str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
+        str | None, Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
+        Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.", min=1)] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="As the service lists them.")] = False,
-    url: Url = None,
-    db: Db = None,
+    limit: Annotated[int, Option(help="How many at most.", min=1)] = 20,
+    as_json: Annotated[bool, Option("--json", help="As the service lists them.")] = False,
 ) -> None:
     """Lists jobs, newest first."""
-    with opened(url, db) as remote:
-        documents, listed, following = _list(remote, state, kind, limit)
+    documents, listed, following = _list(remote, state, kind, limit)
     if as_json:
         print_json({"jobs": documents, "next": following})
     elif not listed:
@@ -62,15 +85,15 @@ def _list(
     documents: list[Any] = []
     rows: list[JobProgress] = []
     after: int | None = None
-    while True:
-        asked = min(limit - len(rows), _PAGE)
-        document = remote.get("jobs", state=state, kind=kind, limit=asked, after=after)
-        page = understood(JobPage, document)
+    while len(rows) < limit:
+        asked = {"state": state, "kind": kind, "after": after}
+        page, document = remote.told(JobPage, "jobs", limit=min(limit - len(rows), _PAGE), **asked)
         documents += document["jobs"]
         rows += page.jobs
         after = page.next
-        if after is None or not page.jobs or len(rows) >= limit:
-            return documents, rows, after
+        if after is None or not page.jobs:
+            break
+    return documents, rows, after
 
 
 def _table(listed: list[JobProgress]) -> Table:
@@ -92,18 +115,163 @@ def _table(listed: list[JobProgress]) -> Table:
     return table
 
 
-def cancel_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
+@asking()
+def cancel_command(remote: Remote, job_id: JobId) -> None:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
-    _change("cancel", job_id, url, db, f"`rocktune resume {job_id}` goes on with it")
+    _change(remote, "cancel", job_id, f"`rocktune resume {job_id}` goes on with it")
 
 
-def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> None:
+@asking()
+def resume_command(remote: Remote, job_id: JobId) -> None:
     """Lets a failed or cancelled job go on from what it has measured."""
-    _change("resume", job_id, url, db, f"Watch it with: rocktune show {job_id}")
+    _change(remote, "resume", job_id, f"Watch it with: rocktune show {job_id}")
 
 
-def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> None:
-    with opened(url, db) as remote:
-        job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
+def _change(remote: Remote, what: str, job_id: int, then: str) -> None:
+    job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
     kept = f"job {job.id} is {job.state.value}; {ended_of(job)} {runs_word(job)} are kept"
     say(screen(), kept, then)
+
+
+SHOW_EXAMPLES = """
+Examples:
+  rocktune show 12                     on a terminal until it ends, live
+  rocktune show 12 --no-follow         as it stands
+  rocktune show 12 --follow --json     waits, then all of it as JSON
+"""
+
+
+@asking()
+def show_command(
+    remote: Remote,
+    job_id: JobId,
+    follow: Annotated[
+        bool | None,
+        Option(
+            "--follow/--no-follow",
+            help="Until it ends; without either, on a terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, Option("--json", help="The job's document, with its result once it has one.")
+    ] = False,
+) -> int:
+    """Shows a job: its phase and why, how far it is, and what it found.
+
+    Ctrl-C ends the showing and leaves the job alone.
+
+    Exit status: 0 shown, or better options were found; 3 nothing better
+    was found, or an experiment answers no; 1 the job failed; 130 it was
+    cancelled, or the showing was interrupted; 2 bad input.
+    """
+    wanted = sys.stdout.isatty() and not as_json if follow is None else follow
+    return print_job(remote, job_id, follow=wanted, as_json=as_json)
+
+
+def _told(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
+    return remote.told(JobPublic, f"jobs/{job_id}")
+
+
+@contextmanager
+def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Iterator[None]:
+    """Within, that a finished job has not what is asked for ends the command with its reason.
+
+    That there is no such job stays a NotFoundError.
+    """
+    try:
+        yield
+    except NotFoundError as none:
+        if _told(remote, job_id)[0].state.value != "done":
+            raise
+        leave(why or none.problem)
+
+
+def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
+    """Shows a job to its end, or once."""
+    job, document = _told(remote, job_id)  # where this fails, nothing is waited for
+    if follow:
+        again = f"`rocktune show {job_id}` shows it again"
+        with (
+            interruptible(f"job {job_id} goes on by itself; {again}"),
+            JobView(screen(stderr=True)) as view,
+        ):
+            while True:
+                job, document = _patiently(lambda: _told(remote, job_id), view)
+                view.show(job)
+                if job.state in ENDED:
+                    break
+                time.sleep(_ROUND_SECONDS)
+            result = _patiently(lambda: _result(remote, job), view)
+    else:
+        result = _result(remote, job)
+    if as_json:
+        print_json({**document, "result": result})
+        return _status(job, result)
+    if not follow:
+        _print_picture(job)
+    if result is not None:
+        from cli.render.outcome_screen import print_outcome, show_told
+
+        with understanding():
+            if job.kind is JobKind.TUNE:
+                print_outcome(TextConsole(), result)
+            else:
+                show_told(screen(), job.kind, cleaned(result))
+    return _status(job, result)
+
+
+def _patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:
+    """The answer, also over a service that restarts; an UnavailableError after ten minutes."""
+    since: float | None = None
+    while True:
+        try:
+            answer = ask()
+        except UnavailableError as error:
+            now = time.monotonic()
+            if since is None:
+                since = now
+                view.note(f"{error}; trying again, the job is not affected")
+            elif now - since > _PATIENCE_SECONDS:
+                raise
+            time.sleep(_ROUND_SECONDS)
+        else:
+            if since is not None:
+                view.note("the service answers again")
+            return answer
+
+
+def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
+    if job.state.value != "done":
+        return None
+    result = remote.get(f"jobs/{job.id}/result")
+    if not isinstance(result, dict) or (job.kind is JobKind.TUNE and "best" not in result):
+        raise not_understood()
+    return result
+
+
+def _print_picture(job: JobPublic) -> None:
+    from jobs.report.rows import limits_asked
+    from optimizer.objective.limits import limit_words
+
+    names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
+    if job.title is not None:
+        names = f"{job.kind}: {job.title}, {job.workload}"
+    with understanding():
+        asked = job.specification.get("objective", {})  # of an older service it may not be told
+        limits = [limit_words(limit) for limit in limits_asked(asked)]
+    kept = [f"must keep {'; '.join(limits)}"] if limits else []
+    say(screen(), f"job {job.id}: {names}", *kept, situation(job), progress_line(job))
+
+
+def _status(job: JobPublic, result: dict[str, Any] | None) -> int:
+    if job.state.value != "done":
+        ended = {"failed": Exit.TOOL_FAILED, "cancelled": Exit.INTERRUPTED}
+        return ended.get(job.state.value, Exit.DONE)
+    well = bool(result and result.get("best"))
+    if job.kind is not JobKind.TUNE:
+        from jobs.experiments.told import told_of
+
+        with understanding():
+            well = told_of(job.kind, result or {}).well
+    return Exit.DONE if well else Exit.ANSWER_IS_NO

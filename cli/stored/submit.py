@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from api.schemas.job_schemas import JobPublic
-from cli.client.client_errors import understood
-from cli.client.remote import Remote, require_json
+from cli.client.remote import require_json
 from cli.client.where import Url, opened, require_service
 from cli.options.job_options import job_options
 from cli.render.screen import json_alone, say, screen
 from cli.render.submitting import Replace, show_submitted, submitted
-from cli.stored.show import print_job
+from cli.stored.jobs import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -30,7 +28,7 @@ Examples:
 @job_options(at_a_service=True)
 def submit_command(
     asked: Mapping[str, Any],
-    watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Show how it goes, to its end.")] = False,
     replace: Replace = False,
     as_json: Annotated[bool, json_alone("The job's document")] = False,
     url: Url = None,
@@ -56,13 +54,8 @@ def submit_command(
             body["workload"] = remote.upload(body["workload"], replace=replace)
             known = f"the service has your file as its workload {body['workload']}"
             say(screen(stderr=True), known)
-        document = submitted(remote, body)
-        return _tell(remote, document, watch=watch, as_json=as_json)
-
-
-def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
-    job = understood(JobPublic, document)
-    if not watch:
-        return show_submitted(job, document, as_json=as_json)
-    say(screen(stderr=as_json), f"job {job.id} is {job.state}: {job.why}")
-    return print_job(remote, job.id, follow=True, as_json=as_json)
+        job, document = submitted(remote, body)
+        if watch:
+            say(screen(stderr=as_json), f"job {job.id} is {job.state}: {job.why}")
+            return print_job(remote, job.id, follow=True, as_json=as_json)
+    return show_submitted(job, document, as_json=as_json)

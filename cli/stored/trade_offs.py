@@ -2,16 +2,18 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
-from cli.client.where import Db, JobId, Json, Url, asked_for
-from cli.options.exits import Exit, complain
+from cli.client.remote import Remote
+from cli.client.where import Db, JobId, Json, Url, asking, opened
+from cli.options.exits import leave
 from cli.render.outcome_screen import changed_options
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.results.figures import metric_amount
@@ -27,42 +29,36 @@ Examples:
 """
 
 
+@asking()
 def front_command(
+    remote: Remote,
     job_id: JobId,
-    x: Annotated[str | None, typer.Option(help="One metric of two; with --y.")] = None,
-    y: Annotated[str | None, typer.Option(help="The other; the best in it is last.")] = None,
+    x: Annotated[str | None, Option(help="One metric of two; with --y.")] = None,
+    y: Annotated[str | None, Option(help="The other; the best in it is last.")] = None,
     as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
 ) -> None:
     """Lists the Pareto front: what no other measured configuration beats.
 
     Single runs: explored, not proven. `rocktune pick` takes one of them by a
     service level or by weights.
     """
-    answer, document = asked_for(ParetoFront, f"jobs/{job_id}/pareto", url=url, db=db, x=x, y=y)
+    answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
     if as_json:
         print_json(document)
         return
     with understanding():
-        table = _front_table(answer)
+        rows = {"baseline": answer.baseline} if answer.baseline else {}
+        rows |= {str(point.number): point.metrics for point in answer.points}
+        table = bare_table((), ("trial", *answer.metrics), no_wrap=True)
+        for title, found in rows.items():
+            table.add_row(title, *(_amount(found, name) for name in answer.metrics))
     console = screen()
     console.print(table)
     say(console, f"{len(answer.points)} on the front. Single runs: explored, not proven.")
 
 
-def _front_table(answer: ParetoFront) -> Table:
-    table = bare_table((), ("trial", *answer.metrics), no_wrap=True)
-    if answer.baseline:
-        level = [metric_amount(answer.baseline[name], name) for name in answer.metrics]
-        table.add_row("baseline", *level)
-    for point in answer.points:
-        shown = [
-            metric_amount(point.metrics[name], name) if name in point.metrics else "-"
-            for name in answer.metrics
-        ]
-        table.add_row(str(point.number), *shown)
-    return table
+def _amount(metrics: Mapping[str, float], name: str) -> str:
+    return metric_amount(metrics[name], name) if name in metrics else "-"
 
 
 PICK_EXAMPLES = """
@@ -79,39 +75,38 @@ Examples:
 def pick_command(
     job_id: JobId,
     weights: Annotated[
-        str | None, typer.Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
+        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
+        Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
     ] = None,
     slo: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A service level: 'write_p99 <= 340 us'. A limit; by itself picks by throughput."
         ),
     ] = None,
     objective: Annotated[
-        str | None,
-        typer.Option(help="A name or TOML file instead of the job's, its limits included."),
+        str | None, Option(help="A name or TOML file instead of the job's, its limits included.")
     ] = None,
-    top: Annotated[int, typer.Option(help="So many.", min=1, max=100)] = 5,
+    top: Annotated[int, Option(help="So many.", min=1, max=100)] = 5,
     model: Annotated[
-        bool, typer.Option("--model", help="Beside it what models of the metrics expect: seconds.")
+        bool, Option("--model", help="Beside it what models of the metrics expect: seconds.")
     ] = False,
     column_family: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Write it for this column family of the job's OPTIONS file, else the job's own."
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder that receives the OPTIONS file of the first.")
+        Path | None, Option(help="A folder that receives the OPTIONS file of the first.")
     ] = None,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
-) -> int:
+) -> None:
     """Picks the best configurations that a job has measured, by any preference.
 
     Nothing is measured. What is picked is explored, not proven: most
@@ -122,19 +117,21 @@ def pick_command(
     """
     if out is not None:
         require_folder(out)
-    answer, document = asked_for(
-        PickAnswer,
-        f"jobs/{job_id}/pick",
-        url=url,
-        db=db,
-        weights=weights,
-        limit=limit or None,
-        slo=slo or None,
-        objective=None if objective is None else _objective(objective),
-        top=top,
-        model="true" if model else None,
-        column_family=column_family,
-    )
+    if objective is not None and objective not in SHIPPED:  # the interface takes what is in a file
+        read = objective_document(load_objective(objective))
+        objective = json.dumps(read, allow_nan=False)
+    with opened(url, db) as remote:
+        answer, document = remote.told(
+            PickAnswer,
+            f"jobs/{job_id}/pick",
+            weights=weights,
+            limit=limit or None,
+            slo=slo or None,
+            objective=objective,
+            top=top,
+            model="true" if model else None,
+            column_family=column_family,
+        )
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
@@ -145,25 +142,12 @@ def pick_command(
         print_json(document)
     else:
         _print(answer, model=model)
+    if text is None and not answer.picks:
+        leave(f"none of {answer.judged} configurations keeps every limit; there is no file")
     if text is None:
-        complain(_nothing(answer))
-        return Exit.ANSWER_IS_NO
+        leave("nothing measured is better than the baseline by this preference; there is no file")
     if out is not None:
         (sys.stderr if as_json else sys.stdout).write(f"Written to {out / OPTIONS}\n")
-    return Exit.DONE
-
-
-def _objective(given: str) -> str:
-    """As the interface takes it: a shipped name, or the file's content."""
-    if given in SHIPPED:
-        return given
-    return json.dumps(objective_document(load_objective(given)), allow_nan=False)
-
-
-def _nothing(answer: PickAnswer) -> str:
-    if not answer.picks:
-        return f"none of {answer.judged} configurations keeps every limit; there is no file"
-    return "nothing measured is better than the baseline by this preference; there is no file"
 
 
 def _print(answer: PickAnswer, *, model: bool) -> None:
@@ -172,20 +156,15 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
         table = _pick_table(answer)
     if answer.picks:
         console.print(table)
-        console.print(
-            changed_options(answer.baseline.configuration, answer.picks[0].configuration)
-        )
+        picked = answer.picks[0].configuration
+        console.print(changed_options(answer.baseline.configuration, picked))
     kept = f"{answer.keeping} of {answer.judged} configurations"
-    if answer.limits:
-        kept += f" keep {'; '.join(answer.limits)}"
-    else:
-        kept = f"The best of {kept}"
+    kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
     means = "Means of the runs that there are, clocks corrected."
     say(console, f"{kept}. {means}", _certainty(answer, model=model))
 
 
 def _certainty(answer: PickAnswer, *, model: bool) -> str:
-    """How sure that is."""
     said = f"These picks are {answer.standing}: the best of many runs is partly luck."
     own = next((row.trial for row in answer.picks if row.proven_by_job), None)
     if own is not None:
@@ -203,15 +182,13 @@ def _pick_table(answer: PickAnswer) -> Table:
     metrics = list(dict.fromkeys([*terms, *limited, "memory"]))
     shown = [name for name in metrics if name in answer.baseline.metrics]
     models = any(row.model for row in answer.picks)
-    opinion_title = ["models"] if models else []
-    titles = ("trial", "runs", "fitness", *opinion_title, *shown)
-    table = bare_table((), titles, no_wrap=True)
+    opinion = ["models"] if models else []
+    table = bare_table((), ("trial", "runs", "fitness", *opinion, *shown), no_wrap=True)
     level = [metric_amount(answer.baseline.metrics[name], name) for name in shown]
-    table.add_row("baseline", "", "0", *([""] if models else []), *level)
+    table.add_row("baseline", "", "0", *("" for _ in opinion), *level)
     for row in answer.picks:
-        opinion = [_opinion(row)] if models else []
-        cells = [_cell(row, name) for name in shown]
-        table.add_row(str(row.trial), str(row.runs), f"{row.fitness:,.0f}", *opinion, *cells)
+        cells = [_opinion(row) for _ in opinion] + [_cell(row, name) for name in shown]
+        table.add_row(str(row.trial), str(row.runs), f"{row.fitness:,.0f}", *cells)
     return table
 
 
@@ -221,6 +198,5 @@ def _opinion(row: PickRow) -> str:
 
 
 def _cell(row: PickRow, name: str) -> str:
-    change = row.change.get(name)
-    value = metric_amount(row.metrics[name], name) if name in row.metrics else "-"
+    change, value = row.change.get(name), _amount(row.metrics, name)
     return value if change is None else f"{value} ({change:+.1f}%)"

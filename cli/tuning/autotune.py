@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from cli.render.screen import print_json
+from cli.options.exits import Exit, leave
+from cli.render.screen import bare_table, print_json, screen
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError
 
 EXAMPLES = """
 Examples:
@@ -14,52 +17,50 @@ Examples:
   rocktune autotune --shape 350 --seconds 350         the whole wave of the thesis
   rocktune autotune --low 25MB --high 100MB           a slower disk; --capacity follows
 """
+_COMPARED = ("on", "off", "tuned", "duty")
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
 
 
 def autotune_command(
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
+        Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
     ] = None,
-    shape: Annotated[str, typer.Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
+    shape: Annotated[str, Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
     seconds: Annotated[
-        float | None, typer.Option(help="How long it takes here; a tenth of the shape's.")
+        float | None, Option(help="How long it takes here; a tenth of the shape's.")
     ] = None,
-    low: Annotated[str, typer.Option(help="The wave's trough, bytes a second.")] = "50MB",
-    high: Annotated[str, typer.Option(help="Its peak.")] = "200MB",
-    tail: Annotated[str, typer.Option(help="The rate after the wave.")] = "10MB",
+    low: Annotated[str, Option(help="The wave's trough, bytes a second.")] = "50MB",
+    high: Annotated[str, Option(help="Its peak.")] = "200MB",
+    tail: Annotated[str, Option(help="The rate after the wave.")] = "10MB",
     capacity: Annotated[
-        str | None, typer.Option(help="What counts as 100% of the disk; 95% of --high.")
+        str | None, Option(help="What counts as 100% of the disk; 95% of --high.")
     ] = None,
-    low_mark: Annotated[float, typer.Option(help="tuned: the flushes' share to switch at.")] = 0.5,
-    high_mark: Annotated[float, typer.Option(help="tuned: the share of all.")] = 0.9,
-    full_mark: Annotated[float, typer.Option(help="duty: no compaction at this share.")] = 1.0,
+    low_mark: Annotated[float, Option(help="tuned: the flushes' share to switch at.")] = 0.5,
+    high_mark: Annotated[float, Option(help="tuned: the share of all.")] = 0.9,
+    full_mark: Annotated[float, Option(help="duty: no compaction at this share.")] = 1.0,
     step: Annotated[
-        float | None,
-        typer.Option(help="Seconds that shares are measured over; 10 at full length."),
+        float | None, Option(help="Seconds that shares are measured over; 10 at full length.")
     ] = None,
-    value_size: Annotated[int, typer.Option(help="Bytes of a value.")] = 100_000,
+    value_size: Annotated[int, Option(help="Bytes of a value.")] = 100_000,
     rate_limit: Annotated[
-        str | None, typer.Option(help="RocksDB's limit of background writes, bytes a second.")
+        str | None, Option(help="RocksDB's limit of background writes, bytes a second.")
     ] = None,
-    read_seconds: Annotated[float, typer.Option(help="Of reads, each kind; 0: none.")] = 3.0,
-    direct_reads: Annotated[bool, typer.Option(help="Read past the page cache.")] = True,
-    recovery_seconds: Annotated[float, typer.Option(help="The longest wait for it.")] = 600.0,
-    seed: Annotated[int, typer.Option(help="Of keys and values.")] = 1,
+    read_seconds: Annotated[float, Option(help="Of reads, each kind; 0: none.")] = 3.0,
+    direct_reads: Annotated[bool, Option(help="Read past the page cache.")] = True,
+    recovery_seconds: Annotated[float, Option(help="The longest wait for it.")] = 600.0,
+    seed: Annotated[int, Option(help="Of keys and values.")] = 1,
     configuration: Annotated[
-        Path | None, typer.Option(help="A JSON file of policy and marks (space warlo).")
+        Path | None, Option(help="A JSON file of policy and marks (space warlo).")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for plots and figures.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All figures and curves.")] = False,
+    out: Annotated[Path | None, Option(help="A folder for plots and figures.")] = None,
+    as_json: Annotated[bool, Option("--json", help="All figures and curves.")] = False,
     as_metrics: Annotated[
-        bool, typer.Option("--metrics", help="One policy's metrics, as a [command] prints them.")
+        bool, Option("--metrics", help="One policy's metrics, as a [command] prints them.")
     ] = False,
-) -> int:
+) -> None:
     """Loads a database with a sine wave of writes under each policy, and compares them."""
-    from cli.options.exits import Exit, complain
-    from cli.render.screen import bare_table, screen
-    from jobs.autotune.compare import run_alone, table
+    from jobs.autotune.compare import run_alone, table, write_autotune_files
     from jobs.autotune.policy import Marks
     from jobs.autotune.request import (
         FULL_SECONDS,
@@ -70,8 +71,6 @@ def autotune_command(
         scaled_step,
     )
     from jobs.autotune.run import command_metrics, document
-    from sampler.common.byte_size import parse_bytes
-    from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
     def size(text: str | None, option: str, usual: float = 0.0) -> float:
@@ -119,25 +118,16 @@ def autotune_command(
         if as_metrics:
             found = command_metrics(run)
             if found is None:
-                complain(f"not recovered within {recovery_seconds:g} s")
-                return Exit.TOOL_FAILED
+                leave(f"not recovered within {recovery_seconds:g} s", Exit.TOOL_FAILED)
             print_json(found)
     if out is not None:
-        from jobs.autotune.compare import write_autotune_files
-
         for path in write_autotune_files(out, documents):
             console.print(str(path))
     if as_json:
         print_json({"schema": 1, "runs": documents})
     elif not as_metrics:
-        shown = bare_table()
-        shown.add_column("", no_wrap=True)
-        for asked in runs:
-            shown.add_column(asked.policy, justify="right")
+        shown = bare_table(("",), [asked.policy for asked in runs])
+        shown.columns[0].no_wrap = True
         for row in table(documents):
             shown.add_row(*row)
         screen().print(shown)
-    return Exit.DONE
-
-
-_COMPARED = ("on", "off", "tuned", "duty")

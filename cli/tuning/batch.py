@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from sqlalchemy import Engine
+from typer import Argument, Option
 
-from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db, Migrate, open_database
-from cli.options.exits import Exit, complain
-from cli.render.batch_table import batch_table
+from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
+from cli.options.exits import Exit, complain, leave, terminate_like_interrupt
+from cli.render.outcome_screen import batch_table
 from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
-from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
+from cli.tuning.tune import run_here, tell_warnings
 from db.connection.engine import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
@@ -59,11 +58,9 @@ Examples:
 The nights before are those of the database that --db names: keep it from run to run. Workflows for
 GitHub and GitLab: deploy/ci.
 """
-BatchFile = Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")]
-Out = Annotated[Path, typer.Option(help="Receives batch.json, and a folder for each job.")]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
-]
+BatchFile = Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")]
+Out = Annotated[Path, Option(help="Receives batch.json, and a folder for each job.")]
+Resume = Annotated[bool, Option("--resume", help="Go on with the newest one that has not ended.")]
 OUT = Path("rocktune-batch")
 Judged = Callable[[Engine, Mapping[str, Any]], int]
 """The exit status of a batch whose jobs have ended, by its document."""
@@ -93,9 +90,9 @@ def batch_command(
 def check_command(
     file: BatchFile,
     junit: Annotated[
-        Path | None, typer.Option(help="Receives JUnit XML: a suite a job, a case a metric.")
+        Path | None, Option(help="Receives JUnit XML: a suite a job, a case a metric.")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Receives a summary in Markdown.")] = None,
+    markdown: Annotated[Path | None, Option(help="Receives a summary in Markdown.")] = None,
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
@@ -137,36 +134,7 @@ def check_command(
             return Exit.ANSWER_IS_NO
         return Exit.DONE if all(written) else Exit.TOOL_FAILED
 
-    return _run_plan(
-        plan, scheduler, certificates, db, migrate, out, resume, as_json=False, judged=judged
-    )
-
-
-def _run_plan(
-    plan: BatchPlan,
-    scheduler: str | None,
-    certificates: Path | None,
-    db: str | None,
-    migrate: bool,
-    out: Path,
-    resume: bool,
-    as_json: bool,
-    judged: Judged = lambda *_: Exit.DONE,
-) -> int:
-    settings = load_settings()
-    require_folder(out)
-    with open_database(db, migrate=migrate, make=True) as engine:
-        try:
-            turn = BatchTurn(engine, plan.name)
-        except BatchHeld as held:
-            complain(f"{held}; it is not started twice")
-            return Exit.TOOL_FAILED
-        try:
-            with closing(backend_of(scheduler, certificates, settings)) as backend:
-                here = _Here(engine, settings, backend, turn, out)
-                return _run(here, plan, judged, resume=resume, as_json=as_json)
-        finally:
-            turn.give_back()
+    return _run_plan(plan, scheduler, certificates, db, migrate, out, resume, judged=judged)
 
 
 @dataclass(frozen=True)
@@ -178,24 +146,50 @@ class _Here:
     backend: ExecutionBackend
     turn: BatchTurn
     out: Path
+    console: Console
 
 
-def _run(here: _Here, plan: BatchPlan, judged: Judged, *, resume: bool, as_json: bool) -> int:
-    engine, out = here.engine, here.out
-    console = TextConsole(stderr=True, highlight=False)
-    _check(plan, here, console)
-    try:
-        opened = open_batch(engine, plan, resume=resume)
-    except BatchHeld as held:
-        complain(f"{held}; it is not started twice")
-        return Exit.TOOL_FAILED
+def _run_plan(
+    plan: BatchPlan,
+    scheduler: str | None,
+    certificates: Path | None,
+    db: str | None,
+    migrate: bool,
+    out: Path,
+    resume: bool,
+    as_json: bool = False,
+    judged: Judged = lambda *_: Exit.DONE,
+) -> int:
+    settings, console = load_settings(), TextConsole(stderr=True, highlight=False)
+    require_folder(out)
+    with open_database(db, migrate=migrate, make=True) as engine:
+        try:
+            turn = BatchTurn(engine, plan.name)
+            try:
+                with closing(backend_of(scheduler, certificates, settings)) as backend:
+                    here = _Here(engine, settings, backend, turn, out, console)
+                    document, failed = _run(here, plan, resume=resume)
+                    well = _tell(document, out, as_json=as_json)
+                    status = judged(engine, document)
+                    well = well and not failed
+                    return Exit.TOOL_FAILED if status == Exit.DONE and not well else status
+            finally:
+                turn.give_back()
+        except BatchHeld as held:
+            leave(f"{held}; it is not started twice", Exit.TOOL_FAILED)
+
+
+def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, Any], list[str]]:
+    """The batch's document, and the items that failed."""
+    console = here.console
+    _check(plan, here)
+    opened = open_batch(here.engine, plan, resume=resume)
     batch_id = opened.row.id
     for older in opened.given_up:
         console.print(f"batch {older} was interrupted and is given up; see --resume")
     how = "goes on" if opened.resumed else "begins"
     many = len(plan.items)
-    say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}")
-    run_one = partial(_run_one, here, console)
+    say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {here.out}")
     failed: list[str] = []
 
     def told_failed(item: str, why: str) -> None:
@@ -204,40 +198,37 @@ def _run(here: _Here, plan: BatchPlan, judged: Judged, *, resume: bool, as_json:
 
     terminate_like_interrupt()
     try:
-        document = run_batch(
-            engine,
+        return run_batch(
+            here.engine,
             batch_id,
-            run_one,
+            partial(_run_one, here),
             failed=told_failed,
             waiting=told_once(console, "waiting: {}"),
-        )
+        ), failed
     except TurnLost as lost:
-        complain(str(lost))
-        return Exit.TOOL_FAILED
+        leave(str(lost), Exit.TOOL_FAILED)
     except KeyboardInterrupt:
-        interrupt_batch(engine, batch_id)
-        complain(f"interrupted; batch {batch_id} is kept. The same command with --resume goes on")
-        return Exit.INTERRUPTED
-    well = _tell(document, out, as_json=as_json)
-    status = judged(engine, document)
-    return Exit.TOOL_FAILED if status == Exit.DONE and (failed or not well) else status
+        interrupt_batch(here.engine, batch_id)
+        kept = f"batch {batch_id} is kept. The same command with --resume goes on"
+        leave(f"interrupted; {kept}", Exit.INTERRUPTED)
 
 
-def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
+def _check(plan: BatchPlan, here: _Here) -> None:
     """Checks every job against where it is measured, before the first begins."""
     found: list[InputError] = []
     for item in plan.items:
         try:
             assert isinstance(item.specification, Specification)  # a file has no others here
-            here.backend.assemble(item.specification, told=console.print, check=here.turn.check)
+            here.backend.assemble(
+                item.specification, told=here.console.print, check=here.turn.check
+            )
         except InputError as error:
             found += findings_of(item.name, error)
     refuse_noted(found)
 
 
-def _run_one(here: _Here, console: Console, item: str, row: JobRow) -> None:
-    """Runs a job of the batch here, and writes its files."""
-    folder = here.out / item
+def _run_one(here: _Here, item: str, row: JobRow) -> None:
+    folder, console = here.out / item, here.console
     if row.state is JobState.DONE:
         # Killed just after it had ended, its files may be missing; the report is the last.
         if not (folder / REPORT).exists():

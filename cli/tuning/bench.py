@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
 from cli.options.exits import Exit
 from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload
@@ -28,17 +28,17 @@ Examples:
 def bench_command(
     workload: Workload = "load-quick",
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
+        list[str] | None, Option("--set", help="parameter=value at full scale; repeatable.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
+        str | None, Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
     db_bench: DbBench = None,
-    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
+    runs: Annotated[int, Option(help="Number of runs.", min=1)] = 1,
+    as_json: Annotated[bool, Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
     """Measures one configuration with the real benchmark, outside of any job."""
     configuration: dict[str, Value] = {}
@@ -63,23 +63,18 @@ def bench_command(
     console = TextConsole(stderr=True)
     say(console, *(f"warning: {warning}" for warning in single.warnings))
     runner = LocalRunner(single.benchmark, settings, waiting=told_once(console))
-    failed = False
+    status = Exit.DONE
     for run in range(1, runs + 1):
         outcome = runner.run(configuration)
-        failed = failed or outcome.state is not TrialState.DONE
+        status = status if outcome.state is TrialState.DONE else Exit.TOOL_FAILED
         if as_json:
-            document = {
-                "run": run,
-                "state": outcome.state.value,
-                "metrics": dict(outcome.metrics),
-                "failure": outcome.failure,
-                "warnings": [*single.warnings, *outcome.warnings],
-            }
-            print_json(document)
+            warnings = [*single.warnings, *outcome.warnings]
+            told = {"state": outcome.state.value, "metrics": dict(outcome.metrics)}
+            print_json({"run": run, **told, "failure": outcome.failure, "warnings": warnings})
             continue
         shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
         said = printable(outcome.failure or shown)
-        typer.echo(f"run {run} {outcome.state.value}: {said}")
+        echo(f"run {run} {outcome.state.value}: {said}")
         for warning in outcome.warnings:
             console.print(f"  {warning}", markup=False, highlight=False)
-    return Exit.TOOL_FAILED if failed else Exit.DONE
+    return status

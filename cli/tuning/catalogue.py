@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -34,10 +34,10 @@ WORKLOADS_EXAMPLES = """
 Example:
   rocktune workloads load --toml > mine.toml
 """
-_Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without it, a list.")]
+_Name = Annotated[str | None, Argument(help="A name or TOML file; without it, a list.")]
 _For = Annotated[
     str | None,
-    typer.Option("--for", metavar="WORKLOAD", help="What a job of this workload begins with."),
+    Option("--for", metavar="WORKLOAD", help="What a job of this workload begins with."),
 ]
 _CLASSES = {
     "writing": "for loads that write",
@@ -46,7 +46,7 @@ _CLASSES = {
     "scans": "for loads that scan",
     "space": "where space counts most",
 }
-_Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
+_Toml = Annotated[bool, Option("--toml", help="As the file that would define it.")]
 
 
 def space_command(name: _Name = None, toml: _Toml = False) -> None:
@@ -57,7 +57,7 @@ def space_command(name: _Name = None, toml: _Toml = False) -> None:
         return
     chosen = load_space(name)
     if toml:
-        typer.echo(space_text(name), nl=False)
+        echo(space_text(name), nl=False)
         return
 
     def span(parameter: Parameter) -> str:
@@ -73,10 +73,10 @@ def space_command(name: _Name = None, toml: _Toml = False) -> None:
         default = str(chosen.context[parameter.name]).lower()
         swept = ", ".join(str(value).lower() for value in parameter.sweep)
         swept = f"; swept: {swept}" if swept else ""
-        typer.echo(f"{parameter.name}: {span(parameter)} (default {default}){swept}")
-        typer.echo(f"    {parameter.help}")
+        echo(f"{parameter.name}: {span(parameter)} (default {default}){swept}")
+        echo(f"    {parameter.help}")
     for fixed, value in chosen.fixed.items():
-        typer.echo(f"{fixed}: always {str(value).lower()}")
+        echo(f"{fixed}: always {str(value).lower()}")
 
 
 def starts_command(name: _Name = None, load: _For = None) -> None:
@@ -89,23 +89,23 @@ def starts_command(name: _Name = None, load: _For = None) -> None:
         return
     if name is None:
         for kind, names in handfuls().items():
-            typer.echo(f"{_CLASSES[kind]}: {', '.join(names)}")
-        typer.echo()
+            echo(f"{_CLASSES[kind]}: {', '.join(names)}")
+        echo()
         _list({**{each: point.help for each, point in points.items()}, NAME: HELP})
         return
     if name == NAME:
-        typer.echo(f"{HELP}. Source: {SOURCE}.")
+        echo(f"{HELP}. Source: {SOURCE}.")
         return
     if name not in points:
         raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
     point = points[name]
-    typer.echo(f"{point.help}. Source: {point.source}.")
+    echo(f"{point.help}. Source: {point.source}.")
     values = {**point.values, **point.rules}
     for parameter in point.sources or values:  # in the order of the catalogue
         value = values[parameter]
-        typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
+        echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
         if source := point.sources.get(parameter):
-            typer.echo(f"    {source}")
+            echo(f"    {source}")
 
 
 def _begins(load: str) -> None:
@@ -117,10 +117,10 @@ def _begins(load: str) -> None:
     default = problem.space.default_configuration()
     for start in problem.starts:
         found = problem.configuration(start.point)
-        typer.echo(start.name)
+        echo(start.name)
         for parameter, value in found.items():
             if value != default.get(parameter):
-                typer.echo(f"    {parameter}: {str(value).lower()}")
+                echo(f"    {parameter}: {str(value).lower()}")
 
 
 def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
@@ -130,10 +130,10 @@ def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
         return
     document = workload_document(load_workload(name))
     if toml:
-        typer.echo(workload_text(name), nl=False)
+        echo(workload_text(name), nl=False)
         return
     for field, value in document.items():
-        typer.echo(f"{field}: {value}")
+        echo(f"{field}: {value}")
 
 
 def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
@@ -143,17 +143,17 @@ def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
         return
     objective = load_objective(name)
     if toml:
-        typer.echo(objective_text(name), nl=False)
+        echo(objective_text(name), nl=False)
         return
-    typer.echo(objective.help)
+    echo(objective.help)
     for term in objective.terms:
-        typer.echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
+        echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
     for limit in objective.limits:
-        typer.echo(f"limit: {limit_words(limit)}")
+        echo(f"limit: {limit_words(limit)}")
 
 
 def _list(helps: Mapping[str, str]) -> None:
     """A name a line, what it is beside it, all in one column."""
     width = max(map(len, helps))
     for name, text in helps.items():
-        typer.echo(f"{name:{width}}  {text}")
+        echo(f"{name:{width}}  {text}")

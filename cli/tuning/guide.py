@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
+from typer import Option
 
 from cli.options.exits import complain
 from cli.render.screen import bare_table, json_alone, print_json, screen
@@ -28,22 +28,21 @@ Examples:
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB --json
   rocktune tune --space blob --start-from guide       the search begins there
 """  # noqa: E501
+_SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def guide_command(
-    keys: Annotated[str, typer.Option(help="Pairs that the database will hold: 8e9.")],
-    key_size: Annotated[str, typer.Option(help="Bytes of a key: 20.")],
-    value_size: Annotated[str, typer.Option(help="Bytes of a value: 800, or 4KiB.")],
-    cpu_threads: Annotated[
-        str, typer.Option(help="Hardware threads: two a core where cores have two.")
-    ],
-    memory: Annotated[str, typer.Option(help="Memory of the machine: 128GB, or 64GiB.")],
+    keys: Annotated[str, Option(help="Pairs that the database will hold: 8e9.")],
+    key_size: Annotated[str, Option(help="Bytes of a key: 20.")],
+    value_size: Annotated[str, Option(help="Bytes of a value: 800, or 4KiB.")],
+    cpu_threads: Annotated[str, Option(help="Hardware threads: two a core where cores have two.")],
+    memory: Annotated[str, Option(help="Memory of the machine: 128GB, or 64GiB.")],
     open_files: Annotated[
-        str, typer.Option(help="Files that may be open: half for keys, half for values.")
+        str, Option(help="Files that may be open: half for keys, half for values.")
     ] = "80000",
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
+        Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
     ] = None,
     as_json: Annotated[bool, json_alone("One JSON document")] = False,
 ) -> None:
@@ -72,20 +71,15 @@ def guide_command(
     if as_json:
         print_json(document)
     else:
-        _print(found)
+        console = screen()
+        console.print(_settings(found))
+        for table in (_levels(found), _translated(found)):
+            console.print()
+            console.print(table)
     for each in document["warnings"]:
         complain(f"warning: {each['setting']}: {each['text']}")
     for path in written:
         (sys.stderr if as_json else sys.stdout).write(f"Written to {path}\n")
-
-
-def _print(found: Guide) -> None:
-    console = screen()
-    console.print(_settings(found))
-    console.print()
-    console.print(_levels(found))
-    console.print()
-    console.print(_translated(found))
 
 
 def _settings(found: Guide) -> Table:
@@ -113,9 +107,6 @@ def _settings(found: Guide) -> Table:
         in_bytes = name.endswith("_size") or name in _SIZES
         table.add_row(name, str(value), format_decimal(value) if in_bytes else "", why[name])
     return table
-
-
-_SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def _levels(found: Guide) -> Table:

@@ -1,17 +1,23 @@
-"""`rocktune profile`: what a database of the user's does, and the load that does the same."""
+"""`rocktune profile`: what a database of the user's does, and the load that does the same.
 
+`rocktune tune --like` begins with it, too.
+"""
+
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
+from rich.console import Console
+from rich.table import Table
+from typer import Argument, Option
 
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import ColumnFamily, DbBench, Scale
-from cli.render.experiment_screen import show_told
-from cli.render.profile_screen import show_load, show_profile
+from cli.render.outcome_screen import show_told
 from cli.render.screen import (
     TextConsole,
+    bare_table,
     json_alone,
     print_json,
     say,
@@ -23,9 +29,13 @@ from cli.render.submitting import Replace, Submit, require_submitted, submit_exp
 from db.schema.job_row import JobKind
 from jobs.experiments.experiment import NOTHING_KEPT, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
-from jobs.profile.profiled import load_name, profiled, require_outside
+from jobs.profile.profiled import OPTIONS, Profiled, load_name, profiled, require_outside
+from jobs.results.figures import figure_rows
+from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, family_document, span_words
+from sampler.profile.reading import read_profile
 from sampler.runner.settings import load_settings
 from sampler.workload.workload_file import load_workload
 
@@ -39,22 +49,21 @@ Examples:
   rocktune profile trace.bin --replay                   a load that replays the trace itself
   rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes what was written
 """
+_TAKEN = {"workload": "load-quick", "baseline": None}  # by `tune --like` of the database
 
 
 def profile_command(
     path: Annotated[
-        Path, typer.Argument(help="A database's folder, its LOG, or a trace; it is read only.")
+        Path, Argument(help="A database's folder, its LOG, or a trace; it is read only.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The workload file. [default: the folder's name.toml]")
+        Path | None, Option(help="The workload file. [default: the folder's name.toml]")
     ] = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Run the workload once, and compare both."),
+        bool, Option("--check", help="Run the workload once, and compare both.")
     ] = False,
     replay: Annotated[
-        bool,
-        typer.Option("--replay", help="Of a trace: a workload that replays it."),
+        bool, Option("--replay", help="Of a trace: a workload that replays it.")
     ] = False,
     column_family: ColumnFamily = None,
     scale: Scale = None,
@@ -92,8 +101,7 @@ def profile_command(
     document = found.document(workload)
     console = screen(stderr=as_json)
     if not as_json:
-        show_profile(console, found.profile)
-        show_load(console, found.chosen, found.family.name, found.others)
+        _show(console, found)
     say(progress, f"Written: {workload}{beside}")
     fits = True
     if submit:
@@ -104,18 +112,117 @@ def profile_command(
         asked = {"workload": name, "db_bench": db_bench}
         return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)
     if check:
-        experiment = fidelity_check(
-            found.profile,
-            found.family,
-            load_workload(str(workload)),
-            load_settings(),
-            options=found.profile.options,
-            db_bench=db_bench,
-        )
-        checked = experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(progress)))
-        document["fidelity"], fits = checked.document, checked.document["fits"]
+        document["fidelity"] = _fidelity(found, workload, db_bench, progress)
+        fits = document["fidelity"]["fits"]
         if not as_json:
-            show_told(console, JobKind.PROFILE_CHECK, checked.document)
+            show_told(console, JobKind.PROFILE_CHECK, document["fidelity"])
     if as_json:
         print_json(document)
     return Exit.DONE if fits else Exit.ANSWER_IS_NO
+
+
+def asked_like(
+    asked: Mapping[str, Any], like: Path, out: Path, *, resume: bool, check: bool
+) -> dict[str, Any]:
+    """The settings of a job that tunes a database's own load from its own OPTIONS.
+
+    Both are written into ``out``. A job that goes on takes what is there: the LOG of a database
+    in use has grown since.
+
+    Raises:
+        InputError: ``like`` cannot be profiled, or settings contradict it.
+    """
+    require_outside(like, out)  # before a folder is made
+    require_folder(out)
+    for name, usual in _TAKEN.items():
+        if asked.get(name, usual) != usual:
+            raise InputError(f"--{name}", "is taken from the database with --like; leave it out")
+    workload, options = out / f"{load_name(like)}.toml", out / OPTIONS
+    console, family = TextConsole(stderr=True), asked.get("column_family")
+    if resume and workload.exists():
+        say(console, f"--resume: takes the profile that is in {workload}")
+        return _settings(asked, workload, options, family or read_profile(like).busiest())
+    told = told_by_tenths(console)
+    found = profiled(like, column_family=family, scale=asked.get("scale"), told=told)
+    options.unlink(missing_ok=True)
+    found.write(workload, options)
+    shown = screen(stderr=True)
+    _show(shown, found)
+    if check:
+        fidelity = _fidelity(found, workload, asked.get("db_bench"), console)
+        show_told(shown, JobKind.PROFILE_CHECK, fidelity)
+        if not fidelity["fits"]:
+            say(
+                console,
+                f"Tuning goes on with it. To correct it, copy {workload}, edit the copy, and tune "
+                f"with --workload COPY" + (f" --baseline {options}" if options.exists() else ""),
+            )
+    longer = found.long_enough()
+    if longer is not found:
+        say(console, f"Not expressed: {longer.chosen.not_expressed[0]}")
+        longer.write(workload)
+    return _settings(asked, workload, options, found.family.name)
+
+
+def _settings(
+    asked: Mapping[str, Any], workload: Path, options: Path, family: str | None
+) -> dict[str, Any]:
+    # A family is one of an OPTIONS file; without one the workload alone is of it.
+    found = {n: v for n, v in asked.items() if n != "column_family"} | {"workload": str(workload)}
+    if options.exists():
+        found |= {"baseline": str(options), "column_family": family, "drop_unknown": True}
+    return found
+
+
+def _fidelity(
+    found: Profiled, workload: Path, db_bench: str | None, console: Console
+) -> Mapping[str, Any]:
+    """Runs the load once, and lays it beside the database."""
+    load, options = load_workload(str(workload)), found.profile.options
+    experiment = fidelity_check(
+        found.profile, found.family, load, load_settings(), options=options, db_bench=db_bench
+    )
+    return experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(console))).document
+
+
+def _show(console: Console, found: Profiled) -> None:
+    """A table a family: each figure, how sure it is and its source; then the load."""
+    profile, load = found.profile, found.chosen.workload
+    of = f"RocksDB {profile.version}" if profile.version else "RocksDB of unknown version"
+    span = f", {span_words(profile.seconds)}" if profile.seconds else ""
+    say(console, f"{of}{span}, column families: {len(profile.families)}")
+    for family in profile.families:
+        say(console, "", f"Column family {family.name}")
+        console.print(_family_table(profile, family))
+    say(console, *(f"Unknown: {each.what}. To learn it: {each.how}" for each in profile.unknown))
+    beside = f". Left out: {', '.join(found.others)}" if found.others else ""
+    say(console, "", f"Profiled for tuning: column family {found.family.name}{beside}")
+    names = ", ".join(dict.fromkeys(load.benchmarks))
+    say(console, f"Workload: {names}, {load.num:,} keys, scale 1/{load.scale}")
+    say(console, *(f"Not expressed: {line}" for line in found.chosen.not_expressed))
+
+
+def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
+    table = bare_table(("figure",), ("value",), ("how sure", "from"))
+    total = sum(family.operations.values())
+    for field, what, value in (*figure_rows(family_document(family)), *_of_database(profile)):
+        source = family.sources.get(field) or profile.sources.get(field)
+        count = f"{total:,.0f}: " if field == "operations" else ""
+        sure, where = (source.sure, source.where) if source else ("", "")
+        table.add_row(what, f"{count}{value}", sure, where)
+    return table
+
+
+def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
+    if profile.batch_size is not None:
+        yield "batch_size", "keys of a write", f"{profile.batch_size:.4g}"
+    if profile.ingest_rate is not None:
+        peak = profile.ingest_peak
+        told = "" if peak is None else f", peak {peak / 2**20:.4g}"
+        yield (
+            "ingest_rate",
+            "written by the application",
+            f"{profile.ingest_rate / 2**20:.4g} MiB/s{told}",
+        )
+    if profile.stall_percent is not None:
+        yield "stall_percent", "time in stalls, since the opening", f"{profile.stall_percent:.2g}%"

@@ -7,23 +7,26 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from cli.options.cluster_options import Certificates, Scheduler, backend_of
-from cli.options.database_option import Db, Migrate, open_database
-from cli.options.exits import Exit, complain
+from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
+from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import job_options
+from cli.render.progress_screen import TuningProgress
 from cli.render.screen import TextConsole, json_alone, print_json, say
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from sqlalchemy import Engine
 
     from db.jobs.job_store import JobStore
+    from jobs.execution.assembly import Assembly
     from jobs.execution.execution_backend import ExecutionBackend
     from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
+    from sampler.runner.settings import Settings
 
 EXAMPLES = """
 Examples:
@@ -52,20 +55,20 @@ def tune_command(
     migrate: Migrate = False,
     like: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="PATH",
             help="Tune the load of this database (its folder, LOG or a trace) from its OPTIONS "
             "file, if one lies there.",
         ),
     ] = None,
     no_check: Annotated[
-        bool, typer.Option("--no-check", help="With --like: do not run the load beside it first.")
+        bool, Option("--no-check", help="With --like: do not run the load beside it first.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
+    out: Annotated[Path, Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the newest job of just these options.")
+        bool, Option("--resume", help="Go on with the newest job of just these options.")
     ] = False,
     as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
@@ -77,21 +80,16 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
 
-    if like is not None:
-        from jobs.profile.profiled import require_outside
-
-        require_outside(like, out)  # before a folder is made
-    require_folder(out)
-    if like is not None:
-        from cli.tuning.like import asked_like
+    if like is None:
+        require_folder(out)
+    else:
+        from cli.tuning.profile import asked_like
 
         asked = asked_like(asked, like, out, resume=resume, check=not no_check)
     specification = specified(asked)
     with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
         finished = _run(engine, specification, backend, resume=resume, out=out)
-        if finished is None:
-            return Exit.INTERRUPTED
         return _tell(finished, out, as_json=as_json)
 
 
@@ -102,9 +100,7 @@ def _run(
     *,
     resume: bool,
     out: Path,
-) -> JobOutcome | None:
-    """The job's outcome; None when it was interrupted."""
-    from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
+) -> JobOutcome:
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
@@ -122,15 +118,10 @@ def _run(
         return job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
-    settings = load_settings()
-    terminate_like_interrupt()
-    try:
+    with interruptible("interrupted before the job began"):
         assembly = backend.assemble(
             specification, told=lambda what: say(console, what), check=lambda: None
         )
-    except KeyboardInterrupt:
-        complain("interrupted before the job began")
-        return None
     tell_warnings(console, assembly)
     if earlier:
         job_id = earlier.id
@@ -139,16 +130,41 @@ def _run(
     say(console, f"job {job_id}, files go to {out}")
     try:
         return run_here(
-            engine, job_id, specification, assembly, settings, console=console, backend=backend
-        )
+            engine, job_id, specification, assembly, load_settings(),
+            console=console, backend=backend,
+        )  # fmt: skip
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
     except JobCancelled as cancelled:
-        complain(f"{cancelled}. The same command with --resume goes on")
-        return None
+        leave(f"{cancelled}. The same command with --resume goes on", Exit.INTERRUPTED)
     except KeyboardInterrupt:
-        complain(f"interrupted; {_left(store, job_id)}. The same command with --resume goes on")
-        return None
+        left = f"{_left(store, job_id)}. The same command with --resume goes on"
+        leave(f"interrupted; {left}", Exit.INTERRUPTED)
+
+
+def run_here(
+    engine: Engine,
+    job_id: int,
+    specification: Specification,
+    assembly: Assembly,
+    settings: Settings,
+    *,
+    console: Console,
+    **how: Any,
+) -> JobOutcome:
+    """Runs what is left of a job and shows how it goes; takes and raises what ``run_job`` does."""
+    from jobs.execution.run_job import run_job
+
+    with TuningProgress(console, specification.trials) as progress:
+        return run_job(
+            engine, job_id, specification, assembly, settings, progress=progress,
+            waiting=progress.waiting, away=progress.note, told=progress.note, **how,
+        )  # fmt: skip
+
+
+def tell_warnings(console: Console, assembly: Assembly) -> None:
+    """Prints what the user must know before it runs."""
+    say(console, *(f"warning: {warning}" for warning in assembly.warnings))
 
 
 def _left(store: JobStore, job_id: int) -> str:
@@ -179,7 +195,6 @@ def _nothing_to_resume(store: JobStore) -> str:
 
 
 def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
-    """Writes the files and prints what was found."""
     from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
 
@@ -196,6 +211,6 @@ def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")
     if refused:
-        complain(f"{refused}. All that was measured is kept; the file is {out / REFUSED}")
-        return Exit.TOOL_FAILED
+        kept = f"All that was measured is kept; the file is {out / REFUSED}"
+        leave(f"{refused}. {kept}", Exit.TOOL_FAILED)
     return Exit.DONE if finished.result["best"] else Exit.ANSWER_IS_NO

@@ -38,7 +38,7 @@ def test_a_list_of_commands_imports_none_of_them(arguments: list[str]) -> None:
 
 @pytest.mark.slow
 def test_a_process_starts_without_the_libraries_that_learn_and_export() -> None:
-    script = "import api.server, cli.tuning.run_here, db.trials.trial_log, jobs.worker"
+    script = "import api.server, cli.tuning.tune, db.trials.trial_log, jobs.worker"
     assert loaded(script) & set(LEARNS) == set()
 
 

@@ -8,12 +8,14 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.main import main as terminal
 from cli.options.exits import Exit
 from cli.tuning import tune
+from jobs.specification.specification import Specification
 from models.importance.agreement import split_half
 from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
@@ -68,7 +70,12 @@ def test_a_job_is_known_again_by_what_the_terminal_makes_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     made = []
-    monkeypatch.setattr(tune, "_run", lambda _, asked, *__, **___: made.append(asked.digest()))
+
+    def run(_: object, asked: Specification, *__: object, **___: object) -> None:
+        made.append(asked.digest())
+        raise typer.Exit(Exit.INTERRUPTED)
+
+    monkeypatch.setattr(tune, "_run", run)
     job = Asked(2, LOAD, 90, 1, "forest")
     kept = ["--db", str(tmp_path / "x.db"), "--out", str(tmp_path)]
     assert terminal(["tune", *job.arguments(), *kept, "--resume"]) == Exit.INTERRUPTED

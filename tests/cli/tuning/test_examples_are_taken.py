@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-import cli.tuning.run_here
 from cli.main import main
-from cli.tuning.tune import EXAMPLES
+from cli.options import exits
+from cli.tuning import tune
 from tests.support import ROOT
 from tests.support.sampler.real_databases import fill
 
 PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/reference/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
-SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + EXAMPLES, re.MULTILINE)
+SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + tune.EXAMPLES, re.MULTILINE)
 COMMANDS = sorted({re.split(r" {3,}|#", line)[0].strip() for line in SHOWN})
 DATABASE = "/var/lib/mydb"
 TWO_FAMILIES = """[Version]
@@ -40,8 +40,8 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
         begun.append(given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.tuning.run_here, "run_here", run_here)
-    monkeypatch.setattr(cli.tuning.run_here, "terminate_like_interrupt", lambda: None)
+    monkeypatch.setattr(tune, "run_here", run_here)
+    monkeypatch.setattr(exits, "terminate_like_interrupt", lambda: None)
     monkeypatch.setenv("ROCKTUNE_DB", str(tmp_path / "rocktune.db"))
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))

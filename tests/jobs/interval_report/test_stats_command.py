@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from cli.main import main
-from cli.render.stats_screen import show_openings
+from cli.tuning.stats import show_openings
 from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
 from jobs.interval_report.documents import stats_document
 from jobs.interval_report.files import write_interval_files

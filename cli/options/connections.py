@@ -1,4 +1,4 @@
-"""`--db`, which many commands share, and the database that it names."""
+"""The options by which a command finds its database and its cluster, and what they name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from cli.options.exits import complain
 from sampler.common.errors import InputError
@@ -16,16 +16,16 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from jobs.cluster.cluster import Cluster
+    from jobs.execution.execution_backend import ExecutionBackend
+    from sampler.runner.settings import Settings
+
 Db = Annotated[
     str | None,
-    typer.Option(
-        help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"
-    ),
+    Option(help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"),
 ]
 
-Migrate = Annotated[
-    bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
-]
+Migrate = Annotated[bool, Option("--migrate", help="Bring a server's tables up to date first.")]
 
 
 def require_there(db: str | None) -> None:
@@ -85,3 +85,40 @@ def upgrade(engine: Engine) -> None:
     copy = upgrade_tables(engine)
     if copy is not None:
         complain(f"the database as it was before this update is in {copy}")
+
+
+Certificates = Annotated[
+    Path | None,
+    Option(
+        help="The folder with authority.pem and this role's certificate; needed beyond loopback.",
+        envvar="ROCKTUNE_CERTIFICATES",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    Option(
+        help="Measure on the hosts of this scheduler, as tls://HOST:8786; else on this machine.",
+        envvar="ROCKTUNE_SCHEDULER",
+    ),
+]
+
+
+def backend_of(
+    scheduler: str | None, certificates: Path | None, settings: Settings
+) -> ExecutionBackend:
+    """Where jobs are measured: this machine, or the cluster that was named; see ``cluster_of``."""
+    from jobs.execution.execution_backend import ThisMachine
+
+    return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
+
+
+def cluster_of(scheduler: str, certificates: Path | None) -> Cluster:
+    """A cluster, not connected yet; an InputError if its address or certificates are wrong."""
+    from jobs.cluster.certificates import CertificateRole, security_of
+    from jobs.cluster.listening import scheduler_address
+
+    address = scheduler_address(scheduler, encrypted=certificates is not None)
+    security = security_of(certificates, CertificateRole.CONTROLLER)
+    from jobs.cluster.cluster import Cluster
+
+    return Cluster(address, security)

@@ -1,0 +1,96 @@
+"""`rocktune webhooks`: who is told what happens, and whether a message arrives."""
+
+import time
+from typing import Annotated
+
+from typer import Argument, Option, Typer
+
+from api.schemas.webhook_schemas import DeliveryPublic, WebhookPublic
+from cli.client.client_errors import understood
+from cli.client.remote import Remote
+from cli.client.where import Json, asking
+from cli.options.exits import leave
+from cli.render.screen import bare_table, print_json, say, screen
+
+ADD_EXAMPLES = """
+Examples:
+  rocktune webhooks add https://chat.example.com/hooks/abc       is told all events
+  rocktune webhooks add https://chat.example.com/hooks/abc --event winner_proven --event job_ended
+"""
+TEST_EXAMPLES = """
+Example:
+  rocktune webhooks test 1 || echo "nobody is told"
+"""
+_ROUND_SECONDS = 0.5
+_PATIENCE_SECONDS = 30.0  # more than an attempt takes
+webhooks_command = Typer(no_args_is_help=True, add_completion=False)
+WebhookId = Annotated[int, Argument(metavar="ID", help="The webhook's number.", min=1)]
+
+
+@webhooks_command.command("list")
+@asking()
+def _list(remote: Remote, as_json: Json = False) -> None:
+    """Lists the webhooks: the host that each leads to, and what it is told."""
+    rows, documents = remote.told(list[WebhookPublic], "webhooks")
+    if as_json:
+        print_json(documents)
+    elif rows:
+        table = bare_table((), ("webhook",), ("leads to", "by", "is told"), no_wrap=True)
+        for row in rows:
+            table.add_row(str(row.id), row.url, row.submitter or "", ", ".join(row.events))
+        screen().print(table)
+    else:
+        screen(stderr=True).print("no webhooks")
+
+
+@webhooks_command.command("add", epilog=ADD_EXAMPLES)
+@asking("URL")
+def _add(
+    remote: Remote,
+    address: Annotated[str, Argument(metavar="URL", help="Where messages are posted.")],
+    event: Annotated[
+        list[str] | None, Option(help="What it is told; may be given again. All if none.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Adds a webhook, and shows the secret that its messages are signed with, once."""
+    document = remote.post("webhooks", {"url": address, **({"events": event} if event else {})})
+    made = understood(WebhookPublic, document)
+    if as_json:
+        print_json(document)
+        return
+    say(screen(), f"webhook {made.id} is told {', '.join(made.events)}")
+    say(screen(), f"Its secret, which is shown only now: {made.secret}")
+
+
+@webhooks_command.command("test", epilog=TEST_EXAMPLES)
+@asking()
+def _test(remote: Remote, webhook_id: WebhookId) -> None:
+    """Sends a test message, and tells whether it was acknowledged.
+
+    The worker of the service sends it, as any other.
+
+    Exit status: 0 acknowledged, 3 not, or not sent within half a minute, 2 bad input.
+    """
+    path = f"webhooks/{webhook_id}"
+    sent = understood(DeliveryPublic, remote.post(f"{path}/test"))
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while sent.state == "waiting" and sent.error is None and time.monotonic() < until:
+        time.sleep(_ROUND_SECONDS)
+        listed, _ = remote.told(list[DeliveryPublic], f"{path}/deliveries")
+        sent = next((each for each in listed if each.id == sent.id), sent)
+    if sent.state == "sent":
+        say(screen(), f"webhook {webhook_id} has acknowledged it with status {sent.status}")
+    elif sent.error is not None:
+        again = "it is tried again" if sent.state == "waiting" else "it is given up"
+        leave(f"webhook {webhook_id} has not acknowledged it: {sent.error}; {again}")
+    else:
+        leave("the test message still waits: a worker sends it, `rocktune worker` or `serve`")
+
+
+@webhooks_command.command("delete")
+@asking()
+def _delete(remote: Remote, webhook_id: WebhookId) -> None:
+    """Deletes a webhook; what was not sent is not sent any more."""
+    remote.delete(f"webhooks/{webhook_id}")
+    say(screen(), f"webhook {webhook_id} is deleted")

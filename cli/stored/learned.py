@@ -1,0 +1,267 @@
+"""`rocktune parameters`, `contributions`, `explain`: what matters, and why a winner is better."""
+
+import os
+from dataclasses import replace
+from typing import Annotated, Any
+
+from rich.table import Table
+from typer import Option
+
+from api.schemas.result_schemas import Contributions, Ranking
+from cli.client.client_errors import understanding
+from cli.client.remote import Remote
+from cli.client.where import Db, JobId, Json, Url, asking, opened
+from cli.options.connections import open_database, require_there
+from cli.options.exits import interruptible
+from cli.render.outcome_screen import print_contributions, show_explanation
+from cli.render.progress_screen import runs_observer
+from cli.render.screen import bare_table, if_known, print_json, say, screen
+from cli.render.submitting import submittable
+from cli.stored.jobs import answer_may_be_no
+from db.schema.job_row import JobKind, JobState
+from jobs.results.ranking_words import (
+    anova_words,
+    disagreement_words,
+    first_share,
+    ranks_anova,
+    trust_words,
+)
+from optimizer.budget.power import p_figure
+from sampler.common.errors import InputError
+from sampler.common.untrusted_text import cleaned
+
+PARAMETERS_EXAMPLES = """
+Examples:
+  rocktune parameters 12
+  rocktune parameters 12 --metric waf --top 10
+"""
+_UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
+
+
+@asking()
+def parameters_command(
+    remote: Remote,
+    job_id: JobId,
+    metric: Annotated[str | None, Option(help="Of this metric alone, in its own order.")] = None,
+    top: Annotated[int | None, Option(help="Only so many.", min=1)] = None,
+    as_json: Json = False,
+) -> None:
+    """Ranks the parameters, the most important first.
+
+    For each metric: which share of its variance the parameter makes over the
+    whole space, by a random forest (functional analysis of variance) or a
+    Gaussian process of all trials, whichever predicts unseen trials better;
+    and the p-value of no effect by the process. --metric shows both side by
+    side, the forest's other measures, and the analysis of variance of the
+    draws alone. p are corrected for all parameters and metrics (Holm).
+    """
+    ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
+    if as_json:
+        print_json(document)
+        return
+    with understanding():
+        by_both = metric is not None and bool(ranking.models)
+        table = _both(document, metric or "") if by_both else _table(ranking, document, metric)
+        lines = _learned(ranking, document)
+    console = screen()
+    console.print(table)
+    say(console, *lines)
+    if any(value is None for value in _r2(ranking).values()):
+        say(console, _UNKNOWN)
+    if not ranking.final:
+        say(console, "The job is not done: this is what it has learned so far.")
+
+
+def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table:
+    metrics = [metric] if metric else list(ranking.forest)
+    figures = [title for name in metrics for title in (name, "p")]
+    table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
+    for place, row in enumerate(ranking.parameters, start=1):
+        pairs = [(_importance(found, row, name), _p(row, name)) for name in metrics]
+        cells = [cell for pair in pairs for cell in pair]
+        table.add_row(str(place), _named(row), *cells)
+    return table
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{row['name']}{' (workload factor)' if row['workload_factor'] else ''}"
+
+
+def _importance(found: dict[str, Any], row: dict[str, Any], metric: str) -> str:
+    if "model" in row:
+        return if_known(first_share(found, row, metric).get("total"), "{:.1%}", "-")
+    return if_known((row["importance"].get(metric) or {}).get("permutation"), "{:.3f}", "-")
+
+
+def _p(row: dict[str, Any], metric: str) -> str:
+    return _p_of(row["model" if "model" in row else "anova"].get(metric) or {})
+
+
+def _p_of(test: dict[str, Any]) -> str:
+    p = test.get("p_holm")
+    return "-" if p is None else p_figure(p)
+
+
+def _both(found: dict[str, Any], metric: str) -> Table:
+    """A metric by everything that ranks it, in the order of what is shown first."""
+    figures = ("forest", "95%", "process", "95%", "p", "permutation", "impurity")
+    tested = ("F", "p of F") if ranks_anova(found) else ()
+    table = bare_table((), ("",), ("parameter",), (*figures, *tested), no_wrap=True)
+    for place, row in enumerate(found["parameters"], start=1):
+        forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
+        cells = [cell for share in (forest, process) for cell in _share(share)]
+        cells.append(_p(row, metric))
+        cells += [if_known(forest.get(name), "{:.3f}", "-") for name in ("permutation", "mdi")]
+        if tested:
+            test = row["anova"].get(metric) or {}
+            cells += [if_known(test.get("f"), "{:.1f}", "-"), _p_of(test)]
+        table.add_row(str(place), _named(row), *cells)
+    return table
+
+
+def _share(share: dict[str, Any]) -> tuple[str, str]:
+    if not share:
+        return "-", "-"
+    within = f"{100 * share['low']:.0f} to {100 * share['high']:.0f}"
+    return if_known(share["total"], "{:.1%}", "-"), within
+
+
+def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
+    if ranking.models:
+        lines = ["Share of the variance over the whole space, and p of no effect (Holm)"]
+        lines += trust_words(found)
+        lines += [f"Forest and process disagree on {line}" for line in disagreement_words(found)]
+        lines += filter(None, [anova_words(found)])
+        return [f"{line}." for line in lines]
+    shown = ", ".join(
+        f"{name} {value:.2f}" if value is not None else f"{name} unknown"
+        for name, value in _r2(ranking).items()
+    )
+    return [f"Permutation importance, and p by analysis of variance (Holm). R2: {shown}."]
+
+
+def _r2(ranking: Ranking) -> dict[str, float | None]:
+    if ranking.models:
+        return {name: each["r2_cross_validated"] for name, each in ranking.models.items()}
+    return {name: each["r2"] for name, each in ranking.forest.items()}
+
+
+CONTRIBUTIONS_EXAMPLES = """
+Examples:
+  rocktune contributions 12                 the top 6
+  rocktune contributions 12 --top 100       all that changed
+"""
+
+
+@asking()
+def contributions_command(
+    remote: Remote,
+    job_id: JobId,
+    top: Annotated[int, Option(help="So many parameters.", min=1)] = 6,
+    as_json: Json = False,
+) -> None:
+    """Says what each parameter contributed to what a greedy job found.
+
+    In percent of each metric of the objective, value against value as they
+    were kept, and in percent of the whole gain.
+    """
+    _, document = remote.told(Contributions, f"jobs/{job_id}/contributions")
+    if as_json:
+        print_json(document)
+        return
+    with understanding():
+        print_contributions(screen(), document, top=top)
+
+
+EXPLAIN_EXAMPLES = """
+Examples:
+  rocktune explain 12                      at once, by models of the job's trials
+  rocktune explain 12 --runs 7             and measures the first steps on this machine
+  rocktune explain 12 --runs 7 --submit    the same as a job of a service
+  rocktune explain 12 --runs 7 --steps 0   only the fewest changes against the winner
+  rocktune options 12 --minimal            the OPTIONS file with the fewest changes
+"""
+
+
+@submittable(JobKind.EXPLAIN, job_id="job")
+def explain_command(
+    job_id: JobId,
+    runs: Annotated[
+        int, Option(help="Real runs of each configuration, at least 3; 0: none.", min=0)
+    ] = 0,
+    steps: Annotated[int, Option(help="With --runs: so many first steps of the path.", min=0)] = 3,
+    margin: Annotated[
+        str, Option(help="With --runs: the fitness that the fewest changes may lose.")
+    ] = "10%",
+    as_json: Json = False,
+    url: Url = None,
+    db: Db = None,
+) -> None:
+    """Explains why a job's winner is better than its baseline.
+
+    A path from the baseline to the winner, the largest gain first, and the
+    fewest changes that are as good: by models of the job's trials. With --runs
+    the baseline, the first steps, the fewest changes and the winner are
+    measured in turn on this machine, and that is kept with the job.
+
+    An explanation that too few configurations support is withheld: a line says
+    how many it needs.
+
+    Exit status: 0 explained, 3 nothing was proven better, or the explanation is
+    withheld, 2 bad input, 130 interrupted (the same command goes on).
+    """
+    if runs:
+        _measure(job_id, runs, steps, margin, url=url, db=db)
+    with opened(url, db) as remote, answer_may_be_no(remote, job_id):
+        document = remote.get(f"jobs/{job_id}/explanation")
+    if as_json:
+        print_json(document)
+        return
+    with understanding():
+        show_explanation(screen(), cleaned(document), job_id)
+
+
+def _measure(
+    job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
+) -> None:
+    from db.jobs.job_store import JobStore
+    from db.leases.lease import LeaseHeld
+    from jobs.experiments.experiment import InterleavedRuns
+    from jobs.experiments.explain import measure_explanation
+    from jobs.specification.specification import require_tunes
+    from optimizer.budget.sample_size import parse_detect
+    from sampler.runner.settings import load_settings
+
+    if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
+        raise InputError("--runs", "measures on this machine: give --db, or --submit to a service")
+    share, metric = parse_detect(margin, field="--margin")
+    if metric is not None:
+        raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
+    require_there(db)
+    console = screen(stderr=True)
+
+    def begins(runs: InterleavedRuns, left: int) -> None:
+        say(console, f"{left} runs: {runs.rounds} rounds of {', '.join(runs.sides)}")
+
+    observer = replace(
+        runs_observer(console, "{side}"), begins=begins, away=lambda what: say(console, what)
+    )
+    kept = f"the runs are kept with job {job_id}. The same command goes on"
+    with (
+        interruptible(f"interrupted; {kept}"),
+        open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,
+    ):
+        try:
+            job = JobStore(engine).job(job_id)
+        except KeyError:
+            raise InputError("ID", f"there is no job {job_id}") from None
+        require_tunes(job, "ID")
+        if job.state is not JobState.DONE:
+            raise InputError("ID", f"job {job_id} is {job.state.value}; it has no result yet")
+        try:
+            measure_explanation(
+                engine, job, load_settings(),
+                runs=runs, steps=steps, margin=share, observer=observer,
+            )  # fmt: skip
+        except LeaseHeld as held:
+            raise InputError("ID", f"{held}") from None

@@ -1,0 +1,278 @@
+"""`rocktune compare` and `upgrade-check`: two sides measured in turn, and what differs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from typer import Argument, Option
+
+from cli.options.connections import Db, open_database, require_there
+from cli.options.exits import Exit, interruptible, terminate_like_interrupt
+from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Workload
+from cli.render.outcome_screen import show_told
+from cli.render.progress_screen import runs_observer
+from cli.render.screen import json_alone, print_json, say, screen
+from cli.render.submitting import submittable
+from db.schema.job_row import JobKind
+from jobs.experiments.comparison.comparison import (
+    ComparisonRequest,
+    comparison,
+    require_rounds,
+    require_workloads,
+    subjects_of,
+)
+from jobs.experiments.comparison.sides import Side, of_files, read_side, side_of_job
+from jobs.experiments.comparison.tables import load_words, require_metrics
+from jobs.experiments.experiment import measure_in_folder
+from jobs.experiments.upgrade.builds import Concern
+from jobs.experiments.upgrade.check import (
+    BuildDifferences,
+    build_differences,
+    find_builds,
+    upgrade_check,
+)
+from jobs.specification.named_files import specify
+from sampler.bench.builds import Build
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.options.normal_form import read_user_options
+from sampler.runner.settings import Settings, load_settings
+from sampler.workload.workload_file import load_workload
+
+_KEPT = "interrupted; the runs are in {}. The same command with --resume goes on"
+COMPARE_EXAMPLES = """
+Examples:
+  rocktune compare default OPTIONS.ini                      my file against the defaults
+  rocktune compare default compression_type=zstd,block_size=16KiB
+  rocktune compare OPTIONS.old OPTIONS.new --workload load --workload mixed-50-50 --rounds 9
+  rocktune compare default job:12                           a job's winner, again
+  rocktune compare default /opt/10.2/db_bench               another RocksDB
+  rocktune compare rocksjava java:rocksjava --workload rocksjava-readseq     C++ against Java
+  rocktune compare --around max_background_jobs             half of the default, it, and double
+  rocktune compare guide --around write_buffer_size         half, calculated, and double
+  rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
+  rocktune compare default OPTIONS.ini --submit             as a job of a service
+"""
+_SIDE = (
+    "default, parameter=value,..., a file (OPTIONS, TOML or JSON of parameters), job:NUMBER, a "
+    "starting point, guide or guide:CPU_THREADS, a db_bench, or BUILD:... with a build of "
+    "ROCKTUNE_BUILDS or java."
+)
+_RUNS_IT = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
+
+
+@submittable(JobKind.COMPARE, workloads="workload")
+def compare_command(
+    a: Annotated[
+        str | None, Argument(metavar="A", help=f"{_SIDE} With --around: default if left out.")
+    ] = None,
+    b: Annotated[str | None, Argument(metavar="B", help="The same.")] = None,
+    around: Annotated[
+        str | None, Option(metavar="PARAMETER", help="Instead of B: half, A's value, and double.")
+    ] = None,
+    workloads: Annotated[
+        list[str] | None,
+        Option("--workload", help="A name or TOML file; repeatable. Else load-quick."),
+    ] = None,
+    rounds: Annotated[int, Option(help="Runs of each, at least 3.")] = 5,
+    metrics: Annotated[
+        str | None, Option(help="What is compared, as rate,waf,read_p99; else the usual.")
+    ] = None,
+    db_bench_a: Annotated[str | None, Option(help=_RUNS_IT)] = None,
+    db_bench_b: Annotated[str | None, Option(help="The same for B.")] = None,
+    column_family: ColumnFamily = None,
+    drop_unknown: DropUnknown = False,
+    scale: Scale = None,
+    seed: Annotated[int, Option(help="Decides the order of the runs.")] = 1,
+    out: Annotated[
+        Path, Option(help="Receives every run, result.json, CSV files and a page.")
+    ] = Path("rocktune-compare"),
+    resume: ResumeRuns = False,
+    db: Db = None,
+    as_json: Annotated[bool, json_alone("result.json")] = False,
+) -> int:
+    """Measures A and B in turn on this machine, and says what differs and how sure that is.
+
+    The runs are interleaved: each round measures both under every workload, one
+    right after the other; who goes first is drawn, and turned round in the next.
+
+    Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
+    interrupted (go on with --resume).
+    """
+    terminate_like_interrupt()
+    if a is None and around is None:
+        raise InputError("A", "name what is compared, or give --around PARAMETER")
+    if (b is None) == (around is None):
+        raise InputError("B", "name what A is compared with, or give --around PARAMETER")
+    if around is not None and db_bench_b is not None:
+        raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
+    settings = load_settings()
+    answer, aside = screen(stderr=as_json), screen(stderr=True)
+    sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
+    if b is not None:
+        sides.append(_read(b, settings, db, "B", db_bench_b))
+    sides = of_files(sides, column_family, drop_unknown)
+    with interruptible(_KEPT.format(out)):
+        require_rounds(rounds, seed)
+        loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
+        names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
+        chosen = require_metrics(names, loads)
+        asked = ComparisonRequest(
+            subjects=subjects_of(sides, around, loads, settings),
+            workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed,
+        )  # fmt: skip
+        _show_subjects(answer, asked)
+        experiment = comparison(asked, settings)
+        say(aside, *(f"note: {line}" for line in experiment.cautions))
+        observer = runs_observer(aside, "{case}, {side}")
+        compared = measure_in_folder(experiment, out, resume=resume, observer=observer)
+    show_told(answer, JobKind.COMPARE, compared.document)
+    say(aside, f"written to {out}")
+    if as_json:
+        print_json(compared.document)
+    all_ran = all(table["metrics"] for table in compared.document["tables"])
+    return Exit.DONE if all_ran else Exit.TOOL_FAILED
+
+
+def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
+    def of_job(number: int, field: str) -> Side:
+        require_there(db)
+        with open_database(db) as engine:
+            return side_of_job(engine, number, field)
+
+    side = read_side(text, settings, of_job, field=field)
+    return side if build is None else replace(side, build=build)
+
+
+def _show_subjects(console: Console, asked: ComparisonRequest) -> None:
+    """One line a subject: what it is, what runs it, what it holds in memory; one a workload."""
+    for each in asked.subjects:
+        facts = each.build.facts
+        version = f"RocksDB {facts.version}, " if facts else ""
+        what = f"{each.name}: {each.side.what}; {version}{each.build.program}"
+        say(console, f"{what}, memtables and cache {format_bytes(each.memory)}")
+    say(console, *map(load_words, asked.workloads))
+
+
+_MOST_NAMES = 12
+UPGRADE_CHECK_EXAMPLES = """
+Examples:
+  rocktune upgrade-check default /opt/10.2/db_bench      by their names or paths
+  rocktune upgrade-check 7.8 10.2 --options /etc/my/OPTIONS    with the file that you run
+  rocktune upgrade-check 7.8 10.2 --pairs 0              only what can be told without a load
+  rocktune upgrade-check 7.8 10.2 --configurations 5 --pairs 10
+  rocktune upgrade-check 7.8 10.2 --resume               goes on where it was stopped
+  rocktune upgrade-check default 10.2 --submit           as a job of a service
+"""
+_BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
+
+
+@submittable(JobKind.UPGRADE_CHECK)
+def upgrade_check_command(
+    old: Annotated[str, Argument(help=_BUILD)],
+    new: Annotated[str, Argument(help=_BUILD)],
+    workload: Workload = "load-quick",
+    options: Annotated[
+        Path | None, Option(help="The OPTIONS file that you run with, to be tried as well.")
+    ] = None,
+    pairs: Annotated[
+        int, Option(help="Runs of each configuration on either build; 0: no load.", min=0)
+    ] = 7,
+    configurations: Annotated[
+        int, Option(help="Random configurations of --space as well.", min=0)
+    ] = 0,
+    space: Annotated[str, Option(help="Where those are drawn from.")] = "default",
+    column_family: ColumnFamily = None,
+    drop_unknown: DropUnknown = False,
+    scale: Scale = None,
+    seed: Annotated[int, Option(help="Decides the draws and the order of the runs.")] = 1,
+    out: Annotated[Path, Option(help="Receives every run, and upgrade.json.")] = Path(
+        "rocktune-upgrade"
+    ),
+    resume: ResumeRuns = False,
+    as_json: Annotated[bool, json_alone("upgrade.json")] = False,
+) -> int:
+    """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+
+    Exit status: 0 nothing got significantly worse, 3 something did (or the new build
+    refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
+    with --resume).
+    """
+    terminate_like_interrupt()
+    if options is not None:
+        _require_options(options)
+    specification = specify(
+        workload=workload,
+        space=space,
+        baseline=None if options is None else str(options.absolute()),
+        column_family=column_family,
+        drop_unknown=drop_unknown,
+        scale=scale,
+        seed=seed,
+    )
+    settings = load_settings()
+    answer = screen(stderr=as_json)
+    with interruptible(_KEPT.format(out)):
+        builds = find_builds(old, new, settings)
+        say(answer, f"old: {_build(builds.old)}", f"new: {_build(builds.new)}")
+        found = build_differences(builds, specification)
+        _show_differences(answer, found)
+        experiment = upgrade_check(
+            specification, builds, found, settings, pairs=pairs, draws=configurations
+        )
+        observer = runs_observer(screen(stderr=True), "{case} on the {side} build")
+        checked = measure_in_folder(experiment, out, resume=resume, observer=observer)
+    show_told(answer, JobKind.UPGRADE_CHECK, checked.document)
+    if as_json:
+        print_json(checked.document)
+    return Exit.ANSWER_IS_NO if checked.document["worse"] else Exit.DONE
+
+
+def _require_options(path: Path) -> None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError("--options", f"{str(path)!r} is no OPTIONS file to read") from None
+    read_user_options(text, name=f"--options {path}")
+
+
+def _show_differences(console: Console, found: BuildDifferences) -> None:
+    drift = found.drift
+    for concern in Concern:
+        changed = [each for each in drift.changed if each.concern is concern]
+        if changed:
+            console.print(f"Changed defaults, {concern.value}:")
+            say(console, *(f"  {each.key}: {each.old} -> {each.new}" for each in changed))
+    if not drift.changed:
+        console.print("No default changed.")
+    for title, names in (
+        ("Options only of the new build", [each.key for each in drift.added]),
+        ("Options only of the old build", [each.key for each in drift.removed]),
+        ("db_bench flags only of the new build", drift.flags_added),
+        ("db_bench flags only of the old build", drift.flags_removed),
+    ):
+        if names:
+            say(console, f"{title} ({len(names)}): {_some(names)}")
+    say(console, *(f"Your OPTIONS file: {note}" for note in found.notes))
+
+
+def _build(build: Build) -> str:
+    facts = build.facts
+    if facts is None:
+        return f"{build.program}: {build.problem}"
+    parts = [f"RocksDB {facts.version}", build.program, f"file {facts.digest[:12]}"]
+    if facts.source:
+        parts.append(f"source {facts.source[:12]}")
+    if facts.compiled:
+        parts.append(f"compiled {facts.compiled}")
+    parts.append("assertions on" if facts.assertions else "without assertions")
+    if not facts.optimised:
+        parts.append("not optimised")
+    return ", ".join(parts)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
