@@ -1,4 +1,4 @@
-"""The page of what ``forest`` passes over, made from its raw results alone."""
+"""The page of what a search passes over, made from its raw results alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from studies.arguments import FORMER_NAME
+from studies.methods.methods import FOREST
 from studies.real_search.book import Book
 from studies.real_search.how_made import how_made
 from studies.real_search.study import Study
@@ -16,16 +17,19 @@ from studies.real_search.tables import ahead_table, lead_cells, table, winners_t
 PREFERRED, BEST = "recommended", "best measured"
 Found = tuple[str, Study, Book, list[Winner]]
 _HOW = (
-    "At the end of a search of the [bake-off](methods_1200.md) `forest` recommends what its "
+    "At the end of a search of [{searches}]({searches}.md) `{strategy}` recommends what its "
     "models prefer. Here it is measured again beside the configuration of the best single run of "
     "the same search and the baseline, {rounds} rounds of all three in an order drawn anew, "
     "one run at a time. Fitness is of medians against the baseline of the same rounds. `in the "
-    "search` is what both had been measured at there: the best of some 215 runs is partly luck. "
-    "Intervals are by Student's t at 95%, as if all seeds were drawn alike."
+    "search` is what both had been measured at there: the best of many runs is partly luck. "
+    "Intervals are by Student's t at 95%, as if all seeds were drawn alike. A search that "
+    "recommends the best that it measured has no pair."
 )
 
 
-def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> str:
+def write_page(
+    out: Path, command: str, found: Sequence[Found], rounds: int, searches: str, strategy: str
+) -> str:
     """Writes the page; returns it.
 
     Args:
@@ -33,6 +37,8 @@ def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> 
         command: What repeats it.
         found: By case the study, the raw results and what the pairs came to.
         rounds: How many each pair has.
+        searches: The name of the page of the searches, without ending.
+        strategy: What searched.
 
     Raises:
         InputError: No pair is measured yet.
@@ -42,10 +48,10 @@ def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> 
         raise InputError("--out", "nothing was measured yet: call it without --page")
     groups = by_strategy(apart([winners for _, _, _, winners in told]))
     parts = [
-        "# What forest recommends, and the best that it had measured",
+        f"# What {strategy} recommends, and the best that it had measured",
         _head(out, command, told),
-        _HOW.format(rounds=rounds),
-        FORMER_NAME,
+        _HOW.format(rounds=rounds, searches=searches, strategy=strategy),
+        *([FORMER_NAME] if strategy == FOREST else []),
         winners_table(groups, compared(told[0][1].problem.objective)),
         ahead_table(groups, PREFERRED),
         _cases(told),

@@ -1,8 +1,8 @@
 """Compares strategies on the real db_bench; an hour or two, alone on the machine.
 
-Run with ``make prove-strategies ARGS="--strategies forest,random --seeds 5"``. It goes on where an
+Run with ``make prove-strategies ARGS="--strategies guided,random --seeds 5"``. It goes on where an
 earlier call stopped: seed by seed, all strategies of a seed before the next one. It writes raw
-results and a page. ``--page`` measures nothing; ``--forget forest`` first takes out what a
+results and a page. ``--page`` measures nothing; ``--forget guided`` first takes out what a
 strategy has measured, for it has changed since.
 """
 
@@ -22,10 +22,10 @@ from studies.real_search.book import Book
 from studies.real_search.course import run_seed
 from studies.real_search.page import write_page
 from studies.real_search.side_by_side import run_again
-from studies.real_search.study import Study, open_study
+from studies.real_search.study import EVALUATIONS, SPACE, WORKLOAD, Study, open_study
 
 OUT = Path("docs/results/real_search")
-STRATEGIES = ("forest", "tpe", "optuna-gp", "smac", "genetic", "random")
+STRATEGIES = ("guided", "tpe", "optuna-gp", "smac", "genetic", "random")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -64,10 +64,12 @@ def measure_missing(study: Study, book: Book, given: argparse.Namespace) -> None
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compares strategies on the real db_bench.")
     parser.add_argument("--strategies", type=names, default=STRATEGIES)
-    parser.add_argument("--workload", default="load-quick", help="a name or a TOML file")
-    parser.add_argument("--space", default="default", help="a name or a TOML file")
+    parser.add_argument("--workload", default=WORKLOAD, help="a name or a TOML file")
+    parser.add_argument("--space", default=SPACE, help="a name or a TOML file")
     parser.add_argument("--seeds", type=int, default=5, help="of each strategy, from seed 1")
-    parser.add_argument("--evaluations", type=int, default=60, help="new configurations of each")
+    parser.add_argument(
+        "--evaluations", type=int, default=EVALUATIONS, help="new configurations of each"
+    )
     parser.add_argument("--rounds", type=int, default=6, help="in which winners are measured")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
     parser.add_argument("--forget", type=names, default=(), help="strategies; then measures none")

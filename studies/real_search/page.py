@@ -24,7 +24,7 @@ from studies.real_search.tables import (
     winners_table,
 )
 
-OURS = "forest"
+OURS = ("guided", "forest")  # what it was called when older results were measured
 _HOW = (
     "Each strategy is asked as on [recorded problems](search.md), and each evaluation is one run "
     "of the product's own runner, with the cutoff of a job. The strategies of a seed take turns: "
@@ -70,15 +70,17 @@ def write_page(out: Path, command: str, study: Study, book: Book, rounds: int) -
         if (rows := [r for r in book.rows("trial", strategy=name) if "wall" in r])
     }
     metrics = compared(study.problem.objective)
-    parts = ["# Strategies on the real db_bench", _head(command, study, book, out), FORMER_NAME]
+    ours = next((name for name in OURS if name in groups), None)
+    parts = ["# Strategies on the real db_bench", _head(command, study, book, out)]
+    parts += [FORMER_NAME] if ours == "forest" else []
     parts.append(_HOW.format(rounds=rounds))
     if groups:
         failed = sum(winner.failed for winner in found)
         ended = f" {failed} runs of winners did not end well." if failed else ""
         parts += ["## The winners", _WINNERS + ended, winners_table(groups, metrics)]
-        if OURS in groups and len(groups) > 1:
+        if ours is not None and len(groups) > 1:
             why = "Differences within a seed, where both were measured side by side."
-            parts += [f"### How far {OURS} is ahead", why, ahead_table(groups, OURS)]
+            parts += [f"### How far {ours} is ahead", why, ahead_table(groups, ours)]
         parts += ["### Fitness by seed", seeds_table(groups)]
         shown = sorted({winner.seed for winner in found})
         scatters = {seed: scatter_of_baseline(book, seed, metrics) for seed in shown}

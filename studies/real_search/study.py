@@ -17,6 +17,9 @@ from optimizer.run.ports import Bench
 from optimizer.trials.problem import Problem
 from sampler.runner.settings import Settings
 
+# What is compared where nothing else is asked for.
+WORKLOAD, SPACE, EVALUATIONS = "load-quick", "default", 60
+
 
 @dataclass(frozen=True, eq=False)
 class Study:

@@ -22,6 +22,7 @@ from studies.tests.measured.toy_study import Killed, ToyBench, toy_study
 
 ROUNDS = 2
 SEEDS = (1, 2)
+WHOSE = ("methods_1200", "forest")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,9 @@ def test_the_page_tells_of_both_in_the_search_and_again(study, searched, tmp_pat
     for pair in pairs:
         run_rounds(study, book, pair.seed, pair.chosen, ROUNDS)
     winners = judged(study, book, pairs, ROUNDS)
-    page = write_page(tmp_path / "passed", "make it", [("toy", study, book, winners)], ROUNDS)
+    page = write_page(
+        tmp_path / "passed", "make it", [("toy", study, book, winners)], ROUNDS, *WHOSE
+    )
     assert (tmp_path / "passed.md").read_text() == page
     assert f"{ROUNDS * 3 * len(SEEDS)} runs of `db_bench`" in page
     for pair in pairs:
@@ -122,7 +125,7 @@ def test_the_page_tells_of_both_in_the_search_and_again(study, searched, tmp_pat
 def test_a_page_of_nothing_is_refused(study, tmp_path):
     book = Book(tmp_path / "none.jsonl", study.digest)
     with pytest.raises(InputError, match="nothing was measured yet"):
-        write_page(tmp_path / "none", "make it", [("toy", study, book, [])], ROUNDS)
+        write_page(tmp_path / "none", "make it", [("toy", study, book, [])], ROUNDS, *WHOSE)
 
 
 def test_a_folder_without_searches_is_named_and_nothing_is_written(tmp_path):
