@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from api.auth.security import FormDep
@@ -22,6 +22,7 @@ from api.services.dependencies import Service, TunedJobDep
 from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
+from jobs.specification.experiments import REQUESTS, ExperimentRequest
 from jobs.specification.request import JobRequest, kind_of, typed
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limits import limit_words
@@ -48,24 +49,25 @@ class FormField:
     kind: Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
     choices: Sequence[Choice] = ()  # (value, words) of a choice
     instead: str = ""  # the request's field that it fills in another way, where it is filled in
+    request: type[BaseModel] = JobRequest
 
     @property
     def label(self) -> str:
         """As the form shows it."""
         if self.instead:
-            return f"{_field(self.instead).title or self.instead.title()} of your own: its TOML"
-        return _field(self.name).title or self.name.replace("_", " ").capitalize()
+            what = self._field(self.instead).title or self.instead.title()
+            return f"{what} of your own: its TOML"
+        return self._field(self.name).title or self.name.replace("_", " ").capitalize()
 
     @property
     def help(self) -> str:
         """What it means, in the words of the interface's description."""
         if not self.instead:
-            return _field(self.name).description or ""
+            return self._field(self.name).description or ""
         return f"Instead of the {self.instead} that is chosen above; as its file would hold it."
 
-
-def _field(name: str) -> FieldInfo:
-    return JobRequest.model_fields[name]
+    def _field(self, name: str) -> FieldInfo:
+        return self.request.model_fields[name]
 
 
 def first_fields(service: Service) -> list[FormField]:
@@ -99,7 +101,19 @@ def further_fields() -> list[FormField]:
     ]
 
 
-def _asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
+def fields_of(request: type[ExperimentRequest], service: Service) -> list[FormField]:
+    """Those of an experiment, what it needs first."""
+    names = [name for name in request.model_fields if name != "kind"]
+    names.sort(key=lambda name: not request.model_fields[name].is_required())
+    workloads = [_choice(name, each.get("help")) for name, each in service.workloads.items()]
+    known = {"options": FormField("options", "area", request=request),
+             "workload": FormField("workload", "choice", workloads, request=request)}  # fmt: skip
+    return [
+        known.get(name, FormField(name, kind_of(name, request), request=request)) for name in names
+    ]
+
+
+def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
     """What a filled-in form asks for, as the interface's JSON would say it.
 
     What is left empty is not asked for. What is no number stays text, and is refused as such. A
@@ -120,7 +134,7 @@ def _asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str,
             parts = text.split("\n" if field.kind == "lines" else ",")
             found[field.name] = [part.strip() for part in parts if part.strip()]
         else:
-            found[field.name] = typed(field.name, text)
+            found[field.name] = typed(field.name, text, field.request)
     return found
 
 
@@ -185,7 +199,7 @@ def submit_clone(visit: Submitter, job: TunedJobDep, form: FormDep) -> Response:
 def _checked(schema: type[T], form: Mapping[str, str], service: Service, like: JobRow | None) -> T:
     """The request as the interface would take it; 422 with all fields that are wrong."""
     try:
-        asked = _asked_by(form, [*first_fields(service), *further_fields()])
+        asked = asked_by(form, [*first_fields(service), *further_fields()])
     except InputError as error:
         raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
     try:
@@ -203,9 +217,11 @@ def _form(
     first, further = first_fields(visit.service), further_fields()
     found = error.problem.errors if error else []
     shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
-    beside, apart = _beside(shown, found)
+    beside, apart = fields_beside(shown, found)
     return visit.page(
         "new_job.html",
+        kind="tune",
+        kinds=[] if like else list(map(str, REQUESTS)),
         status=error.problem.status if error else 200,
         first=first,
         further=further,
@@ -219,7 +235,7 @@ def _form(
     )
 
 
-def _beside(
+def fields_beside(
     fields: Sequence[FormField], found: Sequence[FieldProblem]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The problems by the field that they stand beside, and those of none."""

@@ -78,6 +78,8 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/jobs/{job_id}"): Role.READ,
     ("GET", "/jobs/new"): Role.SUBMIT,
     ("POST", "/jobs/new"): Role.SUBMIT,
+    ("GET", "/jobs/new/{kind}"): Role.SUBMIT,
+    ("POST", "/jobs/new/{kind}"): Role.SUBMIT,
     ("GET", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/cancel"): Role.SUBMIT,
@@ -130,7 +132,8 @@ def call(
     query = QUERIES.get(path)
     path = path.replace("/static/{digest}/{name}", static_address("dashboard.css"))
     known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly",
-             "{ending}": "csv", "{action}": "test", "{webhook_id}": str(webhook)}  # fmt: skip
+             "{ending}": "csv", "{action}": "test", "{webhook_id}": str(webhook),
+             "{kind}": "explain"}  # fmt: skip
     for part, value in known.items():
         path = path.replace(part, value)
     return client.request(method, path, headers=headers, params=query, **body)
@@ -181,7 +184,7 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     assert answer.status_code == 401, "without a token in its form"
                 elif needed is None or (role is not None and role.may(needed)):
                     # A form in which nothing is filled in is refused by what it lacks.
-                    forms = ("/jobs/new", "/workloads", "/webhooks")
+                    forms = ("/jobs/new", "/jobs/new/{kind}", "/workloads", "/webhooks")
                     empty = route in [("POST", each) for each in forms]
                     fine = (422,) if empty else (200, 201, 204, 409)
                     assert answer.status_code in fine, (route, role, answer.text)

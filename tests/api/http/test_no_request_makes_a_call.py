@@ -51,8 +51,8 @@ HEADERS = (
     "Idempotency-Key", "Last-Event-ID", "Accept", "If-None-Match", "Via", "Link",
 )  # fmt: skip
 PAGES = (
-    "/", "/login", "/jobs/new", "/jobs/1", "/compare", "/hosts", "/schedules", "/docs",
-    "/workloads", "/webhooks",
+    "/", "/login", "/jobs/new", "/jobs/new/compare", "/jobs/1", "/compare", "/hosts", "/schedules",
+    "/docs", "/workloads", "/webhooks",
 )  # fmt: skip
 ASKED = ("next", "url", "workload", "search", "jobs")
 Request = tuple[str, str, dict[str, Any]]

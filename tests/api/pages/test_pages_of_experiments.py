@@ -6,6 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from db.schema.job_row import JobKind
+from jobs.specification.experiments import REQUESTS
+from tests.support.api.browser import form_token, see, send_form
 from tests.support.api.callers import submit
 from tests.support.api.stored_experiment import COMPARE, RESULTS, end_experiment
 from tests.support.api.stored_job import keep, proved
@@ -61,3 +64,46 @@ def test_an_explanation_leads_to_its_job(
     tuned = keep(database, proved())
     job = submit(client, {"kind": "explain", "job": tuned})
     assert f'<a href="/jobs/{tuned}">' in logged_in.get(f"/jobs/{job}").text
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_every_kind_has_a_form_with_all_fields_of_its_request(client: TestClient, kind: JobKind):
+    page = see(client, f"/jobs/new/{kind}").text
+    named = set(re.findall(r'<(?:input|select|textarea)[^>]* name="([a-z_]+)"', page))
+    assert named == {*REQUESTS[kind].model_fields, "form_token"} - {"kind"}
+    assert f'<a href="/jobs/new/{kind}" aria-current="page">{kind}</a>' in page
+    assert f'<a href="/jobs/new/{kind}">{kind}</a>' in see(client, "/jobs/new").text
+
+
+def test_a_form_submits_what_the_interface_would_take(client: TestClient):
+    sent = {"b": "compression_type=none", "rounds": "3", "metrics": "waf, sa", "seed": "7",
+            "drop_unknown": "", "a": ""}  # fmt: skip
+    answer = fill_in(client, "compare", **sent)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
+    made = client.get("/v1/jobs/1").json()
+    body = {"kind": "compare", "b": "compression_type=none", "rounds": 3,
+            "metrics": ["waf", "sa"], "seed": 7}  # fmt: skip
+    same = client.get(f"/v1/jobs/{submit(client, body)}").json()
+    assert made["specification"] == same["specification"]
+
+
+def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestClient):
+    answer = fill_in(client, "compare", b="block_size=<b>", rounds="two", seed="7")
+    assert answer.status_code == 422
+    for field, lost in (("rounds", "two"), ("seed", "7")):
+        assert f'name="{field}" value="{lost}"' in answer.text
+    assert 'id="problem-rounds"' in answer.text and 'id="problem-seed"' not in answer.text
+    answer = fill_in(client, "compare", b="block_size=<b>")
+    assert answer.status_code == 422 and 'id="problem-b"' in answer.text
+    assert client.get("/v1/jobs").json()["jobs"] == []
+
+
+def test_what_the_address_names_is_filled_in_and_unknown_kinds_are_refused(client: TestClient):
+    assert 'name="job" value="3"' in see(client, "/jobs/new/explain?job=3").text
+    for kind in ("tune", "other"):
+        assert see(client, f"/jobs/new/{kind}").status_code == 404
+
+
+def fill_in(client: TestClient, kind: str, **fields: str):
+    token = form_token(client, f"/jobs/new/{kind}")
+    return send_form(client, f"/jobs/new/{kind}", {"form_token": token, **fields})
