@@ -76,10 +76,32 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_license(wanted: bool) -> None:
+    """That of Rocktune, and that of the plots' library, which stands in its pages."""
+    if wanted:
+        from importlib.metadata import distribution
+
+        rocktune, plotly = distribution("rocktune"), distribution("plotly")
+        typer.echo(f"Rocktune {rocktune.version}: Apache-2.0\n")
+        typer.echo(rocktune.read_text("licenses/LICENSE"))
+        typer.echo(f"Reports and pages contain the JavaScript of Plotly {plotly.version}: MIT\n")
+        typer.echo(plotly.read_text("licenses/LICENSE.txt"))
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Shows it.")
+    ] = False,
+    _license: Annotated[
+        bool,
+        typer.Option(
+            "--license",
+            callback=_show_license,
+            is_eager=True,
+            help="Shows the licence, and that of what its pages contain.",
+        ),
     ] = False,
 ) -> None:
     pass
