@@ -1,0 +1,1 @@
+"""A night from cron to chat: `make prove-night`."""
