@@ -44,7 +44,7 @@ class ProgressTracker:
     def __init__(self, problem: Problem, history: History) -> None:
         """Begins with the trials that are there."""
         self._problem, self._history = problem, history
-        self._baseline: Baseline | None = None
+        self.baseline: Baseline | None = None  # over its runs but those of the confirmation
         self._best: tuple[int, float] | None = None
         self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
@@ -71,11 +71,6 @@ class ProgressTracker:
                 self._consider([trial])
             else:  # what was the best may be so no more
                 self._rescore()
-
-    @property
-    def baseline(self) -> Baseline | None:
-        """The baseline over its runs so far, those of the confirmation left out."""
-        return self._baseline
 
     def progress(self, total: int, *, hosts: int = 1, confirming: int = 0) -> RunProgress:
         """How far a job of so many trials is that runs on so many hosts side by side.
@@ -117,7 +112,7 @@ class ProgressTracker:
         """What the candidates are compared with has moved."""
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
-        self._baseline = summarise(self._history.of(Purpose.BASELINE), before=self._baseline)
+        self.baseline = summarise(self._history.of(Purpose.BASELINE), before=self.baseline)
         self._best = None
         ended = [trial for trial in self._history.of(Purpose.CANDIDATE) if trial.has_outcome]
         if len({trial.digest for trial in ended}) < len(ended):  # some were measured again
@@ -125,7 +120,7 @@ class ProgressTracker:
                 self._consider(runs)
             return
         done = [trial for trial in ended if trial.done]
-        for trial in fittest_first(self._problem.objective, self._baseline, done):
+        for trial in fittest_first(self._problem.objective, self.baseline, done):
             self._consider([trial])
             if self._best is not None:  # the first that may be
                 return
@@ -133,13 +128,13 @@ class ProgressTracker:
     def _consider(self, runs: Sequence[Trial]) -> None:
         """Takes in a configuration, of which these are all the runs that have ended."""
         trial = runs[0]
-        if self._baseline is None or not all(run.done for run in runs):
+        if self.baseline is None or not all(run.done for run in runs):
             return
         if not may_win(self._problem, trial):
             return
-        metrics = self._baseline.corrected_mean(runs)
-        if not self._problem.objective.admissible(metrics, self._baseline.metrics):
+        metrics = self.baseline.corrected_mean(runs)
+        if not self._problem.objective.admissible(metrics, self.baseline.metrics):
             return
-        value = self._problem.objective.rank_value(metrics, self._baseline.metrics)
+        value = self._problem.objective.rank_value(metrics, self.baseline.metrics)
         if self._best is None or value > self._best[1]:
             self._best = (trial.number, value)

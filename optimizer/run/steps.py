@@ -61,23 +61,19 @@ def next_trial(
     if lost is not None and lost.purpose is Purpose.BASELINE:
         return lost.again()
     explores = not confirming(history) and not hurry and explore_left(plan, history) > 0
-    if explores:
-        first = _first_baseline(evaluation, plan, host, beside)
-        if first:
-            return first
+    if explores and (first := _first_baseline(evaluation, plan, host, beside)):
+        return first
     if lost is not None:
         return lost.again()
     if explores:
         if _awaits_baseline(history, host) or must_be_told_first(evaluation, plan, strategy):
             return None
-        exploring = _exploring(evaluation, plan, strategy, host)
-        if exploring:
+        if exploring := _exploring(evaluation, plan, strategy, host):
             return exploring
-    simplifies = not confirming(history) and simplified_left(plan, history) > 0
-    if simplifies and hurry and not _awaits_baseline(history, host):
-        simplified = _simplified(evaluation, plan)
-        if simplified:
-            return simplified
+    simplifies = hurry and not confirming(history) and simplified_left(plan, history) > 0
+    able = simplifies and not _awaits_baseline(history, host)
+    if able and (simplified := _simplified(evaluation, plan)):
+        return simplified
     if any(history.out(purpose=purpose) for purpose in EXPLORING):
         return None
     return _confirming(evaluation, plan, host)

@@ -30,15 +30,10 @@ class Changes:
     winner: Configuration
 
     @cached_property
-    def start(self) -> dict[str, Value]:
-        """Every known parameter before any change: the baseline, with the space's fixed values."""
-        return self.problem.space.start
-
-    @cached_property
     def names(self) -> tuple[str, ...]:
         """The changed parameters, each after those that it refers to."""
-        order = self.problem.space.decided_order
-        return tuple(n for n in order if n in self.winner and self.winner[n] != self.start[n])
+        start, order = self.problem.space.start, self.problem.space.decided_order
+        return tuple(n for n in order if n in self.winner and self.winner[n] != start[n])
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:
@@ -48,7 +43,7 @@ class Changes:
 
     def values(self, kept: Collection[str]) -> dict[str, Value]:
         """The value of every known parameter with some of the changes."""
-        return {**self.start, **{name: self.winner[name] for name in kept}}
+        return {**self.problem.space.start, **{name: self.winner[name] for name in kept}}
 
     def configuration(self, kept: Collection[str]) -> dict[str, Value]:
         """The configuration with some of the changes; with all of them the winner itself."""
