@@ -43,6 +43,7 @@ class LazyCommand:
     module: str  # where it is, as ``cli.tuning.tune``
     # The first paragraph of its help, which lists of commands show; all that a group has.
     help: str
+    group: str  # the heading that it stands under in the help
 
     def load(self, name: str) -> TyperCommand | TyperGroup:
         """The command itself, under its name."""
@@ -92,7 +93,8 @@ def lazy_group(table: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             """The help of the group, by what the table says of each command."""
             listed = copy.copy(self)
             listed.commands = {
-                name: TyperCommand(name, help=each.help) for name, each in table.items()
+                name: TyperCommand(name, help=each.help, rich_help_panel=each.group)
+                for name, each in table.items()
             }
             TyperGroup.format_help(listed, ctx, formatter)
 

@@ -1,7 +1,9 @@
 """The command `rocktune`."""
 
+import json
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,57 +13,66 @@ from cli.client.client_errors import ServiceError
 from cli.lazy_commands import LazyCommand, lazy_group
 from cli.options.exits import Exit, complain
 from sampler.common.errors import InputError, value_problem
+from sampler.common.untrusted_text import printable
 
-# Name, module below `cli`, and the first paragraph of its help; a test compares the last.
+# Name, module below `cli`, and the first paragraph of its help, which a test compares. In the help
+# they stand in these groups, those first that matter most.
 _TABLE = """
+# Tune
 tune           tuning.tune           Tunes RocksDB on this machine and proves the result.
-profile        tuning.profile        Reads a database, its LOG or a trace, and writes a workload that does the same.
-bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
-compare        tuning.experiments      Measures A and B in turn on this machine, and says what differs and how sure that is.
 doctor         tuning.doctor         Tells whether this machine is fit to measure on, and what to do about it.
-space          tuning.catalogue      Shows parameter spaces.
-workloads      tuning.catalogue      Shows workloads.
-objectives     tuning.catalogue      Shows objectives.
-starts         tuning.catalogue      Shows the starting points that --start-from knows, each with its source.
-guide          tuning.guide          Works out options from the size of a database, as KIOXIA's tuning guide does.
-submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
-jobs           stored.jobs           Lists jobs, newest first.
+profile        tuning.profile        Reads a database, its LOG or a trace, and writes a workload that does the same.
+compare        tuning.experiments    Measures A and B in turn on this machine, and says what differs and how sure that is.
+upgrade-check  tuning.experiments    Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
+stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
+# Results
 show           stored.jobs           Shows a job: its phase and why, how far it is, and what it found.
-parameters     stored.learned        Ranks the parameters, the most important first.
+report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
 options        stored.files          Writes the OPTIONS file of what a job has proven better, or another form of it.
+explain        stored.learned        Explains why a job's winner is better than its baseline.
+jobs           stored.jobs           Lists jobs, newest first.
+parameters     stored.learned        Ranks the parameters, the most important first.
 pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
 front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
-contributions  stored.learned        Says what each parameter contributed to what a greedy job found.
-explain        stored.learned        Explains why a job's winner is better than its baseline.
-report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
 cancel         stored.jobs           Ends a job. The benchmark is stopped within two seconds; what was measured is kept.
-resume         stored.jobs           Lets a failed or cancelled job go on from what it has measured.
+resume         stored.jobs           Resumes a failed or cancelled job from what it has measured.
+# Catalogue
+workloads      tuning.catalogue      Shows workloads.
+space          tuning.catalogue      Shows parameter spaces.
+objectives     tuning.catalogue      Shows objectives.
+starts         tuning.catalogue      Shows the starting points that --start-from takes, each with its source.
+# Service
 serve          operations.service    Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.
+submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
 worker         operations.service    Runs the jobs of a database, one at a time; a second worker waits its turn.
+token          operations.service    Makes, lists and revokes the service's tokens.
+webhooks       operations.webhooks   Sends messages to a chat or to a program of yours: adds, lists, tests and deletes webhooks.
+db             operations.service    Upgrades the trial database; archives and restores its jobs.
+# Every night
 batch          tuning.batch          Runs the jobs of a file once, one after another, here or on a cluster.
-check          tuning.batch           Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
+schedule       operations.schedule   Starts batches at the times of a cron expression.
+check          tuning.batch          Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
 nights         operations.nights     Compares each night's default and best with the nights before.
-hosts          stored.hosts          Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
-stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
-autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
-upgrade-check  tuning.experiments Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+# Cluster
+cluster        operations.cluster    Runs a cluster of bench hosts: scheduler, certificates, status.
 host           operations.cluster    Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.
-schedule       operations.schedule   Batches that start by themselves.
-webhooks       operations.webhooks   Webhooks: who is told what happens, in a chat or a program of yours.
-cluster        operations.cluster    Many bench hosts: scheduler, certificates, who is there.
-token          operations.service    Tokens of the service: who may do what.
-db             operations.service    The database that trials are kept in.
+hosts          stored.hosts          Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
+# From the literature
+guide          tuning.guide          Works out options from the size of a database, as KIOXIA's tuning guide does.
+autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
+contributions  stored.learned        Shows what each parameter contributed in a greedy job.
 """  # noqa: E501
 COMMANDS = {
-    name: LazyCommand(f"cli.{module}", help)
-    for name, module, help in (line.split(maxsplit=2) for line in _TABLE.strip().splitlines())
+    name: LazyCommand(f"cli.{module}", help, group.split("\n")[0])
+    for group in _TABLE.strip().removeprefix("# ").split("\n# ")
+    for name, module, help in (line.split(maxsplit=2) for line in group.split("\n")[1:])
 }
 app = typer.Typer(
     name="rocktune",
     cls=lazy_group(COMMANDS),
     help="Finds better RocksDB options by experiment, and proves it.",
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
@@ -89,10 +100,32 @@ def _show_license(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _next_steps() -> str:
+    """What to do next in this folder, by what a job has left in it."""
+    out = Path("rocktune-out")
+    try:
+        verdict = json.loads((out / "result.json").read_bytes())["verdict"]
+    except (OSError, ValueError, KeyError):
+        return """Nothing is tuned in this folder yet. Next:
+  rocktune doctor                     is this machine fit to measure on?
+  rocktune tune                       tunes a small load: about five minutes, into rocktune-out
+  rocktune tune --like /var/lib/mydb  the load and the OPTIONS of your own database"""
+    found = printable(str(verdict.get("trade") or "nothing better was proven"))
+    file = "  rocktune-out/OPTIONS.ini            open a copy of your database with it\n"
+    return f"""The last job in this folder: {found}
+Next:
+  rocktune-out/report.html            the report: opens without a network
+{file if (out / "OPTIONS.ini").exists() else ""}\
+  rocktune jobs                       all jobs, with their numbers
+  rocktune explain ID                 what each changed option gains"""
+
+
 @app.callback()
 def _root(
+    context: typer.Context,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Shows it.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
     _license: Annotated[
         bool,
@@ -100,11 +133,12 @@ def _root(
             "--license",
             callback=_show_license,
             is_eager=True,
-            help="Shows the licence, and that of what its pages contain.",
+            help="Show the licence, and that of the JavaScript in its pages.",
         ),
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(f"{_next_steps()}\n\nAll commands: rocktune --help")
 
 
 # Of the driver's errors those that are no fault of the statement.

@@ -123,7 +123,7 @@ def cancel_command(remote: Remote, job_id: JobId) -> None:
 
 @asking()
 def resume_command(remote: Remote, job_id: JobId) -> None:
-    """Lets a failed or cancelled job go on from what it has measured."""
+    """Resumes a failed or cancelled job from what it has measured."""
     _change(remote, "resume", job_id, f"Watch it with: rocktune show {job_id}")
 
 

@@ -160,7 +160,7 @@ def contributions_command(
     top: Annotated[int, Option(help="So many parameters.", min=1)] = 6,
     as_json: Json = False,
 ) -> None:
-    """Says what each parameter contributed to what a greedy job found.
+    """Shows what each parameter contributed in a greedy job.
 
     In percent of each metric of the objective, value against value as they
     were kept, and in percent of the whole gain.

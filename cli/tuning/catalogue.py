@@ -80,7 +80,7 @@ def space_command(name: _Name = None, toml: _Toml = False) -> None:
 
 
 def starts_command(name: _Name = None, load: _For = None) -> None:
-    """Shows the starting points that --start-from knows, each with its source."""
+    """Shows the starting points that --start-from takes, each with its source."""
     points = known_points()
     if load is not None:
         if name is not None:

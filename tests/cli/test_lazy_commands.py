@@ -1,5 +1,7 @@
 """What `rocktune --help` says of commands that it does not import is what they say themselves."""
 
+from pathlib import Path
+
 import pytest
 
 from cli.main import COMMANDS, main
@@ -16,6 +18,11 @@ def test_the_list_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert [name for name in COMMANDS if f" {name} " not in shown] == []
+    groups = list(dict.fromkeys(each.group for each in COMMANDS.values()))
+    assert groups[0] == "Tune"
+    assert [shown.index(f"─ {group} ─") for group in groups] == sorted(
+        shown.index(f"─ {group} ─") for group in groups
+    )
 
 
 def test_examples_end_the_help_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,3 +34,34 @@ def test_examples_end_the_help_of_a_command(capsys: pytest.CaptureFixture[str]) 
 def test_a_command_that_is_mistyped_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tuen"]) == 2
     assert "Did you mean 'tune'" in capsys.readouterr().err
+
+
+def test_alone_it_says_what_to_do_next_in_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([]) == 0
+    assert "Nothing is tuned in this folder yet" in capsys.readouterr().out
+    (tmp_path / "rocktune-out").mkdir()
+    result = tmp_path / "rocktune-out" / "result.json"
+    result.write_text('{"verdict": {"trade": "Better: WAF -43%"}}')
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert "Better: WAF -43%" in shown and "OPTIONS.ini" not in shown
+    (tmp_path / "rocktune-out" / "OPTIONS.ini").touch()
+    assert main([]) == 0
+    assert "rocktune-out/OPTIONS.ini" in capsys.readouterr().out
+    result.write_text("half a do")
+    assert main([]) == 0
+    assert "Nothing is tuned" in capsys.readouterr().out
+
+
+def test_a_shell_completes_commands_and_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_ROCKTUNE_COMPLETE", "complete_bash")
+    for words, found in (("rocktune upgr", "upgrade-check"), ("rocktune tune --tri", "--trials")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        main([])
+        assert found in capsys.readouterr().out.split()
