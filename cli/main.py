@@ -94,9 +94,9 @@ def _show_license(wanted: bool) -> None:
 
         rocktune, plotly = distribution("rocktune"), distribution("plotly")
         typer.echo(f"Rocktune {rocktune.version}: Apache-2.0\n")
-        typer.echo(rocktune.read_text("licenses/LICENSE"))
+        typer.echo(rocktune.read_text("licenses/LICENSE") or "Its text is in the sources: LICENSE")
         typer.echo(f"Reports and pages contain the JavaScript of Plotly {plotly.version}: MIT\n")
-        typer.echo(plotly.read_text("licenses/LICENSE.txt"))
+        typer.echo(plotly.read_text("licenses/LICENSE.txt") or "Its text is in each page")
         raise typer.Exit
 
 
@@ -104,13 +104,13 @@ def _next_steps() -> str:
     """What to do next in this folder, by what a job has left in it."""
     out = Path("rocktune-out")
     try:
-        verdict = json.loads((out / "result.json").read_bytes())["verdict"]
-    except (OSError, ValueError, KeyError):
+        verdict = json.loads((out / "result.json").read_bytes())["verdict"] or {}
+        found = printable(str(verdict.get("trade") or "nothing better was proven"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # or not that of a job
         return """Nothing is tuned in this folder yet. Next:
   rocktune doctor                     is this machine fit to measure on?
   rocktune tune                       tunes a small load: about five minutes, into rocktune-out
   rocktune tune --like /var/lib/mydb  the load and the OPTIONS of your own database"""
-    found = printable(str(verdict.get("trade") or "nothing better was proven"))
     file = "  rocktune-out/OPTIONS.ini            open a copy of your database with it\n"
     return f"""The last job in this folder: {found}
 Next:

@@ -30,7 +30,7 @@ Experiment = Annotated[JobKind, Depends(_experiment)]
 @router.get("/jobs/new/{kind}")
 def new_experiment_page(visit: Submitter, kind: Experiment) -> Response:
     """Its form; what the address names is filled in."""
-    return _form(visit, kind, visit.request.query_params)
+    return _form(visit, kind, {"workload": "load-quick", **visit.request.query_params})
 
 
 @router.post("/jobs/new/{kind}")

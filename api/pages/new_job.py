@@ -22,7 +22,7 @@ from api.services.dependencies import Service, TunedJobDep
 from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
-from jobs.specification.experiments import REQUESTS, ExperimentRequest
+from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
 from jobs.specification.request import JobRequest, kind_of, typed
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limits import limit_words
@@ -105,7 +105,12 @@ def fields_of(request: type[ExperimentRequest], service: Service) -> list[FormFi
     """Those of an experiment, what it needs first."""
     names = [name for name in request.model_fields if name != "kind"]
     names.sort(key=lambda name: not request.model_fields[name].is_required())
-    workloads = [_choice(name, each.get("help")) for name, each in service.workloads.items()]
+    workloads = [
+        _choice(name, each.get("help"))
+        for name, each in service.workloads.items()
+        # Only what was uploaded can have the profile of its database.
+        if request is not ProfileCheckRequest or name not in service.registered
+    ]
     known = {"options": FormField("options", "area", request=request),
              "workload": FormField("workload", "choice", workloads, request=request)}  # fmt: skip
     return [

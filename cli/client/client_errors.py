@@ -103,7 +103,7 @@ _AWAY = (502, 503, 504)
 _WRONG = {403: "ROCKTUNE_TOKEN", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "webhook_id": "ID", "url": "URL", "baseline_options": "--baseline",
-          "body": "the request"}  # fmt: skip
+          "events": "--event", "body": "the request"}  # fmt: skip
 _OPTIONS = {"state", "kind", "limit", "metric", "cron", "time_zone", "missed", "weights", "model",
             "slo", "x", "y"}  # fmt: skip
 
@@ -159,8 +159,8 @@ def _as_given(field: str) -> str:
     from jobs.specification.request import JobRequest, option_of
 
     first, _, rest = field.partition(".")
-    if first in _NAMES:
-        return _NAMES[first]
+    if (name := first.partition("[")[0]) in _NAMES:  # of a list, too
+        return _NAMES[name]
     if first not in _OPTIONS | JobRequest.model_fields.keys():
         return field
     return f"{option_of(first)}{' ' if rest else ''}{rest}"

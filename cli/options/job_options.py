@@ -21,7 +21,7 @@ _FILES = {
     "limits": "'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again.",
     "baseline": "library, db_bench or an OPTIONS file; else the space's.",
     "start_from": "Measure this first: a starting point's name (`rocktune starts`), an OPTIONS "
-    "file, or none; may be given again. Else the usual points with guided, none with the others.",
+    "file, or none; may be given again. Else the usual points for the load.",
     "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
 }
 Workload = Annotated[str, Option(help=_FILES["workload"])]

@@ -86,12 +86,12 @@ def if_known(value: float | None, form: str, unknown: str = "") -> str:
 
 
 def told_once(console: Console, line: str = "waiting: {} uses this host") -> Callable[[str], None]:
-    """Says who is waited for, each of them once."""
-    told: set[str] = set()
+    """Says who is waited for, whenever it is somebody else."""
+    told = [""]
 
     def tell(who: str) -> None:
-        if who not in told:
-            told.add(who)
+        if who != told[0]:
+            told[0] = who
             say(console, line.format(who))
 
     return tell

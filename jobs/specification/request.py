@@ -197,7 +197,7 @@ class JobRequest(JobSettings, JobDocuments):
         max_length=20,
         title="Starting points, with commas between",
         description="Measured first: names of starting points, or OPTIONS files as objects of "
-        "name and options; ['none'] for none. By default the usual points with guided.",
+        "name and options; ['none'] for none. By default the usual points for the load.",
     )
     db_bench: str | None = Field(
         default=None,

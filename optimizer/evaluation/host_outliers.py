@@ -6,7 +6,7 @@ every difference. Both are judged by the host's own runs of the baseline.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,8 @@ _NOISE_SPREAD = 0.10  # below, comparisons still work
 _LEAST_NOISY = 5
 _FAILED_IN_A_ROW = 2
 _CONFIRMING = (Purpose.SELECT, Purpose.PROVE)
+
+_Scatters = Mapping[str, tuple[float, int]]  # by host the variance and the number of steps
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
     done = [run for run in runs if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
         numbers, values = _logs(done, metric)
-        spread = _typical_spread(history, metric)
-        if _jumped(values, spread, need=2):
+        scatters = _scatters(evaluation, metric)
+        if _jumped(values, _typical_spread(scatters), need=2):
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
             return HostOutlier(why, numbers[-3])
-        ratio = _noisier(history, host, metric)
+        ratio = _noisier(scatters, host)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
             return HostOutlier(why, None)
@@ -68,7 +70,7 @@ def suspect(evaluation: Evaluation, host: str) -> bool:
     history = evaluation.history
     done = [run for run in _ended(history, host) if run.done]
     for metric in (term.metric for term in evaluation.problem.objective.terms):
-        (_, values), spread = _logs(done, metric), _typical_spread(history, metric)
+        (_, values), spread = _logs(done, metric), _typical_spread(_scatters(evaluation, metric))
         if _jumped(values, spread, need=1) and not _jumped(values, spread, need=2):
             return True
     return False
@@ -151,11 +153,20 @@ def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     return _fails(last[-1], good[-1] if good else None)
 
 
-def _typical_spread(history: History, metric: str) -> float:
+def _typical_spread(scatters: _Scatters) -> float:
     """Scatter of single runs within hosts, the same for all: the median over hosts."""
-    found = [_scatter(history, host, metric) for host in history.hosts]
-    known = [math.sqrt(square) for square, steps in found if steps]
+    known = [math.sqrt(square) for square, steps in scatters.values() if steps]
     return max(float(np.median(known)) if known else 0.0, LEAST_SPREAD)
+
+
+def _scatters(evaluation: Evaluation, metric: str) -> _Scatters:
+    """Of every host; all of them are asked about in the same state."""
+    history = evaluation.history
+    return evaluation.once(
+        ("scatters", metric),
+        history.changes(Purpose.BASELINE),
+        lambda: {host: _scatter(history, host, metric) for host in history.hosts},
+    )
 
 
 def _scatter(history: History, host: str, metric: str) -> tuple[float, int]:
@@ -169,14 +180,14 @@ def _scatter(history: History, host: str, metric: str) -> tuple[float, int]:
     return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
 
 
-def _noisier(history: History, host: str, metric: str) -> float | None:
+def _noisier(scatters: _Scatters, host: str) -> float | None:
     """How many times the others' scatter, where that is too much to be chance; else None."""
     from scipy import stats
 
-    mine, steps = _scatter(history, host, metric)
+    mine, steps = scatters.get(host, (0.0, 0))
     if steps < _LEAST_NOISY:
         return None
-    others = [_scatter(history, other, metric) for other in history.hosts if other != host]
+    others = [scatter for other, scatter in scatters.items() if other != host]
     freedom = sum(count for _, count in others)
     if freedom < _LEAST_NOISY:
         return None

@@ -136,5 +136,6 @@ class ProgressTracker:
         if not self._problem.objective.admissible(metrics, self.baseline.metrics):
             return
         value = self._problem.objective.rank_value(metrics, self.baseline.metrics)
-        if self._best is None or value > self._best[1]:
+        # Of equal ones the first: who ends first must not matter.
+        if self._best is None or (value, -trial.number) > (self._best[1], -self._best[0]):
             self._best = (trial.number, value)

@@ -278,6 +278,8 @@ def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:
     """db_bench's ratio, from the table without a codec and with Snappy."""
     told = dict(_PROPERTY.findall(_printed(program, table, "--show_properties", "--command=none")))
     sums = {name: int(told.get(words, 0)) for words, name in _PROPERTY_NAMES.items()}
+    if not sums["raw_value_size"]:  # not told, or nothing that compression could be seen by
+        return None
     sums |= {"data_size": size, "num_data_blocks": blocks}
     if sums["num_entries"] <= sums["num_deletions"]:
         return None

@@ -19,7 +19,7 @@ from sampler.runner.process import BenchProcess, Ending, Limits
 from sampler.space.space import Configuration
 
 
-@dataclass
+@dataclass(eq=False)
 class TrialProcesses:
     """One trial under way, with its first process started. Not for several threads at once.
 

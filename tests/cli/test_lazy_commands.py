@@ -51,9 +51,13 @@ def test_alone_it_says_what_to_do_next_in_this_folder(
     (tmp_path / "rocktune-out" / "OPTIONS.ini").touch()
     assert main([]) == 0
     assert "rocktune-out/OPTIONS.ini" in capsys.readouterr().out
-    result.write_text("half a do")
+    result.write_text('{"verdict": null}')
     assert main([]) == 0
-    assert "Nothing is tuned" in capsys.readouterr().out
+    assert "nothing better was proven" in capsys.readouterr().out
+    for other in ("half a do", "[]", '{"verdict": ["that of a comparison"]}'):
+        result.write_text(other)
+        assert main([]) == 0
+        assert "Nothing is tuned" in capsys.readouterr().out
 
 
 def test_a_shell_completes_commands_and_options(
