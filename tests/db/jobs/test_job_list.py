@@ -135,7 +135,7 @@ def test_pages_in_any_order_hold_every_job_once(database: Engine, order: JobOrde
     key = {
         "id": lambda job: job.id,
         "state": lambda job: job.state.value,
-        "workload": lambda job: job.workload,
+        "workload": lambda job: job.asked["workload"],
         "updated_at": lambda job: job.updated_at,
         "best": lambda _: 0,
     }[order.removeprefix("-")]

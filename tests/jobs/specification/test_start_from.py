@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.named_files import inlined, read_starts, specify
+from jobs.specification.named_files import as_written, inlined, read_starts, specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.objective import Limit
@@ -57,15 +57,15 @@ def test_a_job_of_an_earlier_version_begins_where_it_began() -> None:
 
 
 def test_none_is_none_and_what_is_named_is_taken_by_any_strategy() -> None:
-    assert begins(strategy="guided", start_from=read_starts(["none"])) == []
-    asked = read_starts(["level-style", "benchmark.sh"])
+    assert begins(strategy="guided", start_from=read_starts(["none"], as_written)) == []
+    asked = read_starts(["level-style", "benchmark.sh"], as_written)
     assert begins(strategy="genetic", start_from=asked) == ["level-style", "benchmark.sh"]
 
 
 def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.ini"
     path.write_text(OPTIONS)
-    asked = read_starts([str(path)])
+    asked = read_starts([str(path)], as_written)
     path.unlink()
     (start,) = (problem := resolve(specify(start_from=asked), None).problem).starts
     found = problem.configuration(start.point)

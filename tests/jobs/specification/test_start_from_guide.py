@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.specification.named_files import inlined, read_starts, specify
+from jobs.specification.named_files import as_written, inlined, read_starts, specify
 from jobs.specification.resolved_job import resolve
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -14,7 +14,7 @@ MIB = 2**20
 
 
 def begins(given: str = "guide:48", **more: object) -> tuple[Problem, dict[str, Value]]:
-    specification = specify(strategy="random", start_from=read_starts([given]), **more)
+    specification = specify(strategy="random", start_from=read_starts([given], as_written), **more)
     problem = resolve(specification, None).problem
     (start,) = problem.starts
     return problem, problem.configuration(start.point)
@@ -48,7 +48,7 @@ def test_it_keeps_the_memory_of_the_job():
 
 
 def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
-    kept = specify(start_from=read_starts(["guide", "guide:48"])).start_from
+    kept = specify(start_from=read_starts(["guide", "guide:48"], as_written)).start_from
     assert kept == [{"name": f"guide:{cpu_threads()}"}, {"name": "guide:48"}]
     assert inlined({"start_from": ["guide:48", "benchmark.sh"]})["start_from"] == [
         "guide:48",
