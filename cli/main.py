@@ -72,7 +72,7 @@ app = typer.Typer(
     name="rocktune",
     cls=lazy_group(COMMANDS),
     help="Finds better RocksDB options by experiment, and proves it.",
-    invoke_without_command=True,
+    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
@@ -122,7 +122,6 @@ Next:
 
 @app.callback()
 def _root(
-    context: typer.Context,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
@@ -137,16 +136,19 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(f"{_next_steps()}\n\nAll commands: rocktune --help")
+    pass
 
 
+_COMPLETES = "_ROCKTUNE_COMPLETE"  # by it a shell asks what may follow, without arguments
 # Of the driver's errors those that are no fault of the statement.
 _DATABASE_FAILS = ("OperationalError", "InterfaceError", "InternalError", "DatabaseError")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command, by default with the process's own arguments; returns its exit status."""
+    if not (sys.argv[1:] if arguments is None else arguments) and _COMPLETES not in os.environ:
+        typer.echo(f"{_next_steps()}\n\nAll commands: rocktune --help")
+        return Exit.DONE
     try:
         status = app(arguments, prog_name="rocktune", standalone_mode=False)
         return status if isinstance(status, int) else Exit.DONE

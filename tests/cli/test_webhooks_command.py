@@ -69,7 +69,7 @@ def test_events_are_chosen_and_documents_are_the_services(run: Run, capsys: Capt
     [
         (("nowhere",), "URL"),
         (("http://10.0.0.7/",), "URL"),
-        ((URL, "--event", "nothing"), "events[0]"),
+        ((URL, "--event", "nothing"), "--event"),
     ],
 )
 def test_what_is_wrong_is_named(run: Run, capsys: Capture, arguments: tuple[str, ...], field: str):
