@@ -220,11 +220,19 @@ class EnvironmentDifference:
     def words(self) -> str:
         """In a few words."""
         if isinstance(self.before, list) and isinstance(self.after, list):
-            gone = [f"no longer {each!r}" for each in self.before if each not in self.after]
-            new = [f"now {each!r}" for each in self.after if each not in self.before]
+            gone = [f"no longer {_short(e)}" for e in self.before if e not in self.after]
+            new = [f"now {_short(each)}" for each in self.after if each not in self.before]
             return f"{self.name}: {', '.join(gone + new) or 'in another order'}"
         was, now = ("unknown" if it is None else it for it in (self.before, self.after))
         return f"{self.name} changed from {was} to {now}"
+
+
+def _short(value: Any) -> str:
+    """An entry of a list; of a build its name, version and the first digits of its SHA-256."""
+    if not isinstance(value, Mapping) or "digest" not in value:
+        return repr(value)
+    told = (value.get("name"), value.get("version"), str(value["digest"])[:11])
+    return " ".join(str(each) for each in told if each)
 
 
 def environment_differences(

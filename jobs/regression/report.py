@@ -1,7 +1,9 @@
 """Detected regressions in lines of text, and as one HTML page without script or request."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from markupsafe import Markup
@@ -9,6 +11,7 @@ from markupsafe import Markup
 from jobs.charts.svg import Canvas, sparkline, svg_escape, value_range
 from jobs.regression.detection import (
     Amount,
+    EnvironmentDifference,
     LevelChange,
     OutlierNight,
     RegressionReport,
@@ -20,6 +23,8 @@ from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
 from optimizer.budget.power import p_words
 
+# What is told of a build, by the job and by each host beside it.
+_OF_BUILD = re.compile(r"build\.|rocksdb$|db_bench$|hosts\..*\.builds$")
 _RECENT = 7  # nights; older outliers are in the document
 
 
@@ -128,11 +133,25 @@ def _changed(watch: RegressionReport, found: LevelChange) -> str:
     if not found.differences:
         return "nothing that is recorded of the machine and RocksDB changed then"
     words = []
-    for each in found.differences:
-        there = each.night == found.alarm.since
-        when = "on that night" if there else f"on {date_of(watch.nights[each.night].at)}"
-        words.append(f"{each.words()} {when}")
+    for night, there in groupby(found.differences, key=lambda each: each.night):
+        since = night == found.alarm.since
+        when = "on that night" if since else f"on {date_of(watch.nights[night].at)}"
+        words += [f"{each} {when}" for each in _of_one_night(list(there))]
     return "; ".join(words)
+
+
+def _of_one_night(differences: Sequence[EnvironmentDifference]) -> list[str]:
+    """What changed, another build in one phrase: all that is known of it would fill a screen."""
+    named = {each.name: each for each in differences}
+    if (digest := named.get("build.digest")) is None:
+        return [each.words() for each in differences]
+    files = f"SHA-256 {str(digest.before)[:11]} to {str(digest.after)[:11]}"
+    version = named.get("rocksdb")
+    build = f"RocksDB changed from {version.before} to {version.after}" if version else (
+        "the build of RocksDB changed"
+    )  # fmt: skip
+    rest = [each.words() for each in differences if not _OF_BUILD.match(each.name)]
+    return [f"{build} ({files})", *rest]
 
 
 def _outlier(watch: RegressionReport, found: OutlierNight) -> str:

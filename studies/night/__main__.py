@@ -155,15 +155,16 @@ def _measured_again(made: Scene, command: str) -> dict[str, Any]:
     program, *arguments = shlex.split(command)
     if program != "rocktune":
         raise AssertionError(f"the triage gives no command of ours: {command}")
-    done = made.run(*arguments, ROCKTUNE_BENCH_DIR=str(made.folder / "again"))
-    return {"command": command, "status": done.returncode, "said": done.stdout[-6000:]}
+    done = made.run(*arguments)
+    said = done.stdout[-6000:] + (done.stderr[-2000:] if done.returncode not in (0, 3) else "")
+    return {"command": command, "status": done.returncode, "said": said}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="A night from cron to chat.")
     parser.add_argument("--old", type=Path, default=OLD, help="the first build")
     parser.add_argument("--new", type=Path, default=NEW, help="the build that is slowed down")
-    parser.add_argument("--before", type=int, default=12, help="nights before the new build")
+    parser.add_argument("--before", type=int, default=8, help="nights before the new build")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
     return parser
 

@@ -146,12 +146,13 @@ class Scene:
         )
         return self.server.url.rpartition("/")[0] + f"/{name}"
 
-    def run(self, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """`rocktune` in a terminal, to its end."""
+        (self.folder / "terminal").mkdir(exist_ok=True)
         return subprocess.run(
             [str(ROCKTUNE), *map(str, arguments)], capture_output=True, text=True,
             stdin=subprocess.DEVNULL, cwd=self.folder, check=False,
-            env=inherited() | self.cluster.variables("terminal") | variables,
+            env=inherited() | self.cluster.variables("terminal"),
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from jobs.regression.detection import RegressionReport, detect_regressions
+from jobs.regression.detection import EnvironmentDifference, RegressionReport, detect_regressions
 from jobs.regression.report import regression_page, report_lines
 from jobs.specification.named_files import specify
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, nights_of, result
@@ -55,6 +55,32 @@ def test_a_new_kernel_that_slows_is_told_with_date_size_and_p() -> None:
     assert "now 'Assertions are enabled'" in line
     assert report_lines(watched)[-1].startswith("26 nights, 9 series tested on the newest")
     assert document == slowed(1.12).document()
+
+
+def test_another_build_is_told_in_one_phrase() -> None:
+    """As a chat gets it: hosts repeat all that is known of each build."""
+    watched = slowed(1.12)
+    (found,) = watched.findings
+    old, new = {"digest": "b4074c6845211394"}, {"digest": "7cf1319a13c7b7be"}
+    builds = [[{"name": "default", "version": v, **each}] for v, each in
+              (("7.8.3", old), ("9.10.0", new))]  # fmt: skip
+    changed = {
+        "build.compiled": ("2023", "2025"), "build.digest": (*old.values(), *new.values()),
+        "db_bench": ("/old", "/new"), "hosts.a.builds": builds, "kernel": ("6.1", "6.6"),
+        "rocksdb": ("7.8.3", "9.10.0"),
+    }  # fmt: skip
+    differences = tuple(
+        EnvironmentDifference(found.alarm.since, name, *both) for name, both in changed.items()
+    )
+    told = replace(watched, findings=(replace(found, differences=differences),))
+    assert report_lines(told)[0].endswith(
+        "; RocksDB changed from 7.8.3 to 9.10.0 (SHA-256 b4074c68452 to 7cf1319a13c) on that "
+        "night; kernel changed from 6.1 to 6.6 on that night"
+    )
+    (hosts,) = (each.words() for each in differences if each.name == "hosts.a.builds")
+    assert hosts == (
+        "hosts.a.builds: no longer default 7.8.3 b4074c68452, now default 9.10.0 7cf1319a13c"
+    )
 
 
 @pytest.mark.slow
