@@ -159,9 +159,9 @@ def _show_noise(console: Console, noise: Noise) -> None:
     for scatter in noise.metrics.values():
         spread, low, high = scatter.noise.spread, scatter.spread_low, scatter.spread_high
         if spread and low and high:
-            within = f"{low / spread:.2g} and {high / spread:.2g}"
-            told = f"{noise.runs} runs know a spread to within {within} times itself (95%)"
-            say(console, f"{told}, and changes with it.")
+            factors = f"between {low / spread:.2g} and {high / spread:.2g} times the one shown"
+            told = f"From {noise.runs} runs, the true spread is {factors} (95%)"
+            say(console, f"{told}; the changes scale with it.")
             return  # the same for every metric
 
 
