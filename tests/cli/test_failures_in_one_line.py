@@ -19,7 +19,7 @@ def told(
 
     monkeypatch.delenv("ROCKTUNE_DEBUG", raising=False)
     monkeypatch.setattr(terminal, "app", fails)
-    assert terminal.main([]) == Exit.TOOL_FAILED
+    assert terminal.main(["jobs"]) == Exit.TOOL_FAILED
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("(set ROCKTUNE_DEBUG=1 for the whole story)")
     return line
