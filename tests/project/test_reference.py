@@ -1,54 +1,31 @@
 """The pages of docs/reference name every command, option, request, field and setting there is."""
 
-import importlib.util
 import re
-from types import ModuleType
 
 import pytest
+from sqlalchemy import create_engine
 
-from api.routes import (
-    catalogue,
-    events,
-    health,
-    jobs,
-    results,
-    schedules,
-    trade_offs,
-    trials,
-    webhooks,
-)
+from api.app import make_app
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from studies.reference.commands import PARTS, commands, written
 from tests.support import ROOT
 
 REFERENCE = ROOT / "docs/reference"
 ROOMS = ("sampler", "models", "optimizer", "db", "jobs", "api", "cli")
 
 
-def writing() -> ModuleType:
-    path = ROOT / "scripts/write_reference.py"
-    spec = importlib.util.spec_from_file_location("write_reference", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-WRITING = writing()
-
-
-@pytest.mark.parametrize("part", WRITING.PARTS, ids=lambda part: part[1])
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part[1])
 def test_what_is_made_from_the_code_is_as_the_code_is(part: tuple) -> None:
     page, name, make = part
-    text = page.read_text()
-    mend = "run .venv/bin/python scripts/write_reference.py"
-    assert text == WRITING.written(text, name, make()), mend
+    text = (ROOT / page).read_text()
+    mend = "run .venv/bin/python -m studies.reference"
+    assert text == written(text, name, make()), mend
 
 
 def test_every_option_of_every_command_is_there() -> None:
     page = (REFERENCE / "commands.md").read_text()
-    for name, command in WRITING.commands():
+    for name, command in commands():
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         options = [each for each in command.params if each.param_type_name == "option"]
         for option in options:
@@ -56,14 +33,9 @@ def test_every_option_of_every_command_is_there() -> None:
 
 
 def test_every_request_has_a_row_and_every_row_a_request() -> None:
-    modules = (catalogue, events, health, jobs, schedules, trade_offs, trials, webhooks)
-    routers = [*(each.router for each in modules), results.router, results.outcomes]
-    served = {
-        (method, route.path)
-        for router in routers
-        for route in router.routes
-        for method in route.methods - {"HEAD"}
-    }
+    app = make_app(create_engine("sqlite://"))
+    described = app.openapi()["paths"].items()
+    served = {(method.upper(), path) for path, methods in described for method in methods}
     page = (REFERENCE / "http.md").read_text()
     listed = re.findall(r"^\| `(GET|POST|DELETE|PUT|PATCH) (/\S*?)`", page, re.MULTILINE)
     assert len(listed) == len(set(listed))

@@ -4,14 +4,14 @@ import re
 
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import SHIPPED
-from studies.parameters_page import PAGE, parameters_page
+from studies.reference.parameters import PAGE, parameters_page
 from tests.support import ROOT
 
 TEXT = (ROOT / PAGE).read_text()
 
 
 def test_the_page_is_made_from_the_code() -> None:
-    """If it fails: python -m studies.parameters_page."""
+    """If it fails: python -m studies.reference."""
     assert parameters_page() == TEXT
 
 

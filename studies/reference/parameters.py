@@ -1,11 +1,9 @@
-"""docs/reference/parameters.md, made from the catalogue and the shipped spaces.
-
-``python -m studies.parameters_page`` writes it; a test compares it with the code.
-"""
+"""docs/reference/parameters.md, made from the catalogue and the shipped spaces."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Bound, Parameter, Value
 from sampler.space.space_file import SHIPPED, load_space
@@ -22,14 +20,13 @@ _SECTIONS = {
 }
 _COLUMNS = """| parameter | values | default | what it does | spaces |
 |---|---|---|---|---|"""
-_SIZES = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 _HEAD = """# Parameters
 
 Every parameter that Rocktune knows. Any of them may stand in [a space of your
 own](../how-to/own-space.md); `rocktune space all` shows them in the terminal. Ranges are proposals
 at production scale, and a space may narrow or widen them. The default is RocksDB 7.8.3's; if [the
 build has another](../explanation/versions.md), that one is used. This page is written by
-`python -m studies.parameters_page`, and a test compares it with the code.
+`python -m studies.reference`, and a test compares it with the code.
 
 *Spaces* are the shipped ones that move the parameter. *Scaled* values are divided by the
 workload's scale while measuring."""
@@ -105,17 +102,11 @@ def _bound(bound: Bound) -> str:
 
 
 def _value(parameter: Parameter, value: Value | float) -> str:
-    """A value as a person writes it: sizes with a prefix that is exact."""
+    """A value as a person writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return value
-    size = parameter.is_bytes or parameter.quantum >= 1024
-    if size and value > 0:
-        name, unit = next(((n, s) for n, s in _SIZES if value % s == 0), ("B", 1))
-        return f"{value / unit:g} {name}"
+    if value > 0 and (parameter.is_bytes or parameter.quantum >= 1024):
+        return format_bytes(value)
     return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(parameters_page(), encoding="utf-8")

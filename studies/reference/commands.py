@@ -1,25 +1,17 @@
-"""Writes what docs/reference takes from the code: every command with its options, fields of jobs.
-
-`.venv/bin/python scripts/write_reference.py` writes the parts between ``begin`` and ``end`` of
-these pages anew; a test compares them.
-"""
+"""What docs/reference takes from the code: every command with its options, and fields of jobs."""
 
 import re
-import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # a script's own folder stands there
+from typer.main import get_command
 
-from typer.main import get_command  # noqa: E402
+from cli.main import app
+from jobs.specification.request import JobRequest, kind_of
 
-from cli.main import app  # noqa: E402
-from jobs.specification.request import JobRequest, kind_of  # noqa: E402
-
-COMMANDS, HTTP = ROOT / "docs/reference/commands.md", ROOT / "docs/reference/http.md"
+COMMANDS, HTTP = Path("docs/reference/commands.md"), Path("docs/reference/http.md")
 _KINDS = {
     "whole": "whole number", "number": "number", "check": "true or false", "list": "list",
     "text": "text",
@@ -142,7 +134,11 @@ def fields_text() -> str:
 
 
 def written(text: str, name: str, made: str) -> str:
-    """A page with the part between its two marks replaced."""
+    """A page with the part between its two marks replaced.
+
+    Raises:
+        ValueError: There are no such marks.
+    """
     begin, end = f"<!-- {name}: begin", f"<!-- {name}: end -->"
     before, mark, rest = text.partition(begin)
     line, _, tail = rest.partition("\n")
@@ -153,13 +149,3 @@ def written(text: str, name: str, made: str) -> str:
 
 
 PARTS = ((COMMANDS, "commands", commands_text), (HTTP, "fields", fields_text))
-
-
-def main() -> None:
-    """Writes the pages."""
-    for page, name, make in PARTS:
-        page.write_text(written(page.read_text(), name, make()))
-
-
-if __name__ == "__main__":
-    main()
