@@ -11,7 +11,6 @@ from api.pages import (
     interface,
     job_page,
     log_in,
-    new_experiment,
     new_job,
     nightly,
     results,
@@ -21,6 +20,6 @@ from api.pages import (
 )
 
 router = APIRouter(include_in_schema=False)
-_BEFORE = (static_files, log_in, tables, new_job, new_experiment)  # /jobs/new is not a job's
+_BEFORE = (static_files, log_in, tables, new_job)  # /jobs/new is not a job's
 for each in (*_BEFORE, job_page, results, catalogue, interface, nightly, webhooks):
     router.include_router(each.router)

@@ -1,4 +1,4 @@
-"""A job asked for by a form: a new one, or one like another with changes.
+"""A job asked for by a form: a new one, one like another with changes, or an experiment.
 
 The form's words are those of the interface's own description, and so are its errors.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -20,7 +20,7 @@ from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import Service, TunedJobDep
 from api.services.submission import findings_of_rest, take_clone, take_job
-from db.schema.job_row import JobRow
+from db.schema.job_row import JobKind, JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
 from jobs.specification.request import JobRequest, kind_of, typed
@@ -101,7 +101,7 @@ def further_fields() -> list[FormField]:
     ]
 
 
-def fields_of(request: type[ExperimentRequest], service: Service) -> list[FormField]:
+def experiment_fields(request: type[ExperimentRequest], service: Service) -> list[FormField]:
     """Those of an experiment, what it needs first."""
     names = [name for name in request.model_fields if name != "kind"]
     names.sort(key=lambda name: not request.model_fields[name].is_required())
@@ -220,27 +220,42 @@ def _form(
     visit: Visit, like: JobRow | None, values: Mapping[str, str], error: ProblemError | None = None
 ) -> Response:
     first, further = first_fields(visit.service), further_fields()
+    usual = _as_in(like) if like else _usual(JobChange)
+    return _page(visit, "tune", values, error, first, further, usual, like)
+
+
+def _page(
+    visit: Visit,
+    kind: str,
+    values: Mapping[str, str],
+    error: ProblemError | None,
+    first: Sequence[FormField],
+    further: Sequence[FormField],
+    usual: Mapping[str, str],
+    like: JobRow | None = None,
+) -> Response:
+    """A form with what is filled in, and what is wrong beside its fields."""
     found = error.problem.errors if error else []
     shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
-    beside, apart = fields_beside(shown, found)
+    beside, apart = _beside(shown, found)
     return visit.page(
         "new_job.html",
-        kind="tune",
-        kinds=[] if like else list(map(str, REQUESTS)),
         status=error.problem.status if error else 200,
+        kind=kind,
+        kinds=[] if like else list(map(str, REQUESTS)),
         first=first,
         further=further,
         open=any(field.name in beside or values.get(field.name) for field in further),
         values=values,
         like=like.id if like else None,
-        usual=_as_in(like) if like else _usual(),
+        usual=usual,
         beside=beside,
         apart=apart if found or error is None else [error.problem.detail],
         wrong=[field for field in (*first, *further) if field.name in beside],
     )
 
 
-def fields_beside(
+def _beside(
     fields: Sequence[FormField], found: Sequence[FieldProblem]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The problems by the field that they stand beside, and those of none."""
@@ -259,9 +274,10 @@ def fields_beside(
     return beside, apart
 
 
-def _usual() -> dict[str, str]:
+def _usual(request: type[BaseModel]) -> dict[str, str]:
     """What an empty field means, in a new job."""
-    told = {name: field.default for name, field in JobChange.model_fields.items()}
+    fields = request.model_fields.items()
+    told = {name: field.default for name, field in fields if not field.is_required()}
     return {name: str(value) for name, value in told.items() if value not in (None, "")}
 
 
@@ -278,3 +294,39 @@ def _as_in(job: JobRow) -> dict[str, str]:
         for name, value in told.items()
     }
     return {name: str(value) for name, value in joined.items() if value not in (None, "", False)}
+
+
+def _experiment(kind: str) -> JobKind:
+    if kind not in map(str, REQUESTS):
+        raise ProblemError(404, f"there is no experiment {kind!r:.40}")
+    return JobKind(kind)
+
+
+Experiment = Annotated[JobKind, Depends(_experiment)]
+
+
+@router.get("/jobs/new/{kind}")
+def new_experiment_page(visit: Submitter, kind: Experiment) -> Response:
+    """The form of an experiment; what the address names is filled in."""
+    return _experiment_form(visit, kind, visit.request.query_params)
+
+
+@router.post("/jobs/new/{kind}")
+def submit_experiment(visit: Submitter, kind: Experiment, form: FormDep) -> Response:
+    """Submits it, and leads to its page."""
+    asked = asked_by(form, experiment_fields(REQUESTS[kind], visit.service))
+    try:
+        request = REQUESTS[kind].model_validate({"kind": kind.value, **asked})
+        job_id, _ = take_job(visit.service, request, visit.caller)
+    except ValidationError as error:
+        return _experiment_form(visit, kind, form, refused(findings_in(error, asked)))
+    except ProblemError as error:
+        return _experiment_form(visit, kind, form, error)
+    return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+def _experiment_form(
+    visit: Visit, kind: JobKind, values: Mapping[str, str], error: ProblemError | None = None
+) -> Response:
+    fields, usual = experiment_fields(REQUESTS[kind], visit.service), _usual(REQUESTS[kind])
+    return _page(visit, kind.value, values, error, fields, (), usual)

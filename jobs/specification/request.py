@@ -366,19 +366,18 @@ def _types(annotation: Any) -> set[Any]:
 Kind = Literal["whole", "number", "check", "list", "text"]
 
 
-def kind_of(name: str, request: type[BaseModel] | None = None) -> Kind:
+def kind_of(name: str, request: type[BaseModel] = JobRequest) -> Kind:
     """How a person writes a field: in an input of the form, or after an option."""
     kinds: Mapping[frozenset[Any], Kind] = {
         frozenset({int}): "whole", frozenset({float}): "number", frozenset({bool}): "check",
         frozenset({list}): "list",
     }  # fmt: skip
-    field = (request or JobRequest).model_fields[name]
-    return kinds.get(frozenset(_types(field.annotation)), "text")
+    return kinds.get(frozenset(_types(request.model_fields[name].annotation)), "text")
 
 
-def typed(name: str, text: str, request: type[BaseModel] | None = None) -> int | float | str:
+def typed(name: str, text: str, request: type[BaseModel] = JobRequest) -> int | float | str:
     """What a person has written for a field: a number where it may be one and is, else text."""
-    types = _types((request or JobRequest).model_fields[name].annotation)
+    types = _types(request.model_fields[name].annotation)
     if int in types and _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if types == {float} and _NUMBER.fullmatch(text) else text

@@ -98,6 +98,13 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestC
     assert client.get("/v1/jobs").json()["jobs"] == []
 
 
+def test_only_an_uploaded_workload_is_checked_against_its_database(client: TestClient):
+    assert "load-quick" not in see(client, "/jobs/new/profile-check").text
+    assert (
+        '<option value="">load-quick, as usual</option>' in see(client, "/jobs/new/compare").text
+    )
+
+
 def test_what_the_address_names_is_filled_in_and_unknown_kinds_are_refused(client: TestClient):
     assert 'name="job" value="3"' in see(client, "/jobs/new/explain?job=3").text
     for kind in ("tune", "other"):
