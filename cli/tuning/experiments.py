@@ -35,6 +35,7 @@ from jobs.experiments.upgrade.check import (
 )
 from jobs.specification.named_files import specify
 from sampler.bench.builds import Build
+from sampler.bench.installed import short_digest
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.options.normal_form import read_user_options
@@ -262,9 +263,9 @@ def _build(build: Build) -> str:
     facts = build.facts
     if facts is None:
         return f"{build.program}: {build.problem}"
-    parts = [f"RocksDB {facts.version}", build.program, f"file {facts.digest[:12]}"]
+    parts = [f"RocksDB {facts.version}", build.program, f"file {short_digest(facts.digest)}"]
     if facts.source:
-        parts.append(f"source {facts.source[:12]}")
+        parts.append(f"source {short_digest(facts.source)}")
     if facts.compiled:
         parts.append(f"compiled {facts.compiled}")
     parts.append("assertions on" if facts.assertions else "without assertions")

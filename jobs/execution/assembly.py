@@ -19,7 +19,7 @@ from sampler.bench.accepted import require_supported
 from sampler.bench.builds import build_facts, installed_build
 from sampler.bench.command_bench import CommandBench, require_program
 from sampler.bench.db_bench import DbBench
-from sampler.bench.installed import InstalledDbBench
+from sampler.bench.installed import InstalledDbBench, short_digest
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value
@@ -119,7 +119,8 @@ def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
 
 
 def _words(build: Mapping[str, Any]) -> str:
-    return f"RocksDB {build.get('version', '?')} (SHA-256 {str(build.get('digest'))[:12]})"
+    digest = short_digest(str(build.get("digest")))
+    return f"RocksDB {build.get('version', '?')} (SHA-256 {digest})"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
 from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
 from optimizer.objective.objective import SCALE
+from sampler.bench.installed import short_digest
 
 SCHEMA = 1
 _DATES = ("since", "since_low", "since_high", "reported")
@@ -231,7 +232,7 @@ def _short(value: Any) -> str:
     """An entry of a list; of a build its name, version and the first digits of its SHA-256."""
     if not isinstance(value, Mapping) or "digest" not in value:
         return repr(value)
-    told = (value.get("name"), value.get("version"), str(value["digest"])[:11])
+    told = (value.get("name"), value.get("version"), short_digest(str(value["digest"])))
     return " ".join(str(each) for each in told if each)
 
 

@@ -22,6 +22,7 @@ from jobs.results.figures import amount_with_unit, figure, share_percent
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
 from optimizer.budget.power import p_words
+from sampler.bench.installed import short_digest
 
 # What is told of a build, by the job and by each host beside it.
 _OF_BUILD = re.compile(r"build\.|rocksdb$|db_bench$|hosts\..*\.builds$")
@@ -145,13 +146,12 @@ def _of_one_night(differences: Sequence[EnvironmentDifference]) -> list[str]:
     named = {each.name: each for each in differences}
     if (digest := named.get("build.digest")) is None:
         return [each.words() for each in differences]
-    files = f"SHA-256 {str(digest.before)[:11]} to {str(digest.after)[:11]}"
-    version = named.get("rocksdb")
-    build = f"RocksDB changed from {version.before} to {version.after}" if version else (
-        "the build of RocksDB changed"
-    )  # fmt: skip
+    files = (short_digest(each) if each else "unknown" for each in (digest.before, digest.after))
+    build = "the build of RocksDB changed"
+    if version := named.get("rocksdb"):
+        build = f"RocksDB changed from {version.before or 'unknown'} to {version.after}"
     rest = [each.words() for each in differences if not _OF_BUILD.match(each.name)]
-    return [f"{build} ({files})", *rest]
+    return [f"{build} (SHA-256 {' to '.join(files)})", *rest]
 
 
 def _outlier(watch: RegressionReport, found: OutlierNight) -> str:

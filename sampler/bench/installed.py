@@ -208,6 +208,11 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None
 
 
+def short_digest(digest: str) -> str:
+    """The first 12 digits of a SHA-256, by which people tell files apart."""
+    return digest[:12]
+
+
 def program_digest(program: Path) -> str:
     """SHA-256 of a program's file, which is read again only when it may be another.
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from jobs.regression.triage import build_words
+
 _HOW = (
     "Two bench hosts, each in a network namespace of its own, measure over TLS for "
     "`rocktune worker` and `rocktune serve` on PostgreSQL. A schedule with the cron expression "
@@ -81,8 +83,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"| night that the triage names | batch {triage['night']['batch']} |"
     yield f"| found in | batch {message['batch']['id']} |"
     for side in ("before", "after"):
-        build = item["builds"][side]
-        yield f"| build {side} | RocksDB {build['version']}, SHA-256 {build['digest'][:11]} |"
+        yield f"| build {side} | {build_words(item['builds'][side])} |"
     yield f"| what moved | {'; '.join(each['words'] for each in triage['moved'])} |"
     yield f"| measured that night, unmoved | {'; '.join(triage['steady']) or 'nothing'} |"
     yield f"| options whose default differs | {_options(item['options'])} |"

@@ -74,12 +74,12 @@ def test_another_build_is_told_in_one_phrase() -> None:
     )
     told = replace(watched, findings=(replace(found, differences=differences),))
     assert report_lines(told)[0].endswith(
-        "; RocksDB changed from 7.8.3 to 9.10.0 (SHA-256 b4074c68452 to 7cf1319a13c) on that "
+        "; RocksDB changed from 7.8.3 to 9.10.0 (SHA-256 b4074c684521 to 7cf1319a13c7) on that "
         "night; kernel changed from 6.1 to 6.6 on that night"
     )
     (hosts,) = (each.words() for each in differences if each.name == "hosts.a.builds")
     assert hosts == (
-        "hosts.a.builds: no longer default 7.8.3 b4074c68452, now default 9.10.0 7cf1319a13c"
+        "hosts.a.builds: no longer default 7.8.3 b4074c684521, now default 9.10.0 7cf1319a13c7"
     )
 
 
