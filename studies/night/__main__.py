@@ -17,16 +17,17 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import load_settings
 from studies.night.page import write_page, wrong
 from studies.night.scene import BATCH, Scene, scene, slowed
-from studies.pictures.report import smaller
+from studies.pictures.dashboard import LOOKS, take
 from tests.support import ROOT
 from tests.support.api.seen_page import FLAGS, PROGRAM, seen_page
 from tests.support.cluster.netns_hosts import why_impossible
@@ -38,7 +39,6 @@ NEW = load_settings().build_dir.expanduser() / "9.10.0" / "db_bench"
 FOUND, GONE = "regression_found", "regression_gone"
 SETTINGS: dict[str, Any] = {"workloads": ["load-quick"], "spaces": ["default"], "trials": 16}
 _MOST = 8  # nights in which it must be found
-_LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -119,15 +119,12 @@ def _take(made: Scene, night: int) -> None:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
         with seen_page(browser, bypass_csp=True) as page:
             page.log_in(made.url, made.token)
-            for name, path in pages.items():
-                for look, (width, dark) in _LOOKS.items():
-                    page.size(width, 900, dark=dark)
-                    page.open(made.url + path)
-                    expect(page.page.locator("[aria-busy]")).to_have_count(0)
-                    assert page.hindrances() == []
-                    assert not page.overflows()
-                    picture = page.page.screenshot(full_page=True)
-                    (OUT / f"{name}-{look}.png").write_bytes(smaller(picture))
+            for path, (width, dark) in product(pages.values(), LOOKS.values()):
+                page.size(width, 900, dark=dark)
+                page.open(made.url + path)
+                assert page.hindrances() == []
+                assert not page.overflows()
+            take(page, made.url, OUT, pages, tallest=4000)
         browser.close()
 
 

@@ -54,7 +54,7 @@ _PAGES = {
 }
 _LOG_IN = {"log-in": "/login"}
 _NIGHTS = {"nights": "/nights/nightly", "batches": "/batches"}
-_LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
+LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 _SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
     "batch": {"workloads": ["load-quick", "mixed-quick"], "spaces": ["default"]},
@@ -73,10 +73,12 @@ def stock(engine: Engine, folder: Path) -> None:
     restore_archived(engine, replace(whole, trials=whole.trials[:_CUT]))
 
 
-def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> None:
-    """Writes a file for each page and look."""
+def take(
+    page: SeenPage, url: str, folder: Path, pages: Mapping[str, str], *, tallest: int = _HEIGHT
+) -> None:
+    """Writes a file for each page and look, of its first ``tallest`` pixels."""
     for name, path in pages.items():
-        for look, (width, dark) in _LOOKS.items():
+        for look, (width, dark) in LOOKS.items():
             page.size(width, 900, dark=dark)
             page.open(url + path)
             expect(page.page.locator("[aria-busy]")).to_have_count(0)
@@ -84,7 +86,7 @@ def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> No
                 page.await_plots()
             expect(page.page.locator("figure .plot:not(.js-plotly-plot)")).to_have_count(0)
             tall = page.page.evaluate("document.documentElement.scrollHeight")
-            clip = {"x": 0, "y": 0, "width": width, "height": min(tall, _HEIGHT)}
+            clip = {"x": 0, "y": 0, "width": width, "height": min(tall, tallest)}
             picture = page.page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
             (folder / f"{name}-{look}.png").write_bytes(smaller(picture))
 
