@@ -146,10 +146,11 @@ _DATABASE_FAILS = ("OperationalError", "InterfaceError", "InternalError", "Datab
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command, by default with the process's own arguments; returns its exit status."""
-    if not (sys.argv[1:] if arguments is None else arguments) and _COMPLETES not in os.environ:
-        typer.echo(f"{_next_steps()}\n\nAll commands: rocktune --help")
-        return Exit.DONE
+    given = sys.argv[1:] if arguments is None else arguments
     try:
+        if not given and _COMPLETES not in os.environ:
+            typer.echo(f"{_next_steps()}\n\nAll commands: rocktune --help")
+            return Exit.DONE
         status = app(arguments, prog_name="rocktune", standalone_mode=False)
         return status if isinstance(status, int) else Exit.DONE
     except (InputError, ServiceError) as error:

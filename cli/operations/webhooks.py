@@ -70,7 +70,7 @@ def _test(remote: Remote, webhook_id: WebhookId) -> None:
 
     The worker of the service sends it, as any other.
 
-    Exit status: 0 acknowledged, 3 not, or not sent within half a minute, 2 bad input.
+    Exit status: 0 acknowledged, 3 not, or not sent within a minute, 2 bad input.
     """
     path = f"webhooks/{webhook_id}"
     sent = understood(DeliveryPublic, remote.post(f"{path}/test"))

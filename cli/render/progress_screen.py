@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.render.screen import say, told_once
+from cli.render.screen import say, told_on_change
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TuningProgress(_Bar):
     def __init__(self, console: Console, total: int | None) -> None:
         """``total``: trials in all, None while they are not known."""
         super().__init__(console, total or 1)
-        self._say_once = told_once(console)
+        self._say_on_change = told_on_change(console)
 
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
@@ -107,7 +107,7 @@ class TuningProgress(_Bar):
         """The host is busy."""
         self._bar.update(self._task, left=f"waiting: {holder} uses this host")
         if not self._live:
-            self._say_once(holder)
+            self._say_on_change(holder)
 
 
 class JobView(_Bar):
@@ -150,7 +150,7 @@ def runs_observer(console: Console, run_of: str) -> RunsObserver:
         what = run_of.format(case=run.case, side=run.side)
         say(console, f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
 
-    return RunsObserver(begins=begins, waiting=told_once(console), ended=ended)
+    return RunsObserver(begins=begins, waiting=told_on_change(console), ended=ended)
 
 
 def best_words(trial: int | None, fitness: float | None) -> str:

@@ -85,7 +85,9 @@ def if_known(value: float | None, form: str, unknown: str = "") -> str:
     return unknown if value is None else form.format(value)
 
 
-def told_once(console: Console, line: str = "waiting: {} uses this host") -> Callable[[str], None]:
+def told_on_change(
+    console: Console, line: str = "waiting: {} uses this host"
+) -> Callable[[str], None]:
     """Says who is waited for, whenever it is somebody else."""
     told = [""]
 

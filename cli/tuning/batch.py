@@ -15,7 +15,7 @@ from typer import Argument, Option
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, complain, leave, terminate_like_interrupt
 from cli.render.outcome_screen import batch_table
-from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_once
+from cli.render.screen import TextConsole, json_alone, print_json, say, screen, told_on_change
 from cli.tuning.tune import run_here, tell_warnings
 from db.connection.engine import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
@@ -203,7 +203,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, An
             batch_id,
             partial(_run_one, here),
             failed=told_failed,
-            waiting=told_once(console, "waiting: {}"),
+            waiting=told_on_change(console, "waiting: {}"),
         ), failed
     except TurnLost as lost:
         leave(str(lost), Exit.TOOL_FAILED)

@@ -6,7 +6,7 @@ from typer import Option, echo
 
 from cli.options.exits import Exit
 from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload
-from cli.render.screen import TextConsole, print_json, say, told_once
+from cli.render.screen import TextConsole, print_json, say, told_on_change
 from jobs.execution.assembly import single_bench
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -62,7 +62,7 @@ def bench_command(
     )
     console = TextConsole(stderr=True)
     say(console, *(f"warning: {warning}" for warning in single.warnings))
-    runner = LocalRunner(single.benchmark, settings, waiting=told_once(console))
+    runner = LocalRunner(single.benchmark, settings, waiting=told_on_change(console))
     status = Exit.DONE
     for run in range(1, runs + 1):
         outcome = runner.run(configuration)

@@ -12,7 +12,7 @@ from typer import Option
 
 from cli.options.exits import Exit, interruptible
 from cli.options.job_options import Baseline, Workload
-from cli.render.screen import bare_table, json_alone, print_json, say, screen, told_once
+from cli.render.screen import bare_table, json_alone, print_json, say, screen, told_on_change
 from jobs.doctor.examination import Diagnosis, Fitness, examine
 from jobs.doctor.findings import ExaminationObserver, Finding, Severity, percentage
 from jobs.doctor.noise import USUAL_TRIALS, WANTED_CHANGES, Noise
@@ -97,7 +97,7 @@ def _observed(console: Console, aside: Console, runs: int) -> Iterator[Examinati
         redirect_stderr=False,
         disable=not aside.is_terminal,
     )
-    task, tell = bar.add_task("looking", total=runs), told_once(aside)
+    task, tell = bar.add_task("looking", total=runs), told_on_change(aside)
 
     def found(finding: Finding) -> None:
         bar.stop()

@@ -23,7 +23,7 @@ from cli.render.screen import (
     say,
     screen,
     told_by_tenths,
-    told_once,
+    told_on_change,
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
@@ -182,7 +182,7 @@ def _fidelity(
     experiment = fidelity_check(
         found.profile, found.family, load, load_settings(), options=options, db_bench=db_bench
     )
-    return experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_once(console))).document
+    return experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_on_change(console))).document
 
 
 def _show(console: Console, found: Profiled) -> None:
