@@ -328,5 +328,8 @@ def submit_experiment(visit: Submitter, kind: Experiment, form: FormDep) -> Resp
 def _experiment_form(
     visit: Visit, kind: JobKind, values: Mapping[str, str], error: ProblemError | None = None
 ) -> Response:
-    fields, usual = experiment_fields(REQUESTS[kind], visit.service), _usual(REQUESTS[kind])
-    return _page(visit, kind.value, values, error, fields, (), usual)
+    request = REQUESTS[kind]
+    fields, own = experiment_fields(request, visit.service), request.__annotations__
+    first = [field for field in fields if field.name in own]
+    further = [field for field in fields if field.name not in own]  # what several kinds have
+    return _page(visit, kind.value, values, error, first, further, _usual(request))
