@@ -105,7 +105,7 @@ def _next_steps() -> str:
     out = Path("rocktune-out")
     try:
         verdict = json.loads((out / "result.json").read_bytes())["verdict"] or {}
-        found = printable(str(verdict.get("trade") or "nothing better was proven"))
+        found = printable(str(verdict.get("trade") or "nothing was proven better"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # or not that of a job
         return """Nothing is tuned in this folder yet. Next:
   rocktune doctor                     is this machine fit to measure on?

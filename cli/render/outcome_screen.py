@@ -1,6 +1,7 @@
 """What finished jobs found: the proof, the changed options, contributions, an explanation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -16,19 +17,21 @@ from jobs.report.rows import (
     contribution_rows,
     limit_lines,
     proof_rows,
+    trade_rows,
     warm_start_lines,
 )
 from jobs.results.best_words import (
     basis_words,
-    beside_lines,
     estimate_words,
     minimal_lines,
+    other_candidate_lines,
     price_lines,
     reasons,
+    starting_point_line,
     step_words,
     withheld_words,
 )
-from jobs.results.figures import metric_amount
+from jobs.results.figures import metric_amount, option_value
 from jobs.results.ranking_words import (
     LEAST_R2,
     anova_words,
@@ -44,66 +47,110 @@ from sampler.common.untrusted_text import cleaned
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import COLD, READS
 
-_MORE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
-_READS_ARE = (
-    f"read_..., scan_...: operations/s on both trees after each run, with {COLD} from the device; "
-    "measured, not tuned"
-)
+_BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
+_READS_ARE = f"read_..., scan_...: operations/s on both trees, {COLD} from the device; not tuned."
 _STEPS = 3
+_STYLES = {"better": "green", "worse": "red", "not shown": "dim"}
 _BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 
-def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
-    """Prints the table default | best | change with intervals, and what it rests on."""
+def print_outcome(
+    console: Console,
+    result: Mapping[str, Any],
+    *,
+    job: int | None = None,
+    out: Path | None = None,
+    verbose: bool = False,
+) -> None:
+    """Prints the verdict, the measured changes, the changed options and what to do next.
+
+    ``job`` and ``out``, its number and folder, complete the commands; ``verbose`` adds how it was
+    measured, why the winner wins, and what matters.
+    """
     result = cleaned(result)  # a line of another's stays one line
     verdict, best = result["verdict"], result["best"]
+    shown = "ID" if job is None else str(job)
     if verdict is None:
-        say(console, "No candidate could be measured against the baseline.")
+        say(console, Text("No candidate could be measured against the baseline.", "bold"))
         say(console, *(f"{line}." for line in limit_lines(result)))
         return
+    say(console, *_verdict(result))
+    say(console, "")
     console.print(_proof_table(result))
-    console.print(
-        f"Medians of {verdict['pairs']} fresh runs of each, in turn; "
-        "changes are the pairs' geometric means with 95% intervals.",
-        highlight=False,
-    )
     if any(name in verdict["change"] for name in READS):
-        say(console, f"{_READS_ARE}.")
-    if where := confirmation_words(result.get("confirmation")):
-        say(console, f"{where}.")
-    if trade := verdict.get("trade"):  # a job of an earlier version has none
-        say(console, Text(f"{trade}.", "bold"))
-    nothing = "Nothing was proven better than the baseline"
-    found = f"Trial {best['trial']} is better" if best else nothing
-    say(console, Text.assemble((found, "bold"), f": {verdict['why']}."))
-    say(console, *(f"{line}." for line in price_lines(result)))
+        say(console, _READS_ARE)
     if best is not None:
         before, after = result["baseline"]["configuration"], best["configuration"]
-        console.print(changed_options(before, after, reasons(result)))
-        say(console, *_applied(best.get("changes") or []))
-        say(console, *_explanation(result))
-    say(console, *beside_lines(result))
-    contributed = result.get("contributions")
-    if contributed:
+        say(console, "")
+        print_changed_options(console, before, after, reasons(result))
+    if contributed := result.get("contributions"):  # its strategy has nothing to rank by
         print_contributions(console, contributed)
-    say(console, *(f"{line}." for line in limit_lines(result)), *_power(result))
-    say(console, *(f"{line}." for line in warm_start_lines(result)))
-    console.print(_noise(result), highlight=False)
-    if search := result.get("search"):  # a job of an earlier version has none
-        say(console, f"When the search ended: {search['why']}.")
-    if not contributed:  # it draws nothing to rank parameters by
-        say(console, *_ranking(result))
+    ranking, start = [] if contributed else _ranking(result), starting_point_line(result)
+    say(console, "", *(f"{line}." for line in limit_lines(result)), *filter(None, [start]))
+    say(console, *_power(result), *ranking[:1])
+    if verbose:
+        say(console, *(line.replace(" ID ", f" {shown} ") for line in _details(result)))
+        say(console, *ranking[1:])
+    say(console, "", *_next_steps(result, shown, out, verbose=verbose))
 
 
-def _applied(changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which changes a running database takes, and which take a restart."""
-    names: dict[str, list[str]] = {}
-    for row in filter(lambda row: row.get("apply"), changes):  # none in one of an earlier version
-        names.setdefault(row["apply"]["call"] or "a restart", []).append(row["name"])
-    if not names:
-        return []
-    how = "; ".join(f"by {call}: {', '.join(changed)}" for call, changed in sorted(names.items()))
-    return [f"To apply it, {how}. `rocktune options ID --format setoptions` prints the calls."]
+def _verdict(result: Mapping[str, Any]) -> list[str | Text]:
+    """Better or not, at what cost, and the test that says so: a line each."""
+    verdict, best = result["verdict"], result["best"]
+    better = "Better" if best else "Nothing was proven better"
+    trade = verdict.get("trade") or f"{better} than the baseline"  # an earlier version has none
+    lines = [Text(f"{part[:1].upper()}{part[1:]}.", "bold") for part in trade.split("; ")]
+    of = f"trial {best['trial']}, " if best else ""
+    return [*lines, f"Proof: {of}{verdict['why']}."]
+
+
+def _details(result: Mapping[str, Any]) -> list[str]:
+    """How it was measured, why the winner wins, what else was found."""
+    where = confirmation_words(result.get("confirmation"))
+    ended = (result.get("search") or {}).get("why")  # a job of an earlier version has none
+    return [
+        f"Medians of {result['verdict']['pairs']} interleaved runs of each side; changes are "
+        "geometric means of the pairs' ratios, with 95% intervals.",
+        *([f"{where}."] if where else []),
+        *(f"{line}." for line in price_lines(result)),
+        *(_explanation(result) if result["best"] else []),
+        *other_candidate_lines(result),
+        *(f"{line}." for line in warm_start_lines(result)),
+        _noise(result),
+        *([f"When the search ended: {ended}."] if ended else []),
+    ]
+
+
+def _next_steps(
+    result: Mapping[str, Any], job: str, out: Path | None, *, verbose: bool
+) -> list[str | Text]:
+    """Commands that go on from here, and how a running database takes the changes."""
+    if result["best"]:
+        file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
+        steps = [f"Open a copy of your database with {file}, and run your load on it."]
+        at_once, restart = [], []
+        for row in result["best"].get("changes") or []:
+            if row.get("apply"):  # none in a job of an earlier version
+                (at_once if row["apply"]["call"] else restart).append(row["name"])
+        if at_once:
+            later = f"; a restart changes {', '.join(restart)}" if restart else ""
+            steps.append(
+                "Change a running database: `rocktune options ID --format setoptions` prints the "
+                f"calls{later}."
+            )
+        elif restart:
+            steps.append(f"A restart applies the changes: {', '.join(restart)}.")
+    else:
+        steps = [
+            "Look for smaller changes: more runs (--trials, --detect 5%), a longer workload, or a "
+            "quieter machine (`rocktune doctor`).",
+            "See the best measured configurations, not proven: `rocktune pick ID`.",
+        ]
+    steps.append(
+        f"See the plots: {out}/report.html." if out else "See the plots: `rocktune report ID`."
+    )
+    steps += [] if verbose else ["See how it was measured, and why: `rocktune show ID --verbose`."]
+    return [Text("Next", "bold"), *(f"  {step.replace(' ID', f' {job}')}" for step in steps)]
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
@@ -114,7 +161,7 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
     first = "; ".join(
         f"{step_words(step)} {estimate_words(step['gain'])}" for step in found["steps"][:_STEPS]
     )
-    return [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
+    return [f"Largest gains in fitness, by models: {first}.", *minimal_lines(found)]
 
 
 def _ranking(result: Mapping[str, Any]) -> list[str]:
@@ -122,14 +169,14 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
         few = "trials" if by_models(result) else "draws"
-        return [f"What matters most: too few {few} to learn it from (at least 10 must end well)."]
+        return [f"Most important parameters: unknown, too few {few} (at least 10 must succeed)."]
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
-    more = "give it more trials" if by_models(result) else "draw more"
-    doubt = "" if min(known.values()) >= LEAST_R2 else f"; do not rely on it, {more}"
-    lines = [f"What matters most: {top} (R2 {shown}{doubt})."]
+    more = "more trials" if by_models(result) else "more draws"
+    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs {more}"
+    lines = [f"Most important parameters: {top} (R2 {shown}{doubt})."]
     if trust := trust_words(result):
-        lines.append(f"How far to trust it: {'; '.join(trust)}.")
+        lines.append(f"How far to trust the order: {'; '.join(trust)}.")
     if apart := [line.partition(";")[0] for line in disagreement_words(result)]:
         lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
     if words := anova_words(result):
@@ -139,22 +186,24 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
 
 def _proof_table(result: Mapping[str, Any]) -> Table:
     subject, terms = "best" if result["best"] else "candidate", _terms(result)
-    table = bare_table(("",), ("default", subject, "change", "95% interval"))
+    marks = {row["metric"]: row["mark"] for row in trade_rows(result)}
+    table = bare_table(("",), ("baseline", subject, "change", "95% interval"), ("",))
     for row in proof_rows(result, terms):
         metric, change = row["metric"], row["change"]
-        if metric in (*terms, *_MORE):
+        if metric in (*terms, *_BESIDE):
             table.add_row(
                 metric.upper() if metric in terms else metric,
                 metric_amount(row["default"], metric),
                 metric_amount(row["best"], metric),
                 f"{change['percent']:+.1f}%",
                 f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+                Text(mark := marks.get(metric, ""), _STYLES.get(mark, "")),
             )
     return table
 
 
 def _power(result: Mapping[str, Any]) -> list[str]:
-    """What the fresh pairs could have shown, and what was planned if a change was to be shown."""
+    """The smallest change that the proof shows, and what was planned for one."""
     power = result.get("power")  # a job of an earlier version has none
     if power is None:
         return []
@@ -165,9 +214,8 @@ def _power(result: Mapping[str, Any]) -> list[str]:
         if metric in smallest
     )
     lines = [
-        f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
-        f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
-        f"{power['fitness']:.0f}."
+        f"Minimum detectable change ({100 * power['level']:.0f}% power, {power['pairs']} pairs): "
+        f"{shown}; fitness {power['fitness']:.0f}."
     ]
     if power["planned"] is not None:
         lines.append(f"Planned: {sample_size_words(power['planned'])}.")
@@ -190,20 +238,31 @@ def _terms(result: Mapping[str, Any]) -> list[str]:
     return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
-def changed_options(
-    baseline: Mapping[str, Any], best: Mapping[str, Any], why: Mapping[str, str] | None = None
-) -> Table:
-    """The options of a configuration that differ from the baseline's, and why each is there."""
+def print_changed_options(
+    console: Console,
+    baseline: Mapping[str, Any],
+    best: Mapping[str, Any],
+    why: Mapping[str, str] | None = None,
+) -> None:
+    """Prints the options that a configuration changes, and why each is there.
+
+    Those that another option turns off follow in one line.
+    """
     known, why = catalogue(), why or {}
-    table = bare_table(("option", "default", "best", *(["why"] if why else [])))
+    table, off = bare_table(("option",), ("baseline", "best"), ("why",) if why else ()), []
     for name in dict.fromkeys([*best, *baseline]):
-        before, after = baseline.get(name, "inactive"), best.get(name, "inactive")
-        if before != after:
+        before, after = (
+            option_value(side[name], known.get(name)) if name in side else "inactive"
+            for side in (baseline, best)
+        )
+        if name not in best:
+            off.append(name)
+        elif before != after:
             factor = name in known and known[name].section == "workload"
-            shown = f"{name} (workload factor)" if factor else name
-            reason = [why.get(name, "")] if why else []
-            table.add_row(shown, str(before), str(after), *reason)
-    return table
+            told = f"{name} (workload factor)" if factor else name
+            table.add_row(told, before, after, *([why.get(name, "")] if why else []))
+    console.print(table)
+    say(console, *[f"Inactive now: {', '.join(off)}."] * bool(off))
 
 
 def print_contributions(

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -50,6 +50,11 @@ def screen(*, stderr: bool = False) -> Console:
 def json_alone(what: str) -> Any:
     """The option ``--json`` of a command that then writes a document and nothing else."""
     return Option("--json", help=f"{what} alone on standard output.")
+
+
+Verbose = Annotated[
+    bool, Option("--verbose", help="Print how it was measured, why it is better, what matters.")
+]
 
 
 def print_json(document: Any) -> None:

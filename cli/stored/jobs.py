@@ -29,7 +29,7 @@ from cli.render.progress_screen import (
     situation,
     time_left,
 )
-from cli.render.screen import TextConsole, bare_table, print_json, say, screen
+from cli.render.screen import TextConsole, Verbose, bare_table, print_json, say, screen
 from db.schema.job_row import ENDED, JobKind
 from sampler.common.untrusted_text import cleaned
 
@@ -156,6 +156,7 @@ def show_command(
     as_json: Annotated[
         bool, Option("--json", help="The job's document, with its result once it has one.")
     ] = False,
+    verbose: Verbose = False,
 ) -> int:
     """Shows a job: its phase and why, how far it is, and what it found.
 
@@ -166,7 +167,7 @@ def show_command(
     cancelled, or the showing was interrupted; 2 bad input.
     """
     wanted = sys.stdout.isatty() and not as_json if follow is None else follow
-    return print_job(remote, job_id, follow=wanted, as_json=as_json)
+    return print_job(remote, job_id, follow=wanted, as_json=as_json, verbose=verbose)
 
 
 def _told(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
@@ -187,7 +188,9 @@ def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Ite
         leave(why or none.problem)
 
 
-def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
+def print_job(
+    remote: Remote, job_id: int, *, follow: bool, as_json: bool, verbose: bool = False
+) -> int:
     """Shows a job to its end, or once."""
     job, document = _told(remote, job_id)  # where this fails, nothing is waited for
     if follow:
@@ -215,7 +218,7 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
 
         with understanding():
             if job.kind is JobKind.TUNE:
-                print_outcome(TextConsole(), result)
+                print_outcome(TextConsole(), result, job=job_id, verbose=verbose)
             else:
                 show_told(screen(), job.kind, cleaned(result))
     return _status(job, result)

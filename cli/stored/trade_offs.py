@@ -14,7 +14,7 @@ from cli.client.client_errors import understanding
 from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Json, Url, asking, opened
 from cli.options.exits import leave
-from cli.render.outcome_screen import changed_options
+from cli.render.outcome_screen import print_changed_options
 from cli.render.screen import bare_table, print_json, say, screen
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
@@ -157,7 +157,7 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
     if answer.picks:
         console.print(table)
         picked = answer.picks[0].configuration
-        console.print(changed_options(answer.baseline.configuration, picked))
+        print_changed_options(console, answer.baseline.configuration, picked)
     kept = f"{answer.keeping} of {answer.judged} configurations"
     kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
     means = "Means of the runs that there are, clocks corrected."

@@ -13,7 +13,7 @@ from cli.options.connections import Certificates, Db, Migrate, Scheduler, backen
 from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import job_options
 from cli.render.progress_screen import TuningProgress
-from cli.render.screen import TextConsole, json_alone, print_json, say
+from cli.render.screen import TextConsole, Verbose, json_alone, print_json, say
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 
@@ -71,6 +71,7 @@ def tune_command(
         bool, Option("--resume", help="Go on with the newest job of just these options.")
     ] = False,
     as_json: Annotated[bool, json_alone("result.json")] = False,
+    verbose: Verbose = False,
 ) -> int:
     """Tunes RocksDB on this machine and proves the result.
 
@@ -89,8 +90,8 @@ def tune_command(
     specification = specified(asked)
     with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
-        finished = _run(engine, specification, backend, resume=resume, out=out)
-        return _tell(finished, out, as_json=as_json)
+        job, finished = _run(engine, specification, backend, resume=resume, out=out)
+        return _tell(job, finished, out, as_json=as_json, verbose=verbose)
 
 
 def _run(
@@ -100,7 +101,8 @@ def _run(
     *,
     resume: bool,
     out: Path,
-) -> JobOutcome:
+) -> tuple[int, JobOutcome]:
+    """The job's number, and what came of it."""
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
@@ -115,7 +117,7 @@ def _run(
         say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
         say(console, f"job {earlier.id} is done; this is what it found")
-        return job_outcome(engine, earlier.id)
+        return earlier.id, job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
     with interruptible("interrupted before the job began"):
@@ -129,7 +131,7 @@ def _run(
         job_id = store.create_job(specification.document(), specification.digest())
     say(console, f"job {job_id}, files go to {out}")
     try:
-        return run_here(
+        return job_id, run_here(
             engine, job_id, specification, assembly, load_settings(),
             console=console, backend=backend,
         )  # fmt: skip
@@ -194,7 +196,7 @@ def _nothing_to_resume(store: JobStore) -> str:
     return f"--resume: no job has just these options ({there}); a new one begins"
 
 
-def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
+def _tell(job: int, finished: JobOutcome, out: Path, *, as_json: bool, verbose: bool) -> int:
     from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
 
@@ -206,7 +208,7 @@ def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(finished.result)
     console = TextConsole(stderr=as_json)
-    print_outcome(console, finished.result)
+    print_outcome(console, finished.result, job=job, out=out, verbose=verbose)
     names = " ".join(path.name for path in written)
     say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")

@@ -31,11 +31,16 @@ def change_lines(result: Mapping[str, Any]) -> list[str]:
 
 def beside_lines(result: Mapping[str, Any]) -> list[str]:
     """What a reader should know beside the best: a sentence each."""
-    found = (_starting_point(result), _no_trade(result), _fullest(result))
-    return [line for line in found if line]
+    return [*filter(None, [starting_point_line(result)]), *other_candidate_lines(result)]
 
 
-def _starting_point(result: Mapping[str, Any]) -> str | None:
+def other_candidate_lines(result: Mapping[str, Any]) -> list[str]:
+    """A sentence each on the candidate that loses nothing, and on the one with more changes."""
+    return [*filter(None, [_no_trade(result), _fullest(result)])]
+
+
+def starting_point_line(result: Mapping[str, Any]) -> str | None:
+    """How far the best is ahead of the best starting point; None where none was measured."""
     start = result.get("starting_point")
     if not start:
         return None

@@ -31,11 +31,8 @@ def amount_with_unit(value: float | None, metric: str) -> str:
 
 
 def option_value(value: Any, parameter: Parameter | None) -> str:
-    """An option's value; a size of 1 KiB or more with its unit."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if parameter is None or not parameter.is_bytes or not number or value < 1024:
-        return str(value)
-    return str(value) if value in parameter.special else format_bytes(value)
+    """An option's value; of a parameter that is not known as it is."""
+    return str(value) if parameter is None else parameter.words(value)
 
 
 def signed(change: Mapping[str, Any], name: str) -> str:

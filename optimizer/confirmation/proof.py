@@ -116,18 +116,18 @@ def judge(
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)
+    interval = f"[{mean - half:,.0f}, {mean + half:,.0f}]"
     why = (
-        f"fitness over {len(values)} pairs {mean:.0f} [{mean - half:.0f}, {mean + half:.0f}], "
-        f"one-sided {p_words(p)}, "
-        f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
+        f"fitness {mean:,.0f} {interval} over {len(values)} paired runs, one-sided {p_words(p)} "
+        f"({'below' if p < ALPHA else 'not below'} the declared {ALPHA:g})"
         + (clocks and f"; {clocks}")
     )
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"
     if failed:
-        why += f"; {failed} of its fresh runs failed, where the baseline ended well"
+        why += f"; {failed} of its fresh runs failed where the baseline's succeeded"
     if not enough:
-        why += f"; only {len(values)} of {planned} pairs ended well, {LEAST_PAIRS} are needed"
+        why += f"; only {len(values)} of {planned} pairs succeeded; {LEAST_PAIRS} are needed"
     return Verdict(
         confirmed=confirmed,
         fitness=objective.fitness(winner, baseline) or 0.0,
@@ -369,7 +369,9 @@ def proof_clocks(
             continue
         p = interval_of_mean(moved[:, place])[2]
         if p < _CHANGED:
-            return ProofClocks(why=f"by raw clocks, as the winner changes {name} ({p_words(p)})")
+            return ProofClocks(
+                why=f"by raw clocks, since the winner changes {name} ({p_words(p)})"
+            )
         mean = {c: sum(s[c][place] for s in slopes if c in s) / len(slopes) for c in used}
         unseen.append({clock: math.exp(slope * least) for clock, slope in mean.items()})
     return ProofClocks(effects, unseen)

@@ -47,14 +47,14 @@ class Traded:
 
     @property
     def lost(self) -> bool:
-        """Whether more than a fifth was paid."""
+        """Whether it costs more than a fifth."""
         return self.worse and abs(self.change.percent) > LOSS
 
     @property
-    def words(self) -> str:
-        """The metric and its change."""
+    def percent(self) -> str:
+        """The change in words."""
         percent = self.change.percent
-        return f"{self.name} {percent:+.{0 if abs(percent) >= 1 else 1}f}%"
+        return f"{percent:+.{0 if abs(percent) >= 1 else 1}f}%"
 
 
 def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
@@ -80,16 +80,20 @@ def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
 
 
 def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False) -> str:
-    """The first line of a verdict: won, paid, not shown. ``unread``: reads were not measured."""
+    """The first line of a verdict: gains, costs, the rest. ``unread``: reads were not measured."""
     rows = [row for row in traded(objective, verdict.changes) if row.change.low or row.change.high]
-    won, paid = ([r.words for r in rows if getattr(r, side)] for side in ("better", "worse"))
+    won, paid = (_moved([r for r in rows if getattr(r, side)]) for side in ("better", "worse"))
     open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
     if verdict.confirmed:
-        said = [f"Better: {_listed(won) or 'the fitness, no metric by itself'}"]
+        gained = _listed(won) or "by fitness, though no single metric is significant"
+        said = [f"Better than the baseline: {gained}"]
     else:
-        said = ["Nothing proven", *([f"won: {_listed(won)}"] if won else [])]
-    said.append(f"paid: {_listed(paid) or 'nothing that is shown'}")
-    said += [f"not shown: {_listed(open_)}"] if open_ else []
+        said = [
+            "Nothing was proven better than the baseline",
+            *([f"best candidate: {_listed(won)}"] * bool(won)),
+        ]
+    said.append(f"costs: {_listed(paid) or 'none significant'}")
+    said += [f"not significant: {_listed(open_)}"] if open_ else []
     said += ["not measured: reads"] if unread else []
     return "; ".join(said)
 
@@ -118,15 +122,30 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     }
 
 
-def _not_shown(rows: Sequence[Traded]) -> list[str]:
-    """What is neither won nor paid, and how much may be lost where that is over a fifth."""
-    open_ = {row.metric for row in rows}
+def _by_group(rows: Sequence[Traded]) -> dict[str, list[Traded]]:
+    """By the name of the largest group that is whole among these metrics, or their own."""
+    names = {row.metric for row in rows}
     groups: dict[str, list[Traded]] = {}
     for row in rows:
-        group = next((words for words, of in _GROUPS.items() if row.metric in of <= open_), "")
+        group = next((words for words, of in _GROUPS.items() if row.metric in of <= names), "")
         groups.setdefault(group or row.name, []).append(row)
+    return groups
+
+
+def _moved(rows: Sequence[Traded]) -> list[str]:
+    """Changes on one side, a group of reads as the range of its changes."""
     said = []
-    for name, members in groups.items():
+    for name, members in _by_group(rows).items():
+        members.sort(key=lambda row: abs(row.change.percent))
+        ends = dict.fromkeys((members[0].percent, members[-1].percent))
+        said.append(f"{name} {' to '.join(ends)}")
+    return said
+
+
+def _not_shown(rows: Sequence[Traded]) -> list[str]:
+    """What is not significant, and how much may be lost where that is over a fifth."""
+    said = []
+    for name, members in _by_group(rows).items():
         feared = max(row.feared for row in members)
         sign = "+" if members[0].up_is_worse else "-"
         said.append(f"{name} (up to {sign}{feared:.0f}%)" if feared > LOSS else name)

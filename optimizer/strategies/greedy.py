@@ -24,7 +24,6 @@ from optimizer.strategies.strategy import (
     Strategy,
     next_start,
     planned_starts,
-    said_value,
 )
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
@@ -296,13 +295,13 @@ class Greedy(Strategy):
         if probe is None or name is None:
             return None
         parameter = problem.space.by_name[name]
-        said = said_value(parameter, probe.value)
+        said = parameter.words(probe.value)
         if probe.value != probe.asked:
-            said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
+            said += f" (as near to {parameter.words(probe.asked)} as the rules allow)"
         before = history[series.incumbent].configuration.get(name, "none")
         why = (
             f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
-            f"{said_value(parameter, before)} of trial {series.incumbent}"
+            f"{parameter.words(before)} of trial {series.incumbent}"
         )
         return Proposal(Phase.SEARCH, probe.point, probe.configuration, why)
 

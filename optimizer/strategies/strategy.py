@@ -11,8 +11,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.stopping_rule import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import STARTING_POINT, Basis, Phase, Purpose
-from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Parameter, Value
+from sampler.parameters.parameter import Value
 from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
@@ -138,8 +137,8 @@ def starting_point(
     if digest(found) == digest(space.default_configuration()):
         return None
     changed = [
-        f"{parameter} {said_value(space.by_name[parameter], found[parameter])} for "
-        f"{said_value(space.by_name[parameter], value)}"
+        f"{parameter} {space.by_name[parameter].words(found[parameter])} for "
+        f"{space.by_name[parameter].words(value)}"
         for parameter, value in wanted.items()
         if parameter in found and found[parameter] != value
     ]
@@ -181,9 +180,3 @@ def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Valu
     left = (problem.memory - int(values["cache_size"])) // problem.workload.column_families
     fits = max(left // int(values["write_buffer_size"]), int(fewer.low or 0))
     return {**values, number: min(int(values[number]), fits)}
-
-
-def said_value(parameter: Parameter, value: Value) -> str:
-    """A value for people: sizes with their unit."""
-    in_bytes = parameter.is_bytes and value not in parameter.special and not isinstance(value, str)
-    return format_bytes(int(value)) if in_bytes else str(value)

@@ -3,9 +3,9 @@
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sampler.common.byte_size import parse_bytes
+from sampler.common.byte_size import format_bytes, parse_bytes
 from sampler.common.errors import InputError
 
 Value = bool | int | float | str
@@ -29,6 +29,7 @@ class Condition:
     values: tuple[Value, ...]
 
 
+_KIB = 1024
 # Scaled, but counts of entries in a memtable.
 _COUNTED = frozenset({"memtable_op_scan_flush_trigger"})
 
@@ -80,8 +81,9 @@ class Parameter:
 
     @property
     def is_bytes(self) -> bool:
-        """Whether it is a size in bytes that is divided by the scale while measuring."""
-        return self.scaled and self.key not in _COUNTED
+        """Whether it is a size in bytes: one that is scaled, or an option in whole KiB."""
+        in_kib = self.is_option and self.quantum >= _KIB
+        return in_kib or (self.scaled and self.key not in _COUNTED)
 
     @property
     def is_numeric(self) -> bool:
@@ -92,6 +94,12 @@ class Parameter:
     def values(self) -> tuple[Value, ...]:
         """The levels of a ``bool`` or ``cat`` parameter or of a list of numbers, else empty."""
         return (False, True) if self.kind == "bool" else tuple(value for value, _ in self.choices)
+
+    def words(self, value: Any) -> str:
+        """A value for people: a size of 1 KiB or more with its unit."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        sized = self.is_bytes and number and value >= _KIB and value not in self.special
+        return format_bytes(value) if sized else str(value)
 
     def nearest_multiple(self, number: float) -> int:
         """The multiple of its quantum that is nearest to a number, and at least the quantum."""

@@ -107,6 +107,6 @@ def _value(parameter: Parameter, value: Value | float) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return value
-    if value > 0 and (parameter.is_bytes or parameter.quantum >= 1024):
+    if value > 0 and parameter.is_bytes:
         return format_bytes(value)
     return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"

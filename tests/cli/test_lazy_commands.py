@@ -53,7 +53,7 @@ def test_alone_it_says_what_to_do_next_in_this_folder(
     assert "rocktune-out/OPTIONS.ini" in capsys.readouterr().out
     result.write_text('{"verdict": null}')
     assert main([]) == 0
-    assert "nothing better was proven" in capsys.readouterr().out
+    assert "nothing was proven better" in capsys.readouterr().out
     for other in ("half a do", "[]", '{"verdict": ["that of a comparison"]}'):
         result.write_text(other)
         assert main([]) == 0

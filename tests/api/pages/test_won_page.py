@@ -36,7 +36,7 @@ def test_the_proof_is_told_with_its_intervals(client: TestClient, job: int) -> N
     assert f'trials?trial={best["trial"]}#trial-{best["trial"]}">' in verdict
     assert f'href="/v1/jobs/{job}/options"' in verdict
     trade = proved().result["verdict"]["trade"]
-    assert trade.startswith("Better: ") and f"<b>{trade}.</b>" in verdict
+    assert trade.startswith("Better than the baseline: ") and f"<b>{trade}.</b>" in verdict
     assert f"<b>{trade}.</b>" in unescape(see(client, f"/jobs/{job}").text)
     proof = section(page.text, "proof-title")
     for metric, change in best["change"].items():

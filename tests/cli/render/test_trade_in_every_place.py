@@ -34,58 +34,75 @@ def finished() -> JobOutcome:
     return job()
 
 
-def printed(finished: JobOutcome) -> str:
+def printed(finished: JobOutcome, *, verbose: bool = False) -> str:
     console = Console(record=True, width=400)
-    print_outcome(console, finished.result)
+    print_outcome(console, finished.result, job=7, verbose=verbose)
     return console.export_text()
 
 
 def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
     verdict = finished.result["verdict"]
-    assert finished.result["best"] and verdict["trade"].startswith("Better: ")
-    assert "short scans -" in verdict["trade"].partition("paid: ")[2]
+    assert finished.result["best"] and verdict["trade"].startswith("Better than the baseline: ")
+    assert "short scans -" in verdict["trade"].partition("costs: ")[2]
     lines = price_lines(finished.result)
     assert lines[0].startswith("More than a fifth was paid: ") and "short scans" in lines[0]
     assert lines[1].startswith(
         "Memory, configured at full scale: 128 MiB -> 128 MiB (+0.0%); real"
     )
-    screen, page = printed(finished), unescape(report_html(finished))
+    screen, page = printed(finished, verbose=True), unescape(report_html(finished))
     file = describe(replace(problem_of(), space=problem_of().space), finished.result, tried=True)
     assert file[0] == verdict["trade"]
+    for line in lines:
+        assert f"{line}." in screen and line not in printed(finished)
     for line in (verdict["trade"], *lines):
-        assert f"{line}." in screen and f"{line}." in page and line in file
+        assert f"{line}." in page and line in file
     for name in READS:
         assert name in screen and name in page
         assert any(line.startswith("Reads of both trees") and name in line for line in file)
-    assert "measured, not tuned" in screen and "measured, not tuned" in page
-    # The statistic is still there, after the trade.
-    assert screen.index(verdict["trade"]) < screen.index(verdict["why"])
+    assert "not tuned" in screen and "measured, not tuned" in page
+    # The verdict first, a line for each part, then the statistic.
+    *told, proof = screen.splitlines()[: verdict["trade"].count("; ") + 2]
+    assert "; ".join(line[:-1] for line in told).lower() == verdict["trade"].lower()
+    assert proof == f"Proof: trial {finished.result['best']['trial']}, {verdict['why']}."
+
+
+def test_each_metric_is_marked_as_better_or_worse(finished: JobOutcome):
+    rows = {row[0]: row for line in printed(finished).splitlines() if (row := line.split())}
+    assert rows["WAF"][-1] == "better" and rows["scan_short"][-1] == "worse"
+
+
+def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
+    said = printed(finished).partition("\nNext\n")[2]
+    assert "`rocktune options 7 --format setoptions`" in said and " ID" not in said
+    assert "`rocktune show 7 --verbose`" in said
+    assert "--verbose" not in printed(finished, verbose=True)
+    unproven = printed(job(better=False)).partition("\nNext\n")[2]
+    assert "`rocktune doctor`" in unproven and "`rocktune pick 7`" in unproven
 
 
 def test_nothing_proven_tells_the_trade_too():
     finished = job(better=False)
     verdict = finished.result["verdict"]
-    assert finished.result["best"] is None and verdict["trade"].startswith("Nothing proven; ")
-    assert f"{verdict['trade']}." in printed(finished)
+    assert finished.result["best"] is None
+    assert verdict["trade"].startswith("Nothing was proven better than the baseline; ")
+    assert printed(finished).startswith("Nothing was proven better than the baseline.\n")
     assert f"{verdict['trade']}." in unescape(report_html(finished))
 
 
 def test_a_result_of_an_earlier_version_is_shown_without(finished: JobOutcome):
     old = {k: v for k, v in finished.result["verdict"].items() if k not in ("trade", "price")}
     earlier = replace(finished, result={**finished.result, "verdict": old})
-    assert "Better: " not in printed(earlier) and "better" in printed(earlier)
+    assert printed(earlier).startswith("Better than the baseline.\nProof: ")
     assert old["why"] in unescape(report_html(earlier))
 
 
 def test_terminal_and_report_say_how_to_apply_it(finished: JobOutcome):
     changes = {row["name"]: row["apply"] for row in finished.result["best"]["changes"]}
     screen, page = printed(finished), unescape(report_html(finished))
-    line = next(line for line in screen.splitlines() if line.startswith("To apply it, "))
-    parts = dict(part.split(": ") for part in line.partition(". ")[0][13:].split("; "))
-    for how, names in parts.items():
-        for name in names.split(", "):
-            assert how == f"by {changes[name]['call'] or 'a restart'}", name
-    assert sum(len(names.split(", ")) for names in parts.values()) == len(changes)
+    restart = [name for name, apply in changes.items() if apply["call"] is None]
+    assert f"a restart changes {', '.join(restart)}." in screen if restart else True
+    assert any(apply["call"] for apply in changes.values())
+    assert "`rocktune options 7 --format setoptions` prints the calls" in screen
     assert ">How to apply it</h2>" in page
     assert 'db->SetOptions({{"' in page and "These take a restart, with OPTIONS.ini: " in page
 
@@ -95,5 +112,5 @@ def test_a_result_of_an_earlier_version_is_told_without_how(finished: JobOutcome
            for row in finished.result["best"]["changes"]]  # fmt: skip
     best = {**finished.result["best"], "changes": old}
     earlier = replace(finished, result={**finished.result, "best": best})
-    assert "To apply it" not in printed(earlier)
+    assert "--format setoptions" not in printed(earlier)
     assert ">How to apply it</h2>" in unescape(report_html(earlier))

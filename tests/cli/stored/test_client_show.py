@@ -45,7 +45,8 @@ def test_a_job_that_is_done(client: Client, service: Scene, done: int, capsys: C
     assert client("show", done, url=service.url) == 0
     printed = capsys.readouterr()
     page = Console(file=io.StringIO(), width=80)
-    print_outcome(page, service.desk.call("GET", f"{service.url}/v1/jobs/{done}/result"))
+    result = service.desk.call("GET", f"{service.url}/v1/jobs/{done}/result")
+    print_outcome(page, result, job=done)
     best = service.job(done)["best"]
     assert printed.out == (
         f"job {done}: instant, space codecs, objective waf, random\n"

@@ -18,7 +18,7 @@ POWER = {"level": 0.8, "pairs": 7, "smallest_change": {"waf": 3.14, "time": 11.4
 def printed(result: dict) -> str:
     console = Console(width=500)
     with console.capture() as capture:
-        print_outcome(console, result)
+        print_outcome(console, result, verbose=True)
     return capture.get()
 
 
@@ -35,8 +35,7 @@ def result_with(power: dict | None) -> dict:
 
 def test_where_nothing_was_proven_the_table_says_what_could_have_been():
     said = printed(result_with(POWER))
-    shown = "of each metric by itself: WAF 3.1%, TIME 11%; of the fitness, which decides: 97."
-    line = f"These 7 pairs could have shown, with 80% probability, {shown}"
+    line = "Minimum detectable change (80% power, 7 pairs): WAF 3.1%, TIME 11%; fitness 97."
     assert line in said.splitlines()
     assert "Planned" not in said
 
@@ -50,7 +49,7 @@ def test_what_the_search_could_still_have_gained_is_told():
 
 def test_a_result_of_an_earlier_version_is_shown_without_it():
     said = printed(result_with(None))
-    assert "Nothing was proven better" in said and "could have shown" not in said
+    assert "Nothing was proven better" in said and "Minimum detectable" not in said
 
 
 def test_a_job_is_planned_for_the_change_and_says_so(
@@ -69,4 +68,4 @@ def test_a_job_is_planned_for_the_change_and_says_so(
     assert result["trials"]["total"] == 24
     assert "to show a change of 20% takes" in captured.err
     assert "Planned: to show a change of 20% takes" in captured.out
-    assert f"These {result['power']['pairs']} pairs could have shown" in captured.out
+    assert f"(80% power, {result['power']['pairs']} pairs)" in captured.out

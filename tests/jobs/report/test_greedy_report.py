@@ -41,7 +41,7 @@ def test_so_does_the_screen_instead_of_a_ranking(greedy: JobOutcome):
     rows = greedy.result["contributions"]["parameters"]
     assert f"top {min(6, len(rows))} of {len(rows)} contributors" in said
     assert rows[0]["name"] in said and "swept before the budget ended; left: " in said
-    assert "What matters most" not in said
+    assert "Most important parameters" not in said
 
 
 @pytest.mark.slow

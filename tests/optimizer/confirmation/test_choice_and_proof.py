@@ -157,7 +157,7 @@ class TestChoice:
         assert sound.confirmed and "failed" not in sound.why
         assert failing.p < 0.025 and failing.pairs == sound.pairs - 1 >= 3
         assert not failing.confirmed
-        assert failing.why.endswith("; 1 of its fresh runs failed, where the baseline ended well")
+        assert failing.why.endswith("; 1 of its fresh runs failed where the baseline's succeeded")
 
     def test_is_never_of_one_that_was_cut_off_even_if_few_others_are_left(self):
         history = History(

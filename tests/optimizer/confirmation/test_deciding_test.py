@@ -162,7 +162,7 @@ class TestVerdict:
         verdict = judge(WAF, waf_pairs(*[(4.0, 3.0)] * 3), planned=3)
         assert verdict.confirmed
         assert (verdict.low, verdict.fitness, verdict.high) == pytest.approx((250, 250, 250))
-        assert verdict.p == 0 and "one-sided p < 0.001, below" in verdict.why
+        assert verdict.p == 0 and "one-sided p < 0.001 (below" in verdict.why
 
     @pytest.mark.parametrize("ended_well", [0, 1])
     def test_needs_two_pairs_to_say_anything(self, ended_well: int):

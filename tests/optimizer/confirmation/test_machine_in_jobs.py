@@ -170,7 +170,7 @@ class TestProof:
     def test_a_winner_that_changes_the_state_is_judged_by_raw_clocks(self):
         for mine, blind in proofs(20, 0.5, 0.04):
             assert (mine.p, mine.low, mine.high) == (blind.p, blind.low, blind.high)
-            said = r"by raw clocks, as the winner changes others_cpu \(p (= 0\.\d+|< 0\.001)\)"
+            said = r"by raw clocks, since the winner changes others_cpu \(p (= 0\.\d+|< 0\.001)\)"
             assert re.search(said, mine.why)
         assert not any("raw" in blind.why for _, blind in proofs(5, 0.5, 0.04))
 

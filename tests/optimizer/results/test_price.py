@@ -40,23 +40,37 @@ EXAMPLE = {
 
 def test_the_first_line_tells_the_trade():
     assert trade_words(PAPER, verdict(EXAMPLE)) == (
-        "Better: WAF -43% and RATE +38%; paid: SA +20%, short scans -34% and peak memory +109%; "
-        "not shown: TIME and point reads"
+        "Better than the baseline: WAF -43% and RATE +38%; costs: SA +20%, short scans -34% and "
+        "peak memory +109%; not significant: TIME and point reads"
     )
 
 
 def test_nothing_proven_tells_it_too():
     said = trade_words(PAPER, verdict(EXAMPLE, confirmed=False), unread=True)
-    assert said.startswith("Nothing proven; won: WAF -43% and RATE +38%; paid: SA +20%, ")
+    assert said.startswith(
+        "Nothing was proven better than the baseline; best candidate: WAF -43% and RATE +38%; "
+        "costs: SA +20%, "
+    )
     assert said.endswith("; not measured: reads")
     nothing = trade_words(PAPER, verdict({"waf": by(0.0, 3.0)}, confirmed=False))
-    assert nothing == "Nothing proven; paid: nothing that is shown; not shown: WAF"
+    assert nothing == (
+        "Nothing was proven better than the baseline; costs: none significant; "
+        "not significant: WAF"
+    )
 
 
 def test_a_loss_that_cannot_be_excluded_is_told():
     reads = {name: by(-1.0, 30.0) for name in READS}
     said = trade_words(PAPER, verdict({"waf": by(-9.0), **reads, "peak_rss": by(2.0, 40.0)}))
-    assert said.endswith("; not shown: reads (up to -31%) and peak memory (up to +42%)")
+    assert said.endswith("; not significant: reads (up to -31%) and peak memory (up to +42%)")
+
+
+def test_reads_that_all_move_the_same_way_are_told_as_a_range():
+    cold = {name: by(-50.0 - place) for place, name in enumerate(READS)}
+    said = trade_words(PAPER, verdict({"waf": by(-9.0), **cold}))
+    assert said == "Better than the baseline: WAF -9%; costs: reads -50% to -55%"
+    same = trade_words(PAPER, verdict(dict.fromkeys(READS, by(40.0))))
+    assert same == "Better than the baseline: reads +40%; costs: none significant"
 
 
 def test_a_limit_tells_which_way_is_worse():
@@ -76,18 +90,19 @@ changes = st.dictionaries(
 @given(changes, st.booleans())
 def test_each_metric_is_told_once_and_on_the_side_that_is_shown(found, confirmed):
     said = trade_words(PAPER, verdict(found, confirmed=confirmed))
-    won, _, rest = said.partition("paid: ")
-    paid, _, unshown = rest.partition("not shown: ")
+    won, _, rest = said.partition("costs: ")
+    paid, _, unshown = rest.partition("not significant: ")
     for row in traded(PAPER, found):
         if row.change.low == row.change.high == 0:
-            assert row.words not in said
+            assert f"{row.name} " not in said or row.metric in READS
         elif row.better or row.worse:
-            assert row.words in (won if row.better else paid)
+            side = won if row.better else paid
+            assert f"{row.name} {row.percent}" in side or ("reads" in side and row.metric in READS)
             assert not (row.better and row.worse)
         else:
             assert row.change.low <= 0 <= row.change.high
             assert row.name in unshown or "reads" in unshown
-    assert said.startswith("Better: " if confirmed else "Nothing proven")
+    assert said.startswith("Better than" if confirmed else "Not proven better than")
     assert "\n" not in said and not re.search(r"nan|inf", said)
 
 
