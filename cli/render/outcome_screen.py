@@ -26,7 +26,6 @@ from jobs.results.best_words import (
     minimal_lines,
     other_candidate_lines,
     price_lines,
-    reasons,
     starting_point_line,
     step_words,
     withheld_words,
@@ -82,7 +81,7 @@ def print_outcome(
     if best is not None:
         before, after = result["baseline"]["configuration"], best["configuration"]
         say(console, "")
-        print_changed_options(console, before, after, reasons(result))
+        print_changed_options(console, before, after, _gains(best))
     if contributed := result.get("contributions"):  # its strategy has nothing to rank by
         print_contributions(console, contributed)
     ranking, start = [] if contributed else _ranking(result), starting_point_line(result)
@@ -102,6 +101,14 @@ def _verdict(result: Mapping[str, Any]) -> list[str | Text]:
     lines = [Text(f"{part[:1].upper()}{part[1:]}.", "bold") for part in trade.split("; ")]
     of = f"trial {best['trial']}, " if best else ""
     return [*lines, f"Proof: {of}{verdict['why']}."]
+
+
+def _gains(best: Mapping[str, Any]) -> dict[str, str]:
+    """By changed option, what it gains by the models, or what it follows."""
+    return {
+        row["name"]: estimate_words(row["gain"]) if row.get("gain") else row["reason"]
+        for row in best.get("changes") or ()
+    }
 
 
 def _details(result: Mapping[str, Any]) -> list[str]:
@@ -187,7 +194,8 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
 def _proof_table(result: Mapping[str, Any]) -> Table:
     subject, terms = "best" if result["best"] else "candidate", _terms(result)
     marks = {row["metric"]: row["mark"] for row in trade_rows(result)}
-    table = bare_table(("",), ("baseline", subject, "change", "95% interval"), ("",))
+    heads = ("baseline", subject, "change", "95% interval")
+    table = bare_table(("",), heads, ("",), no_wrap=True)
     for row in proof_rows(result, terms):
         metric, change = row["metric"], row["change"]
         if metric in (*terms, *_BESIDE):
@@ -196,7 +204,7 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
                 metric_amount(row["default"], metric),
                 metric_amount(row["best"], metric),
                 f"{change['percent']:+.1f}%",
-                f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+                f"[{change['low']:+.1f}, {change['high']:+.1f}]",
                 Text(mark := marks.get(metric, ""), _STYLES.get(mark, "")),
             )
     return table
@@ -242,14 +250,15 @@ def print_changed_options(
     console: Console,
     baseline: Mapping[str, Any],
     best: Mapping[str, Any],
-    why: Mapping[str, str] | None = None,
+    gains: Mapping[str, str] | None = None,
 ) -> None:
-    """Prints the options that a configuration changes, and why each is there.
+    """Prints the options that a configuration changes, and what each gains in fitness.
 
     Those that another option turns off follow in one line.
     """
-    known, why = catalogue(), why or {}
-    table, off = bare_table(("option",), ("baseline", "best"), ("why",) if why else ()), []
+    known, title = catalogue(), ("fitness gain by models",) if gains else ()
+    table, off = bare_table(("option",), ("baseline", "best"), title, no_wrap=True), []
+    table.columns[0].no_wrap = True  # a name is copied
     for name in dict.fromkeys([*best, *baseline]):
         before, after = (
             option_value(side[name], known.get(name)) if name in side else "inactive"
@@ -260,7 +269,7 @@ def print_changed_options(
         elif before != after:
             factor = name in known and known[name].section == "workload"
             told = f"{name} (workload factor)" if factor else name
-            table.add_row(told, before, after, *([why.get(name, "")] if why else []))
+            table.add_row(told, before, after, *([gains.get(name, "")] if gains else []))
     console.print(table)
     say(console, *[f"Inactive now: {', '.join(off)}."] * bool(off))
 
