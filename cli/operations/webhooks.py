@@ -59,8 +59,8 @@ def _add(
     if as_json:
         print_json(document)
         return
-    say(screen(), f"webhook {made.id} is told {', '.join(made.events)}")
-    say(screen(), f"Its secret, which is shown only now: {made.secret}")
+    say(screen(), f"webhook {made.id} receives {', '.join(made.events)}")
+    say(screen(), f"Secret (shown only once): {made.secret}")
 
 
 @webhooks_command.command("test", epilog=TEST_EXAMPLES)
@@ -80,10 +80,10 @@ def _test(remote: Remote, webhook_id: WebhookId) -> None:
         listed, _ = remote.told(list[DeliveryPublic], f"{path}/deliveries")
         sent = next((each for each in listed if each.id == sent.id), sent)
     if sent.state == "sent":
-        say(screen(), f"webhook {webhook_id} has acknowledged it with status {sent.status}")
+        say(screen(), f"webhook {webhook_id} acknowledged the message, status {sent.status}")
     elif sent.error is not None:
-        again = "it is tried again" if sent.state == "waiting" else "it is given up"
-        leave(f"webhook {webhook_id} has not acknowledged it: {sent.error}; {again}")
+        again = "a retry follows" if sent.state == "waiting" else "no retry follows"
+        leave(f"webhook {webhook_id} did not acknowledge the message: {sent.error}; {again}")
     else:
         leave("the test message still waits: a worker sends it, `rocktune worker` or `serve`")
 

@@ -94,7 +94,7 @@ class TuningProgress(_Bar):
 
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
-        self.note(f"host {host} is set aside: {why}")
+        self.note(f"host {host} is excluded: {why}")
 
     def host_taken_back(self, host: str, why: str) -> None:
         """A host that was set aside measures again."""
@@ -142,7 +142,7 @@ def runs_observer(console: Console, run_of: str) -> RunsObserver:
     from jobs.experiments.experiment import RunsObserver
 
     def begins(runs: InterleavedRuns, left: int) -> None:
-        of_all = "" if left == runs.total else f" of {runs.total} are left"
+        of_all = "" if left == runs.total else f" left of {runs.total}"
         say(console, f"{left} runs{of_all}")
 
     def ended(run: MeasuredRun) -> None:

@@ -69,7 +69,7 @@ def parameters_command(
     if any(value is None for value in _r2(ranking).values()):
         say(console, _UNKNOWN)
     if not ranking.final:
-        say(console, "The job is not done: this is what it has learned so far.")
+        say(console, "The job is not done. The ranking so far:")
 
 
 def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table:

@@ -54,7 +54,9 @@ def front_command(
             table.add_row(title, *(_amount(found, name) for name in answer.metrics))
     console = screen()
     console.print(table)
-    say(console, f"{len(answer.points)} on the front. Single runs: explored, not proven.")
+    say(
+        console, f"{len(answer.points)} on the front, mostly of single runs: explored, not proven."
+    )
 
 
 def _amount(metrics: Mapping[str, float], name: str) -> str:

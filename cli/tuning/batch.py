@@ -186,10 +186,10 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, An
     opened = open_batch(here.engine, plan, resume=resume)
     batch_id = opened.row.id
     for older in opened.given_up:
-        console.print(f"batch {older} was interrupted and is given up; see --resume")
+        console.print(f"batch {older} was interrupted and is abandoned; see --resume")
     how = "goes on" if opened.resumed else "begins"
     many = len(plan.items)
-    say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {here.out}")
+    say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, results in {here.out}")
     failed: list[str] = []
 
     def told_failed(item: str, why: str) -> None:
@@ -209,7 +209,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, An
         leave(str(lost), Exit.TOOL_FAILED)
     except KeyboardInterrupt:
         interrupt_batch(here.engine, batch_id)
-        kept = f"batch {batch_id} is kept. The same command with --resume goes on"
+        kept = f"batch {batch_id} is kept. Continue with the same command and --resume"
         leave(f"interrupted; {kept}", Exit.INTERRUPTED)
 
 

@@ -154,7 +154,7 @@ def _sum_up(console: Console, diagnosis: Diagnosis) -> None:
 
 
 def _show_noise(console: Console, noise: Noise) -> None:
-    console.print(f"\nThe smallest change that can be proven here, with probability {POWER:g}:")
+    console.print(f"\nMinimum detectable change here ({POWER:.0%} power):")
     console.print(_provable_table(noise))
     for scatter in noise.metrics.values():
         spread, low, high = scatter.noise.spread, scatter.spread_low, scatter.spread_high

@@ -42,7 +42,7 @@ from sampler.options.normal_form import read_user_options
 from sampler.runner.settings import Settings, load_settings
 from sampler.workload.workload_file import load_workload
 
-_KEPT = "interrupted; the runs are in {}. The same command with --resume goes on"
+_KEPT = "interrupted; the runs are in {}. Continue with the same command and --resume"
 COMPARE_EXAMPLES = """
 Examples:
   rocktune compare default OPTIONS.ini                      my file against the defaults

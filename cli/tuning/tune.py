@@ -116,7 +116,7 @@ def _run(
     if resume and earlier is None:
         say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
-        say(console, f"job {earlier.id} is done; this is what it found")
+        say(console, f"job {earlier.id} is already done; its result follows")
         return earlier.id, job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
@@ -129,7 +129,7 @@ def _run(
         job_id = earlier.id
     else:
         job_id = store.create_job(specification.document(), specification.digest())
-    say(console, f"job {job_id}, files go to {out}")
+    say(console, f"job {job_id}, results in {out}")
     try:
         return job_id, run_here(
             engine, job_id, specification, assembly, load_settings(),
@@ -138,9 +138,9 @@ def _run(
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
     except JobCancelled as cancelled:
-        leave(f"{cancelled}. The same command with --resume goes on", Exit.INTERRUPTED)
+        leave(f"{cancelled}. Continue with the same command and --resume", Exit.INTERRUPTED)
     except KeyboardInterrupt:
-        left = f"{_left(store, job_id)}. The same command with --resume goes on"
+        left = f"{_left(store, job_id)}. Continue with the same command and --resume"
         leave(f"interrupted; {left}", Exit.INTERRUPTED)
 
 
@@ -213,6 +213,6 @@ def _tell(job: int, finished: JobOutcome, out: Path, *, as_json: bool, verbose: 
     say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")
     if refused:
-        kept = f"All that was measured is kept; the file is {out / REFUSED}"
+        kept = f"All measurements are kept; the file is {out / REFUSED}"
         leave(f"{refused}. {kept}", Exit.TOOL_FAILED)
     return Exit.DONE if finished.result["best"] else Exit.ANSWER_IS_NO

@@ -170,7 +170,7 @@ def _run(run: Callable[[], None], waiting: Callable[[str], None]) -> None:
 
 def interrupt_batch(engine: Engine, batch_id: int) -> None:
     """Says that a batch stands still until it is gone on with."""
-    note_batch(engine, batch_id, "interrupted; the same command with --resume goes on")
+    note_batch(engine, batch_id, "interrupted; continue with the same command and --resume")
 
 
 def _why(store: JobStore, job_id: int, error: Exception) -> str:

@@ -40,8 +40,8 @@ def test_one_is_added_listed_and_deleted(run: Run, database: Engine, capsys: Cap
     assert run("add", URL) == Exit.DONE
     first, second = capsys.readouterr().out.splitlines()
     (kept,) = read_webhooks(database)
-    assert first == f"webhook 1 is told {', '.join(EVENTS)}"
-    assert second == f"Its secret, which is shown only now: {kept.secret}"
+    assert first == f"webhook 1 receives {', '.join(EVENTS)}"
+    assert second == f"Secret (shown only once): {kept.secret}"
     assert run("add", URL) == Exit.BAD_INPUT
     said = capsys.readouterr().err
     assert said == "rocktune: URL: a webhook leads to this URL already; delete it first\n"
@@ -83,11 +83,11 @@ def test_a_test_message_arrives_or_its_error_is_told(run: Run, capsys: Capture):
         assert run("add", receiver.url) == Exit.DONE
         capsys.readouterr()
         assert run("test", "1") == Exit.DONE
-        assert capsys.readouterr().out == "webhook 1 has acknowledged it with status 204\n"
+        assert capsys.readouterr().out == "webhook 1 acknowledged the message, status 204\n"
         receiver.fault = "500"
         assert run("test", "1") == Exit.ANSWER_IS_NO
     said = capsys.readouterr().err
-    assert said.startswith("rocktune: webhook 1 has not acknowledged it: ")
+    assert said.startswith("rocktune: webhook 1 did not acknowledge the message: ")
     assert said.endswith("; it is tried again\n")
     assert [each["event"] for each in receiver.messages] == ["test", "test"]
 

@@ -187,7 +187,7 @@ def test_resume_begins_another_once_all_is_done_and_gives_up_what_is_left(
     third = open_batch(engine, read_batch(file), resume=False).row.id
     file.write_text(file.read_text().replace("trials = 12", "trials = 13"))
     assert here(*arguments(desk, file, "--resume")) == 0
-    assert f"batch {third} was interrupted and is given up" in capsys.readouterr().err
+    assert f"batch {third} was interrupted and is abandoned" in capsys.readouterr().err
     assert [each.state.value for each in batches(engine)] == ["done", "done", "failed", "done"]
     (job,) = batch_jobs(engine, third).values()
     assert job.state is JobState.CANCELLED

@@ -154,7 +154,7 @@ def test_interrupted_without_a_connection_it_says_so_and_goes_on_later(
     *_, last = log.read_text().splitlines()
     assert last == (
         "rocktune: interrupted; the database does not answer, and keeps what it had of job 1. "
-        "The same command with --resume goes on"
+        "Continue with the same command and --resume"
     )
     limit(server, -1)
     assert [t.state for t in trials_of(url)].count(TrialState.DONE) == HELD_AT - 1

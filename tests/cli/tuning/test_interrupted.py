@@ -66,7 +66,8 @@ def test_a_signal_ends_it_and_it_goes_on_later(
         printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "")
     assert said.splitlines()[-1] == (
-        "rocktune: interrupted; 4 trials of job 1 are kept. The same command with --resume goes on"
+        "rocktune: interrupted; 4 trials of job 1 are kept. "
+        "Continue with the same command and --resume"
     )
     assert "Traceback" not in said
     assert left_running(desk.mark) == []

@@ -32,7 +32,7 @@ def test_a_better_one_is_found(desk: Desk):
     assert "is better" in ended.stdout
     assert "Written to" in ended.stdout
     said = ended.stderr.splitlines()
-    assert said[0] == f"job 1, files go to {desk.out}"[: len(said[0])]
+    assert said[0] == f"job 1, results in {desk.out}"[: len(said[0])]
     for phase in ("baseline: measure", "sample: draw", "confirm: measure"):
         assert any(line.startswith(phase) for line in said), ended.stderr
     assert any(line.startswith("14/14 trials, 0 failed, best +") for line in said)
@@ -142,7 +142,7 @@ class TestResume:
         assert here(*asked(desk)) == 0
         capfd.readouterr()
         assert here(*asked(desk, "--resume", "--seed", 2)) in (0, 3)
-        assert "job 2, files go to" in capfd.readouterr().err
+        assert "job 2, results in" in capfd.readouterr().err
 
     @pytest.mark.slow
     def test_without_it_the_same_specification_is_a_new_one(
@@ -150,7 +150,7 @@ class TestResume:
     ):
         here(*asked(desk))
         here(*asked(desk))
-        assert "job 2, files go to" in capfd.readouterr().err
+        assert "job 2, results in" in capfd.readouterr().err
 
 
 @pytest.mark.slow

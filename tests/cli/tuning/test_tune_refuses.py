@@ -202,7 +202,7 @@ class TestNothingIsLost:
         capfd.readouterr()
         assert here(*arguments, "--resume") == 0
         assert contents(desk.out) == files
-        assert "job 1 is done; this is what it found" in capfd.readouterr().err
+        assert "job 1 is already done; its result follows" in capfd.readouterr().err
 
     def test_by_a_database_that_is_none(self, desk: Desk, here: Here, arguments: list[object]):
         files = contents(desk.out)

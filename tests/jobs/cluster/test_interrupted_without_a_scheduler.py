@@ -26,5 +26,5 @@ def test_says_so_in_words(tmp_path: Path):
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(60) == 130
         told = running.log.read_text()
-        assert "The same command with --resume goes on" in told
+        assert "Continue with the same command and --resume" in told
         assert "Traceback" not in told and "Error" not in told

@@ -190,7 +190,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "with --resume goes on" in said.splitlines()[-1]
+    assert "with the same command and --resume" in said.splitlines()[-1]
     assert len(lines(desk)) >= 3
     assert [*desk.bench.glob("trial-*")] == []
 
