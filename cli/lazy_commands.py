@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import Abort
 from typer.main import get_command
 
 
@@ -88,6 +89,13 @@ def lazy_group(table: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             """Their names, in the order of the table."""
             del ctx
             return list(table)
+
+        def invoke(self, ctx: Any) -> Any:
+            """Runs a command; Typer itself would end an interrupted one without a word."""
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                raise Abort from None
 
         def format_help(self, ctx: Any, formatter: Any) -> None:
             """The help of the group, by what the table says of each command."""

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+import typer
+from typer.main import get_command
 
+from cli.lazy_commands import LazyCommand
 from cli.main import COMMANDS, main
 
 
@@ -29,6 +32,19 @@ def test_examples_end_the_help_of_a_command(capsys: pytest.CaptureFixture[str]) 
     for arguments in (["tune"], ["contributions"], ["parameters"], ["schedule", "add"], ["host"]):
         assert main([*arguments, "--help"]) == 0
         assert f"rocktune {' '.join(arguments)} " in capsys.readouterr().out.split("Example", 1)[1]
+
+
+def test_an_interrupted_command_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    alone = typer.Typer(add_completion=False)
+    alone.command("jobs")(interrupted)
+    monkeypatch.setattr(LazyCommand, "load", lambda *_: get_command(alone))
+    assert main(["jobs"]) == 130
+    assert capsys.readouterr().err == "rocktune: interrupted\n"
 
 
 def test_a_command_that_is_mistyped_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
