@@ -47,9 +47,9 @@ def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError
         # writes into the OPTIONS file of a trial.
         shaping = name == "prefix_size" and flags.get("keys_per_prefix")
         if name in options and not shaping and name != "merge_operator":
-            problem = "is an option of RocksDB, which db_bench ignores beside an OPTIONS file"
+            problem = "is a RocksDB option, which db_bench ignores when it reads an OPTIONS file"
             if name == "bloom_bits":
-                problem = "is an option of RocksDB, which every trial has in its OPTIONS file"
+                problem = "is a RocksDB option, which every trial sets in its OPTIONS file"
             yield InputError(f"{where}.{name}", f"{problem}; {options[name].instead(value)}")
 
 

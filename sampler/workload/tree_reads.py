@@ -11,7 +11,7 @@ from sampler.workload.workload import Workload
 # The metric of each kind of read, in operations a second, and db_bench's benchmark of it.
 KINDS = {"read_present": "readrandom", "read_absent": "readmissing", "scan_short": "seekrandom"}
 COLD = "_cold"  # the same from the device: nothing of the tree is in the page cache
-UNTOLD = "{} is not told: "  # begins a trial's warning on the metric
+UNTOLD = "{} is not measured: "  # begins a trial's warning on the metric
 TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")  # flags
 READS = (*KINDS, *(kind + COLD for kind in KINDS))
 
@@ -35,5 +35,5 @@ def why_unread(workload: Workload) -> str:
 
 def why_untold(metric: str, warnings: Iterable[str]) -> str:
     """Why a read was not told, of the warnings of trials; empty where none says so."""
-    begins = UNTOLD.format(metric)
-    return next((line.removeprefix(begins) for line in warnings if line.startswith(begins)), "")
+    begins = UNTOLD.format(metric), f"{metric} is not told: "  # the latter in older results
+    return next((line.partition(": ")[2] for line in warnings if line.startswith(begins)), "")

@@ -37,7 +37,7 @@ def test_the_worked_example(client: TestClient) -> None:
         ({"memory": "much"}, "memory", "is not a size"),
         ({"open_files": "1"}, "open_files", "is not from 2"),
         ({"value_size": "1" * 41}, "value_size", "has more than 40 characters"),
-        ({"keys": None}, "keys", "is missing; give it"),
+        ({"keys": None}, "keys", "is missing; add it"),
     ],
 )
 def test_a_wrong_field_is_named(

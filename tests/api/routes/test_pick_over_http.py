@@ -35,7 +35,7 @@ REFUSED = [
     ({"objective": '{"name": "x"}'}, "objective.metric", "at least one"),
     ({"objective": json.dumps({**OWN, "metric": [{"name": "luck", "direction": "min"}]})},
      "objective", "has not measured 'luck'"),
-    ({"top": 0}, "top", "is below 1"),
+    ({"top": 0}, "top", "is below the minimum of 1"),
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def test_are_added_to_the_objective(client: TestClient) -> None:
         (["rate >= 2 baseline", "rate <= 1 baseline"], "take one of them back"),
         (["ra\x00te >= 2"], "characters that are no text"),
         ("rate >= 2", "is not a list"),
-        (["rate >= 1"] * 51, "holds more than 50"),
+        (["rate >= 1"] * 51, "has more than 50 items"),
     ],
 )
 def test_what_is_none_is_refused_by_name_with_the_mend(

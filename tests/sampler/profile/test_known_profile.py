@@ -87,7 +87,7 @@ def family(**fields: Any) -> dict[str, Any]:
         (family(waf=float("inf")), "inf is no number"),
         (family(value_size=[1]), "value_size: write an object"),
         (family(operations={"put": "all"}), "operations.put: 'all' is no number"),
-        (family(sources={"waf": {"where": 3}}), "sources.waf.where: 3 is not a text"),
+        (family(sources={"waf": {"where": 3}}), "sources.waf.where: 3 is not a string"),
         (family(codec="x" * 1001), "codec: .* is not a text of at most 1000 characters"),
         ({**family(), "wal": "yes"}, "profile.wal: 'yes' is not true or false"),
     ],

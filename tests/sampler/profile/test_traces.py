@@ -169,7 +169,7 @@ def test_a_trace_cut_in_the_middle_is_read_as_far_as_it_goes(tmp_path: Path):
     path.write_bytes(MIXED.read_bytes()[:20_000])
     profile = read_trace_profile(path)
     assert 100 < sum(only(profile).operations.values()) < 500
-    assert "which is not whole: it is cut off after" in only(profile).sources["operations"].where
+    assert "which is not whole: it is truncated after" in only(profile).sources["operations"].where
     assert profile.unknown[0].how == "record it anew, whole"
 
 
@@ -186,10 +186,10 @@ def test_a_trace_with_garbage_in_the_middle_is_read_up_to_it(tmp_path: Path):
     ("data", "problem"),
     [
         (b"", "is empty"),
-        (b"\0" * 200, "is no trace of RocksDB"),
-        (header(), "holds no operation: it ends without its last record"),
+        (b"\0" * 200, "is not a RocksDB trace"),
+        (header(), "holds no operation: it ends after"),
         (whole(), "holds no operation; record it anew"),
-        (header("9.9"), "is a trace of version 9.9"),
+        (header("9.9"), "has trace version 9.9"),
     ],
 )
 def test_what_tells_nothing_is_refused(tmp_path: Path, data: bytes, problem: str):

@@ -55,7 +55,7 @@ def test_a_preparation_goes_on_when_it_is_at_rest(settings: Settings):
     [
         ("echo no >&2; exit 3", TrialState.FAILED, "prepared: no"),
         ("kill -KILL $$", TrialState.FAILED, "prepared: killed by SIGKILL"),
-        ("yes", TrialState.FAILED, "prepared: ended because it printed without end"),
+        ("yes", TrialState.FAILED, "prepared: stopped: it printed too much"),
     ],
     ids=["refused", "killed", "flood"],
 )
