@@ -76,7 +76,7 @@ def _open(path: Path) -> int:
     except PermissionError:
         with contextlib.suppress(OSError):
             return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)  # a lock needs no right to write
-        raise InputError("ROCKTUNE_LOCK", f"may not open the host's lock {path}") from None
+        raise InputError("ROCKTUNE_LOCK", f"not allowed to open the host's lock {path}") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             # In a folder that all may write to, it could have us empty a file of somebody's.

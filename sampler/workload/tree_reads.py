@@ -19,17 +19,17 @@ READS = (*KINDS, *(kind + COLD for kind in KINDS))
 def why_unread(workload: Workload) -> str:
     """Why reads of the tree that a load leaves are not measured; empty where they are."""
     if workload.command is not None:
-        return "a command of your own measures, and only it knows what it leaves"
+        return "your own command measures, and only it knows the data that it leaves"
     if workload.external:
-        return "a runner of your own measures, elsewhere"
+        return "your own runner measures, outside Rocktune"
     if workload.trace is not None:
-        return "db_bench reads keys of its own, and a trace has others"
+        return "db_bench reads its own keys, and a trace has others"
     if workload.writes_nothing:
-        return "the load only reads, and what its reads cost is measured by itself"
+        return "the load only reads, so its own metrics are those of reads"
     if workload.column_families > 1:
-        return "db_bench reads one column family of a database that is opened for reading only"
+        return "db_bench reads only one column family of a database opened read-only"
     if any(dict(workload.flags).get(name) for name in TRANSACTIONS):
-        return "db_bench's reads fail on a database of transactions"  # ReadRandom, 7.8.3
+        return "db_bench's reads fail on a transaction database"  # ReadRandom, 7.8.3
     return ""
 
 

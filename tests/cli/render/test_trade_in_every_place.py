@@ -87,7 +87,7 @@ def test_terminal_and_report_say_how_to_apply_it(finished: JobOutcome):
             assert how == f"by {changes[name]['call'] or 'a restart'}", name
     assert sum(len(names.split(", ")) for names in parts.values()) == len(changes)
     assert ">How to apply it</h2>" in page
-    assert 'db->SetOptions({{"' in page and "These take a restart, with OPTIONS.ini: " in page
+    assert 'db->SetOptions({{"' in page and "Restart with OPTIONS.ini to change: " in page
 
 
 def test_a_result_of_an_earlier_version_is_told_without_how(finished: JobOutcome):

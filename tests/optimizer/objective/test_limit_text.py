@@ -59,12 +59,12 @@ def test_says_what_is_meant_in_the_metrics_own_unit(text: str, limit: Limit):
         ("rate >= 1e999", "beyond all measure"),
         ("rate >= inf", "gives no figure"),
         ("rate >= nan", "gives no figure"),
-        ("rate >= 1,000", "',000' is no unit; write one of us, ms, s, B, KiB, MiB, GiB, TiB, %"),
+        ("rate >= 1,000", "',000' is not a unit; use one of us, ms, s, B, KiB, MiB, GiB, TiB, %"),
         ("write_p99 <= 5 parsecs", "'parsecs' is no unit"),
         ("rate >= 95%", "rate is measured in ops/s, not in %; write ops/s, or x baseline"),
         ("write_p99 <= 5MiB", "write_p99 is measured in us, not in MiB; write us, ms, s"),
-        ("waf <= 5s", "'waf' is a ratio; write the figure as it is measured, without s"),
-        ("p99 <= 5ms", "'p99' has no unit that is known here"),
+        ("waf <= 5s", "'waf' is a ratio; write the number without s, or as 0.95 baseline"),
+        ("p99 <= 5ms", "'p99' has no known unit"),
     ],
 )
 def test_anything_else_is_refused_with_the_mend(text: str, mend: str):

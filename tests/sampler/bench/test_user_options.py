@@ -504,7 +504,7 @@ def test_a_number_that_is_read_whole_is_not(text: str):
 @pytest.mark.parametrize("text", ["LRUCache@0x7f1c", "lru_cache://capacity=536870912"])
 def test_a_block_cache_without_a_size_is_told(text: str):
     notes = user_options(text_of(table=f"block_cache={text}"), None).notes
-    assert f"block_cache = {text}: tells no capacity" in notes[0]
+    assert f"block_cache = {text}: has no capacity" in notes[0]
 
 
 def test_a_byte_order_mark_is_passed_over():
