@@ -138,7 +138,7 @@ def starting_point(
     if digest(found) == digest(space.default_configuration()):
         return None
     changed = [
-        f"{parameter} {said_value(space.by_name[parameter], found[parameter])} for "
+        f"{parameter} {said_value(space.by_name[parameter], found[parameter])} instead of "
         f"{said_value(space.by_name[parameter], value)}"
         for parameter, value in wanted.items()
         if parameter in found and found[parameter] != value
@@ -170,7 +170,7 @@ def _why(start: StartingPoint) -> str:
         return why
     said, more = list(start.changed[:_MOST_SAID]), len(start.changed) - _MOST_SAID
     said += [f"{more} more"] if more > 0 else []
-    return f"{why}, within the space and its memory: {', '.join(said)}"
+    return f"{why}, fitted to the space and its memory: {', '.join(said)}"
 
 
 def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Value]:
