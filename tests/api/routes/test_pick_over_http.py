@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_database
 Serve = Callable[..., TestClient]
 OWN = {"name": "own", "metric": [{"name": "rate", "direction": "min"}]}
 REFUSED = [
-    ({"weights": "waf=two"}, "weights", "has no weight"),
+    ({"weights": "waf=two"}, "weights", "has no valid weight"),
     ({"weights": "luck=1"}, "weights", "not known whether less or more of 'luck' is better"),
     ({"weights": "write_p99"}, "weights", "has not measured 'write_p99'; it measured rate, sa"),
     ({"weights": "waf", "objective": "sa"}, "weights", "not both"),

@@ -132,7 +132,7 @@ LARGE = {f"x{number:04}": "y" * 1000 for number in range(70)}
                               "v": LARGE}}, "profile", "more than 262,144 bytes"),
         ({**SENT, "baseline_options": "no file"}, "baseline_options", ""),
         ({**SENT, "baseline_options": "x" * 500_001}, "baseline_options", "more than"),
-        ({**SENT, "command": "x"}, "command", "no such field"),
+        ({**SENT, "command": "x"}, "command", "is not a known field"),
         ({}, "workload", ""),
         ({"workload": "load"}, "workload", ""),
     ],

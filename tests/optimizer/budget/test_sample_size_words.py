@@ -29,7 +29,7 @@ def test_a_change_in_percent_is_read(text: str, change: float, metric: str | Non
     ("text", "mend"),
     [
         ("0.05", "0.05 may mean 0.05% or 5%; write it with the %"),
-        ("rate=0.05", "or as 5%"),
+        ("rate=0.05", "or 5%"),
         ("much", "'much' is not a change in percent; write a change such as 5%"),
         ("", "write a change such as 5%"),
         ("rate=", "such as rate=5%"),
@@ -37,8 +37,8 @@ def test_a_change_in_percent_is_read(text: str, change: float, metric: str | Non
         ("0%", "out of range; write a change above 0%"),
         ("-5%", "out of range; write a change above 0%"),
         ("nan%", "out of range; write a change above 0%"),
-        ("inf", "at most 1000%"),
-        ("1001%", "at most 1000%"),
+        ("inf", "up to 1000%"),
+        ("1001%", "up to 1000%"),
         ("5%%", "not a change in percent"),
     ],
 )
@@ -69,4 +69,4 @@ class TestTold:
     def test_no_budget_is_named_that_nobody_would_wait_for(self):
         line = sample_size_words({**PLANNED, "needed": 10_000, "trials": None})
         assert "takes more than 10000 pairs" in line
-        assert line.endswith("which show 6.9%")
+        assert line.endswith("which detect 6.9%")

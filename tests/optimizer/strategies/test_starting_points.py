@@ -155,7 +155,7 @@ def test_a_search_that_has_begun_goes_on():
 
 def test_why_names_what_had_to_change():
     problem = replace(problem_of("random"), starts=(
-        StartingPoint("p", {"x": 0.1}, tuple(f"o{i} 1 for 2" for i in range(8))),
+        StartingPoint("p", {"x": 0.1}, tuple(f"o{i} 1 instead of 2" for i in range(8))),
     ))  # fmt: skip
     job = job_of(problem, 12, PretendBench(flat))
     job.run()

@@ -199,7 +199,7 @@ def test_what_db_bench_cannot_replay_is_told_before(tmp_path: Path):
     assert write_slice(part, target, families=2, merging=True) == 1
     with pytest.raises(InputError, match=r"^flags\.num_column_families: the trace uses 2"):
         write_slice(part, target, families=1, merging=True)
-    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace merges"):
+    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace has merges"):
         write_slice(part, target, families=2, merging=False)
 
 

@@ -100,9 +100,9 @@ def test_metrics_of_reads_are_rates_and_known_before_a_job():
         (load_workload("readwhilewriting-quick"), ""),
         (load_workload("read-quick"), "only reads"),
         (Workload(name="w", command=Command(argv=("x",), timeout_seconds=1)), "command"),
-        (Workload(name="w", external=True), "runner of your own"),
+        (Workload(name="w", external=True), "your own runner"),
         (Workload(name="w", flags=(("num_column_families", 2),)), "column family"),
-        (Workload(name="w", flags=(("transaction_db", True),)), "transactions"),
+        (Workload(name="w", flags=(("transaction_db", True),)), "transaction database"),
     ],
 )
 def test_where_none_can_be_measured_it_is_said(workload: Workload, why: str):

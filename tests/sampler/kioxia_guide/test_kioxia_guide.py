@@ -86,11 +86,11 @@ def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
         ({"memory": 2_183 * MB}, "write_buffer_size", "13 write buffers of 168 MB are 2.184 GB"),
         ({"value_size": 10 * MB + 1}, "write_buffer_size", "over 10 MB"),
         ({"value_size": MB}, "write_buffer_size", "it uses 64 GiB"),
-        ({"open_files": 100_002}, "open_files", "100,002 are over 100,000"),
+        ({"open_files": 100_002}, "open_files", "100,002 is over 100,000"),
         ({"keys": 10**6}, "write_buffer_size", "it uses 64 KiB; --open-files 10 makes them"),
         ({"keys": 10**6}, "target_file_size_base", "1 kB is small"),
         ({"keys": 1000, "open_files": 2}, "target_file_size_base", "needs no guide"),
-        ({"cpu_threads": 8}, "level0_slowdown_writes_trigger", "taken are 8 and 12"),
+        ({"cpu_threads": 8}, "level0_slowdown_writes_trigger", "used instead: 8 and 12"),
     ],
 )
 def test_where_it_should_not_be_followed_it_warns(change: dict[str, int], setting: str, said: str):

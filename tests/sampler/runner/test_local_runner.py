@@ -202,7 +202,7 @@ def test_a_bench_folder_that_is_not_there_has_no_leftovers(settings: Settings):
 
 
 def test_a_disk_too_full_is_refused_before_the_trial(settings: Settings):
-    with pytest.raises(InputError, match=r"ROCKTUNE_BENCH_DIR: the disk of .* make room"):
+    with pytest.raises(InputError, match=r"ROCKTUNE_BENCH_DIR: the disk of .* free some space"):
         require_space(settings.bench_dir, 2**62)
 
 

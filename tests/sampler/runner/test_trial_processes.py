@@ -180,6 +180,6 @@ class TestCopies:
 
     def test_on_a_disk_too_full_copies_go_before_a_trial_is_refused(self, settings: Settings):
         run(TwoStages(FILL, SHOW, shared="k"), settings, share=True)
-        with pytest.raises(InputError, match="make room"):
+        with pytest.raises(InputError, match="free some space"):
             run(TwoStages(FILL, SHOW, shared="k", space_bytes=2**62), settings, share=True)
         assert left(settings) == []
