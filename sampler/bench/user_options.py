@@ -212,7 +212,7 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
         return _as_written(refused, file)
     if not fact.since:
         return refused.key
-    return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
+    return f"{refused.key} (since {fact.since}{'' if fact.since_is_exact else ' or earlier'})"
 
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:

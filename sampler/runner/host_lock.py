@@ -148,7 +148,7 @@ def _open_own(path: Path, flags: int) -> int:
     regular = stat.S_ISREG(about.st_mode) and about.st_nlink == 1
     if not regular or about.st_uid != os.geteuid() or about.st_mode & 0o022:
         os.close(descriptor)
-        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+        raise PermissionError(errno.EPERM, "not owned by this user", str(path))
     return descriptor
 
 

@@ -245,7 +245,7 @@ def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Va
         raise InputError(field, "list at least one value, or leave it out")
     for value, written in zip(values, row["sweep"], strict=True):
         if not _possible(parameter, value):
-            raise InputError(field, f"{written!r} is not a value of {parameter.name} here")
+            raise InputError(field, f"{written!r} is not a value of {parameter.name} in the space")
     return tuple(dict.fromkeys(values))
 
 

@@ -25,7 +25,7 @@ def why_unread(workload: Workload) -> str:
     if workload.trace is not None:
         return "db_bench reads its own keys, and a trace has others"
     if workload.writes_nothing:
-        return "the load only reads, so its own metrics are those of reads"
+        return "the load only reads, so its own metrics measure reads"
     if workload.column_families > 1:
         return "db_bench reads only one column family of a database opened read-only"
     if any(dict(workload.flags).get(name) for name in TRANSACTIONS):
