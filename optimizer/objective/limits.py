@@ -45,7 +45,7 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
     if relative:
         ratio = float(bound["number"] or 1) / (100 if relative["percent"] else 1)
         if not 0 < ratio <= MOST_RATIO:
-            problem = f"a multiple of the baseline must be above 0 and at most {MOST_RATIO:g}"
+            problem = f"a multiple of the baseline must be above 0 and at most {MOST_RATIO:,.0f}"
             raise InputError(field, f"{text!r:.120}: {problem}")
         return Limit(metric, **{f"{side}_baseline": ratio})
     value = float(bound["number"])

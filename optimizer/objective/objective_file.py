@@ -84,7 +84,8 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
         raise InputError(f"{where}.direction", f"{direction!r} is neither min nor max")
     weight = _number(row.get("weight", 1.0), f"{where}.weight")
     if not 0 < weight <= MOST_WEIGHT:
-        raise InputError(f"{where}.weight", f"{weight:g} is out of range, above 0 to 1000000")
+        problem = f"{weight:g} is out of range, above 0 to {MOST_WEIGHT:,.0f}"
+        raise InputError(f"{where}.weight", problem)
     return Term(name, direction, weight)
 
 
@@ -105,7 +106,7 @@ def _limit(row: Mapping[str, Any], where: str) -> Limit:
     given = {name: _number(row[name], f"{where}.{name}") for name in _BOUNDS if name in row}
     for name in ("at_most_baseline", "at_least_baseline"):
         if not 0 < given.get(name, 1) <= MOST_RATIO:
-            problem = f"{given[name]:g} is out of range, above 0 to {MOST_RATIO:g}"
+            problem = f"{given[name]:g} is out of range, above 0 to {MOST_RATIO:,.0f}"
             raise InputError(f"{where}.{name}", f"{problem} (0.95 is 95% of the baseline)")
     for kind in ("", "_baseline"):
         most, least = f"at_most{kind}", f"at_least{kind}"
@@ -147,7 +148,7 @@ def parse_weights(
         except ValueError:
             raise InputError(field, f"{part.strip()!r:.80} has no valid weight; {_FIX}") from None
         if not (math.isfinite(weight) and 0 < weight <= MOST_WEIGHT):
-            problem = f"{part.strip()!r:.80}: write a weight above 0, up to {MOST_WEIGHT:.0f}"
+            problem = f"{part.strip()!r:.80}: write a weight above 0, up to {MOST_WEIGHT:,.0f}"
             raise InputError(field, f"{problem}, or leave the metric out")
         if any(name == term.metric for term in terms):
             raise InputError(field, f"names {name!r:.80} twice")

@@ -168,7 +168,7 @@ def _trace(document: Mapping[str, Any]) -> Trace | None:
         number = finite_number(given.get(of, 1.0))
         if number is None or number < 0 or (number == 0 and of != "begin") or number > _MOST_PACE:
             least = "from 0" if of == "begin" else "above 0,"
-            problem = f"{given[of]!r:.40} is not a number {least} up to {_MOST_PACE:g}"
+            problem = f"{given[of]!r:.40} is not a number {least} up to {_MOST_PACE:,.0f}"
             raise InputError(f"workload.{_TRACE[of]}", problem)
     trace = Trace(**given)
     if trace.end is not None and trace.end <= trace.begin:
@@ -259,7 +259,7 @@ def _seconds(table: Mapping[str, Any], where: str) -> float:
     given = table.get("timeout_seconds", 600)
     number = finite_number(given)
     if number is None or not 0 < number < MOST_SECONDS:
-        problem = f"{given!r} is out of range; write seconds, above 0 and below {MOST_SECONDS:g}"
+        problem = f"{given!r} is out of range; write seconds above 0, below {MOST_SECONDS:,.0f}"
         raise InputError(f"{where}.timeout_seconds", problem)
     return number
 

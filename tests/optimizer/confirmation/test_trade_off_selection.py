@@ -189,7 +189,7 @@ class TestWeights:
             ("waf=0", "leave the metric out"),
             ("waf=-1", "above 0"),
             ("waf=nan", "above 0"),
-            ("waf=1e7", "above 0, up to 1000000"),
+            ("waf=1e7", "above 0, up to 1,000,000"),
             ("waf=1,waf=2", "twice"),
             ("score=1", "not known whether less or more of 'score' is better"),
         ],
