@@ -345,6 +345,6 @@ def ask(
     if len(asked) == count:
         return AskedTrials(tuple(asked), "as many as requested")
     if not left:
-        return AskedTrials(tuple(asked), "all trials have ended", complete=True)
+        return AskedTrials(tuple(asked), "all trials are done", complete=True)
     why = f"report {', '.join(str(trial.number) for trial in left[:10])} first"
     return AskedTrials(tuple(asked), f"the next trials depend on unfinished ones: {why}")

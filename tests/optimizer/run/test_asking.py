@@ -137,7 +137,7 @@ class TestWhatRestsOnTrialsThatAreOut:
         runner = AskingRunner(problem_of(), 12)
         runner.finish(5)
         again = runner.ask(5)
-        assert (again.trials, again.why, again.complete) == ((), "all trials have ended", True)
+        assert (again.trials, again.why, again.complete) == ((), "all trials are done", True)
 
 
 class TestOverdue:
