@@ -178,7 +178,7 @@ def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> S
     from scipy import stats
 
     if not len(before) or not len(after) or len(before) + len(after) < 3:
-        raise ValueError("give values on both sides, three at least")
+        raise ValueError("give at least three values, some on each side")
     free = len(before) + len(after) - 2
     middles = float(np.median(before)), float(np.median(after))
     rests = before - middles[0], after - middles[1]

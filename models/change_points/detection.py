@@ -94,7 +94,7 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
         ValueError: The values are no table, or the rate is not positive.
     """
     if values.ndim != 2:
-        raise ValueError(f"values must be a table of series and nights, not of {values.ndim} axes")
+        raise ValueError(f"values must have 2 dimensions (series, nights), not {values.ndim}")
     if not per_100_nights > 0:
         raise ValueError(f"per_100_nights must be above 0, not {per_100_nights}")
     rows = [_Row(each) for each in values]

@@ -135,7 +135,7 @@ def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Bas
         if trial.done:
             by_host[trial.host].append(trial)
     if not by_host:
-        raise ValueError("no run of the baseline has ended well")
+        raise ValueError("no run of the baseline has succeeded")
     known = before.hosts if before else {}
     # A host alone has always been followed by its drift; one among others may come back after a
     # jump, and what it measured before and after it is compared with the others'.

@@ -250,6 +250,6 @@ def machine_words(document: Mapping[str, Any] | None) -> str | None:
         if name in corrected
     ]
     if told:
-        return f"Noise of {', '.join(told)} after correction for what else ran"
-    nothing = "No correction for what else ran: nothing to learn from"
+        return f"Noise, corrected for the host's load and speed: {', '.join(told)}"
+    nothing = "No correction for the host's load and speed: no effect seen in"
     return f"{nothing} {document['repeats']} repeats beyond the first run"

@@ -74,6 +74,6 @@ def confirmation_words(document: Mapping[str, Any] | None) -> str | None:
         return None
     return (
         f"Searched at scale 1/{document['search_scale']} ({document['search_num']:,} keys); "
-        f"chosen and proved at scale 1/{document['scale']} ({document['num']:,} keys), the "
-        "baseline measured there too"
+        f"confirmed at scale 1/{document['scale']} ({document['num']:,} keys), where the baseline "
+        "was measured too"
     )

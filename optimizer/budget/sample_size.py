@@ -19,7 +19,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 
-_MEND = "write a change such as 5%, or of one metric, such as rate=5%"
+_FIX = "write a change such as 5%, or of one metric, such as rate=5%"
 MOST_DETECTED = 10.0  # a tenfold rise needs no planning
 
 
@@ -34,32 +34,32 @@ def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | No
     name, equals, given = text.rpartition("=")
     metric, given = name.strip(), given.strip()
     if equals and not metric:
-        raise InputError(field, f"{text!r} names no metric; {_MEND}")
+        raise InputError(field, f"{text!r} names no metric; {_FIX}")
     try:
         percent = float(given.removesuffix("%"))
     except ValueError:
-        raise InputError(field, f"{text!r} is no change in percent; {_MEND}") from None
+        raise InputError(field, f"{text!r} is not a change in percent; {_FIX}") from None
     if not given.endswith("%") and 0 < percent < 1:
-        both = f"may be meant as {percent:g}% or as {100 * percent:g}%"
-        raise InputError(field, f"{given} {both}; write the one that is meant, with the %")
-    if not 0 < percent <= 100 * MOST_DETECTED:
-        problem = f"{text!r} is not above 0% and at most {100 * MOST_DETECTED:g}%; {_MEND}"
+        problem = f"{given} may mean {percent:g}% or {100 * percent:g}%; write it with the %"
         raise InputError(field, problem)
+    if not 0 < percent <= 100 * MOST_DETECTED:
+        limits = f"above 0%, up to {100 * MOST_DETECTED:g}%"
+        raise InputError(field, f"{text!r} is out of range; write a change {limits}")
     return percent / 100, metric or None
 
 
 def sample_size_words(planned: Mapping[str, Any]) -> str:
     """One line on ``SampleSizePlan.document``; a warning where the budget holds too little."""
     spread = f"{planned['metric']} {percent_words(planned['noise'])}"
-    noise = f"{planned['runs']} runs of the baseline ({spread})"
+    noise = f"noise of {planned['runs']} baseline runs: {spread}"
     most = "more than " if planned["trials"] is None else ""
-    needed = f"{most}{planned['needed']} pairs by the noise of {noise}"
-    takes = f"to show a change of {planned['change']:g}% takes {needed}"
+    needed = f"{most}{planned['needed']} pairs ({noise})"
+    takes = f"detecting a change of {planned['change']:g}% takes {needed}"
     if planned["needed"] <= planned["pairs"]:
         return f"{takes}; {planned['pairs']} are planned"
-    held = f"{planned['pairs']}, which show {percent_words(planned['smallest_change'])}"
-    would = "" if planned["trials"] is None else f"; {planned['trials']} trials would do"
-    return f"warning: {takes}, and the budget holds {held}{would}"
+    held = f"{planned['pairs']}, which detect {percent_words(planned['smallest_change'])}"
+    enough = "" if planned["trials"] is None else f"; {planned['trials']} trials are enough"
+    return f"warning: {takes}, but the budget has {held}{enough}"
 
 
 def percent_words(value: float) -> str:

@@ -73,4 +73,4 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
 
 def unmeasured_words(metric: str, known: Metrics) -> str:
     """What is wrong with a metric that is not known, and what is."""
-    return f"the job has not measured {metric!r:.80}; known are {result_names(known)}"
+    return f"the job has not measured {metric!r:.80}; it measured {result_names(known)}"

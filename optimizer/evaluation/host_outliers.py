@@ -56,7 +56,7 @@ def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
             return HostOutlier(why, numbers[-3])
         ratio = _noisier(scatters, host)
         if ratio is not None:
-            why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
+            why = f"its baseline's {metric} scatters {ratio:.1f} times as much as on other hosts"
             return HostOutlier(why, None)
     return None
 
@@ -115,7 +115,7 @@ def _all_baselines(history: History, host: str) -> list[Trial]:
 
 
 def _fails(run: Trial, since: int | None) -> HostOutlier:
-    said = (run.failure or "no reason was given").splitlines()[-1]
+    said = (run.failure or "no reason given").splitlines()[-1]
     return HostOutlier(f"the baseline fails on it: {said}", since)
 
 

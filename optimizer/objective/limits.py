@@ -15,7 +15,7 @@ from optimizer.objective.objective import MOST_RATIO, Limit, Metrics
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import format_metric, in_unit_of
 
-_MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
+_FIX = "write it like 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
 _BOUND = re.compile(
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)?\s*(?P<unit>.*)", re.ASCII | re.IGNORECASE
@@ -36,23 +36,23 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
     found = _LIMIT.fullmatch(text)
     bound = _BOUND.fullmatch(found["bound"].strip()) if found else None
     if found is None or bound is None:
-        raise InputError(field, f"{text!r:.120} is no limit; {_MEND}")
+        raise InputError(field, f"{text!r:.120} is not a limit; {_FIX}")
     metric, unit = found["metric"].strip(), bound["unit"].strip()
     relative = _BASELINE.fullmatch(unit)
     if bound["number"] is None and not (relative and unit.casefold() == "baseline"):
-        raise InputError(field, f"{text!r:.120} gives no figure; {_MEND}")
+        raise InputError(field, f"{text!r:.120} has no number; {_FIX}")
     side = "at_most" if found["sign"] == "<=" else "at_least"
     if relative:
         ratio = float(bound["number"] or 1) / (100 if relative["percent"] else 1)
         if not 0 < ratio <= MOST_RATIO:
-            problem = f"a multiple of the baseline is above 0 and at most {MOST_RATIO:g}"
+            problem = f"a multiple of the baseline must be above 0 and at most {MOST_RATIO:,.0f}"
             raise InputError(field, f"{text!r:.120}: {problem}")
         return Limit(metric, **{f"{side}_baseline": ratio})
     value = float(bound["number"])
     if unit:
         value = in_unit_of(metric, value, unit, field=field)
     if not math.isfinite(value):
-        raise InputError(field, f"{text!r:.120} is beyond all measure; {_MEND}")
+        raise InputError(field, f"{text!r:.120} is too large; {_FIX}")
     return Limit(metric, **{side: value})
 
 
@@ -85,12 +85,12 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
         most = min(limit.at_most for limit in mine)
         if least > most:
             bounds = f">= {format_metric(metric, least)} and <= {format_metric(metric, most)}"
-            raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
+            raise InputError(field, f"no value can be {metric} {bounds}; leave one out")
         least = max(limit.at_least_baseline or -math.inf for limit in mine)
         most = min(limit.at_most_baseline or math.inf for limit in mine)
         if least > most:
             bounds = f">= {least:.12g} and <= {most:.12g} baseline"
-            raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
+            raise InputError(field, f"no value can be {metric} {bounds}; leave one out")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def kept_words(row: Mapping[str, Any]) -> str:
     at = [row[side] for side in ("at_least", "at_most") if row[side] is not None]
     here = f" (here {' and '.join(map(_figure, at))})" if " baseline" in row["limit"] else ""
     if row["value"] is None:
-        return f"{row['limit']}{here} is not kept: not every run measured it"
+        return f"{row['limit']}{here} is not kept: some runs did not measure it"
     kept = "is kept" if row["kept"] else "is broken"
     runs = f"{row['runs_kept']} of {row['runs']} runs"
     return f"{row['limit']}{here} {kept}: median {_figure(row['value'])}, {runs} within it"

@@ -28,7 +28,7 @@ def load_objective(given: str) -> Objective:
     """A shipped objective by name, or the user's own from a TOML file.
 
     Raises:
-        InputError: There is none, or the file is wrong; the message names field and mend.
+        InputError: There is none, or the file is wrong; the message names field and fix.
     """
     text = objective_text(given)
     return objective_from_document(parse_toml(text, field=f"--objective {given}"))
@@ -84,7 +84,8 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
         raise InputError(f"{where}.direction", f"{direction!r} is neither min nor max")
     weight = _number(row.get("weight", 1.0), f"{where}.weight")
     if not 0 < weight <= MOST_WEIGHT:
-        raise InputError(f"{where}.weight", f"{weight:g} is not above 0 and at most 1000000")
+        problem = f"{weight:g} is out of range, above 0 to {MOST_WEIGHT:,.0f}"
+        raise InputError(f"{where}.weight", problem)
     return Term(name, direction, weight)
 
 
@@ -105,8 +106,8 @@ def _limit(row: Mapping[str, Any], where: str) -> Limit:
     given = {name: _number(row[name], f"{where}.{name}") for name in _BOUNDS if name in row}
     for name in ("at_most_baseline", "at_least_baseline"):
         if not 0 < given.get(name, 1) <= MOST_RATIO:
-            problem = f"{given[name]:g} is not above 0 and at most {MOST_RATIO:g}"
-            raise InputError(f"{where}.{name}", f"{problem}; 0.95 is 95% of the baseline")
+            problem = f"{given[name]:g} is out of range, above 0 to {MOST_RATIO:,.0f}"
+            raise InputError(f"{where}.{name}", f"{problem} (0.95 is 95% of the baseline)")
     for kind in ("", "_baseline"):
         most, least = f"at_most{kind}", f"at_least{kind}"
         if given.get(least, -math.inf) > given.get(most, math.inf):
@@ -122,7 +123,7 @@ def _number(given: object, field: str) -> float:
     return number
 
 
-_MEND = "write for example waf=2,sa=1,rate=1"
+_FIX = "write it like waf=2,sa=1,rate=1"
 _LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")
 
 
@@ -141,20 +142,20 @@ def parse_weights(
     for part in text.split(","):
         name, equals, given = (each.strip() for each in part.partition("="))
         if not name:
-            raise InputError(field, f"{text!r:.120} names no metric; {_MEND}")
+            raise InputError(field, f"{text!r:.120} names no metric; {_FIX}")
         try:
             weight = float(given) if equals else 1.0
         except ValueError:
-            raise InputError(field, f"{part.strip()!r:.80} has no weight; {_MEND}") from None
+            raise InputError(field, f"{part.strip()!r:.80} has no valid weight; {_FIX}") from None
         if not (math.isfinite(weight) and 0 < weight <= MOST_WEIGHT):
-            problem = f"{part.strip()!r:.80}: a weight is above 0 and at most {MOST_WEIGHT:.0f}"
-            raise InputError(field, f"{problem}; leave out what does not count")
+            problem = f"{part.strip()!r:.80}: write a weight above 0, up to {MOST_WEIGHT:,.0f}"
+            raise InputError(field, f"{problem}, or leave the metric out")
         if any(name == term.metric for term in terms):
             raise InputError(field, f"names {name!r:.80} twice")
         direction = known.get(name) or _direction(name)
         if direction is None:
-            problem = f"which way {name!r:.80} is better is not known"
-            raise InputError(field, f"{problem}; an objective's file can say it (--objective)")
+            problem = f"it is not known whether less or more of {name!r:.80} is better"
+            raise InputError(field, f"{problem}; declare it in an objective file (--objective)")
         terms.append(Term(name, direction, weight))
     return tuple(terms)
 

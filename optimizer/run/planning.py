@@ -28,11 +28,11 @@ from sampler.workload.workload import Workload
 
 _READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)
 _WHY = {
-    Phase.BASELINE: "measure the baseline, what every trial is compared with",
-    Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
-    Phase.RANK: "learn from the draws which parameters matter",
+    Phase.BASELINE: "measure the baseline, the reference of every trial",
+    Phase.SAMPLE: "draw configurations from the whole space to learn which parameters matter",
+    Phase.RANK: "rank the parameters by what the draws show",
     Phase.SEARCH: "search the parameters that matter most",
-    Phase.CONFIRM: "measure the best few again, then prove the winner on fresh runs",
+    Phase.CONFIRM: "re-measure the best few, then prove the winner on fresh runs",
 }
 
 

@@ -106,16 +106,16 @@ def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
     runs = [history[number] for number in history.own(Purpose.BASELINE, Phase.BASELINE)]
     out = any(not run.has_outcome for run in runs)
     if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
-        said = (runs[-1].failure or "no reason was given").splitlines()[-1]
-        raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
+        said = (runs[-1].failure or "no reason given").splitlines()[-1]
+        raise InputError("baseline", f"cannot be measured, so no trial can be compared: {said}")
     objective = problem.objective
     field = f"objective ({objective.name})"
     for run in (run for run in runs if run.done):  # before hours are spent
         for metric in objective.metrics:
             if metric not in run.metrics:
                 gives = result_names(run.metrics)
-                lacks = f"needs the metric {metric!r}, and the benchmark gives {gives}"
-                raise InputError(field, f"{lacks}; name one of those or print it")
+                lacks = f"needs the metric {metric!r}, but the benchmark reports {gives}"
+                raise InputError(field, f"{lacks}; use one of these or report it")
         # A figure and a multiple of the baseline can be compared now.
         require_possible(objective.bounds(run.metrics), field=field)
 
@@ -134,7 +134,7 @@ def _first_baseline(
         return None
     here = "" if host is None or len(history.hosts) < 2 else f" on {host}"
     run = f"run {len(mine) + 1} of {max(plan.first, len(mine) + 1)}{here}"
-    why = f"{run}: what every trial is compared with"
+    why = f"{run}: the reference of every trial"
     return _baseline(evaluation, why)
 
 
@@ -178,8 +178,8 @@ def _exploring(
     since = history.since_baseline(host)
     doubtful = host is not None and since == 0 and suspect(evaluation, host)
     if plan.baseline_due(since, left) or doubtful:
-        why = "the last run differs" if doubtful else "to see noise and drift"
-        return _baseline(evaluation, f"again: {why}")
+        why = "the last run differs" if doubtful else "to measure noise and drift"
+        return _baseline(evaluation, f"repeat: {why}")
     searches = left > simplified_left(plan, history) and not history.simplified
     # A design of draws alone is laid out for as many as it is asked for.
     drawn = strategy.samples(evaluation.problem, plan.explore) >= plan.explore
@@ -277,7 +277,7 @@ def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial |
     if run is None:
         return None
     why = f"pair {run.round} of {plan.pairs}: trial {compared[0]} against the baseline"
-    why += f", beside the starting point of trial {compared[1]}" if compared[1:] else ""
+    why += f", with the starting point of trial {compared[1]}" if compared[1:] else ""
     return _again(evaluation, run, Purpose.PROVE, why)
 
 
@@ -343,8 +343,8 @@ def ask(
         history.put(asked[-1])
     left = history.unfinished()
     if len(asked) == count:
-        return AskedTrials(tuple(asked), "as many as were asked for")
+        return AskedTrials(tuple(asked), "as many as requested")
     if not left:
-        return AskedTrials(tuple(asked), "all trials are in", complete=True)
-    why = f"tell {', '.join(str(trial.number) for trial in left[:10])} first"
-    return AskedTrials(tuple(asked), f"what comes next rests on trials that are out: {why}")
+        return AskedTrials(tuple(asked), "all trials are done", complete=True)
+    why = f"report {', '.join(str(trial.number) for trial in left[:10])} first"
+    return AskedTrials(tuple(asked), f"the next trials depend on unfinished ones: {why}")

@@ -44,7 +44,7 @@ _TICK_SECONDS = 0.25
 # Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
-_TAKEN_BACK = "taken back, for no other host was left"
+_TAKEN_BACK = "used again, as no other host was left"
 # So long a job waits for another host before it takes back one set aside, or ends without any.
 ALONE_SECONDS = 300.0
 
@@ -169,10 +169,10 @@ class Tuning:
                 self._take_back(host)
             return
         failed = self._withdraw_failed_baselines(there)
-        said = f"the baseline fails on it: {failed[-1].failure}" if failed else "nobody knows why"
+        said = f"the baseline fails: {failed[-1].failure}" if failed else "the reason is unknown"
         raise NoHostCanMeasure(
-            f"no host that is there can go on ({', '.join(there)}): {said}; "
-            "mend it or bring another host back, then resume the job"
+            f"no connected host can continue ({', '.join(there)}): {said}; "
+            "fix it or connect another host, then resume the job"
         )
 
     def _take_back(self, host: str) -> None:
@@ -190,7 +190,7 @@ class Tuning:
         ]
         failed = [run for run in runs if run.has_outcome and not run.done]
         if failed:
-            self._withdraw(failed, "it failed, and no other host is there")
+            self._withdraw(failed, "it failed, and no other host is connected")
             self._failing.difference_update(hosts)
         return failed
 
@@ -205,7 +205,7 @@ class Tuning:
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, proof)):
             left = orphaned(self._history, purpose, whole, held)
             if left:
-                self._withdraw(left, "the rest of its round cannot be measured on the same host")
+                self._withdraw(left, "the rest of its round cannot run on the same host")
 
     def _next(self, host: str | None, beside: Collection[str] = ()) -> Trial | None:
         plan = self._plan()

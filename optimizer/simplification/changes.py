@@ -316,8 +316,8 @@ def _proposal(
     said = ", ".join(back[:_MOST_SAID])
     said += f" and {len(back) - _MOST_SAID} more" if len(back) > _MOST_SAID else ""
     why = (
-        f"simplified: trial {number} with {len(kept)} of its {len(changes.names)} changes, "
-        f"{said} as at the baseline"
+        f"simplified: trial {number} with {len(kept)} of its {len(changes.names)} changes; "
+        f"{said} as in the baseline"
     )
     return Proposal(Phase.SEARCH, None, configuration, why, basis=Basis.SIMPLIFIED)
 

@@ -20,7 +20,7 @@ from optimizer.trials.trial import Phase, Purpose
 from sampler.space.encoding import Design, draw
 from sampler.space.latent import Point
 
-_WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol": "a Sobol draw"}
+_WORDS = {"random": "random draw", "lhs": "Latin hypercube draw", "sobol": "Sobol draw"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def propose_draw(
         drawn = draw(chosen, where, n=n, dimensions=len(names), seed=seed)
         return dict(zip(names, drawn.tolist(), strict=True))
 
-    return first_new(evaluation, Phase.SAMPLE, f"{_WORDS[design]}, {index + 1} of {n}", point)
+    return first_new(evaluation, Phase.SAMPLE, f"{_WORDS[design]} {index + 1} of {n}", point)
 
 
 class Suggest(Protocol):
@@ -147,5 +147,5 @@ class DrawThenSearch(DrawsFirst):
         def point(attempt: int) -> Point:  # noqa: ARG001
             return next(suggested, None) or random_point(axes, rng)
 
-        why = self.words if able else "a random draw: too few trials have ended well"
+        why = self.words if able else "random draw: too few successful trials so far"
         return first_new(evaluation, Phase.SEARCH, why, point)

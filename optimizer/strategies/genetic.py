@@ -143,8 +143,8 @@ def _chromosome(
             values = [rng.random() for _ in genes]
         return dict(zip(genes, values, strict=True))
 
-    kind = "a child of two survivors" if crossed else "a new chromosome"
-    why = f"generation {generation}: {kind} over {', '.join(genes)}"
+    kind = "child of two survivors" if crossed else "new chromosome"
+    why = f"generation {generation}: {kind}, over {', '.join(genes)}"
     return first_new(evaluation, Phase.SEARCH, why, point)
 
 

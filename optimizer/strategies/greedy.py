@@ -269,9 +269,9 @@ class Greedy(Strategy):
 
     settings: ClassVar[frozenset[str]] = frozenset({"over", "stop_early"})
     phase_words: ClassVar[Mapping[Phase, str]] = {
-        Phase.SAMPLE: "measure the starting points; the best of them, or the baseline, is varied",
-        Phase.RANK: "take the best of the starting points and the baseline",
-        Phase.SEARCH: "vary one parameter after the other, keeping the best value of each",
+        Phase.SAMPLE: "measure the starting points; the search begins at the best or the baseline",
+        Phase.RANK: "choose the best of the starting points and the baseline",
+        Phase.SEARCH: "vary one parameter at a time and keep the best value of each",
     }
 
     def samples(self, problem: Problem, explore: int) -> int:
@@ -297,11 +297,11 @@ class Greedy(Strategy):
         parameter = problem.space.by_name[name]
         said = parameter.words(probe.value)
         if probe.value != probe.asked:
-            said += f" (as near to {parameter.words(probe.asked)} as the rules allow)"
+            said += f" (the nearest to {parameter.words(probe.asked)} that the rules allow)"
         before = history[series.incumbent].configuration.get(name, "none")
         why = (
-            f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
-            f"{parameter.words(before)} of trial {series.incumbent}"
+            f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} instead "
+            f"of {parameter.words(before)} in trial {series.incumbent}"
         )
         return Proposal(Phase.SEARCH, probe.point, probe.configuration, why)
 

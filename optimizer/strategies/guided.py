@@ -44,11 +44,9 @@ class Guided(DrawsFirst):
     settings: ClassVar[frozenset[str]] = DrawsFirst.settings | {"warm_start", "stop_early"}
     has_models: ClassVar[bool] = True
     phase_words: ClassVar[Mapping[Phase, str]] = {
-        Phase.SAMPLE: (
-            "draw a few configurations from the whole space, for the models to begin with"
-        ),
-        Phase.RANK: "learn a model of each metric from the draws",
-        Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
+        Phase.SAMPLE: "draw a few configurations from the whole space to train the models",
+        Phase.RANK: "fit a model of each metric to the draws",
+        Phase.SEARCH: "measure where the models expect most gain, and refit them to every trial",
     }
 
     def samples(self, problem: Problem, explore: int) -> int:
@@ -146,14 +144,12 @@ class Acquisition:
     def words(self) -> str:
         """Why the first of the points is proposed."""
         if self.surrogate is None:
-            return "a random draw: too few trials have ended"
+            return "random draw: too few trials have ended"
         known, earlier = len(self.surrogate.data.numbers), len(self.surrogate.prior.tasks)
-        by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
+        by = f"models of {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
         if self.stopping_rule is None:
-            return (
-                f"keeps the limits, which nothing has yet, with a chance of {self.gain:.2g}, {by}"
-            )
-        return f"{self.stopping_rule.words()}, {by}"
+            return f"keeps the limits, as none has yet, with probability {self.gain:.2g}; {by}"
+        return f"{self.stopping_rule.words()}; {by}"
 
 
 def acquisition_of(
@@ -199,7 +195,7 @@ def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal)
     names = sorted(names, key=lambda name: -matters[name])
     more = len(names) - _MOST_SAID
     said = ", ".join(names[:_MOST_SAID]) + (f" and {more} more" if more > 0 else "")
-    return f"moves {said} of {origin}; {in_all} differ from the baseline"
+    return f"changes {said} of {origin}; {in_all} parameters differ from the baseline"
 
 
 def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) -> float | None:

@@ -26,13 +26,13 @@ STRATEGIES: dict[str, Strategy] = {
     "guided": Guided(),
     "greedy": Greedy(),
     "nsga2": DrawThenSearch(
-        nsga2, "a child of two of the fittest by rank and crowding", POPULATION, LEAST_PARENTS
+        nsga2, "child of two parents of best rank and crowding distance", POPULATION, LEAST_PARENTS
     ),
     "tpe": DrawThenSearch(tpe, "sampled by a Parzen estimator", OPTUNA_DRAWS),
     "optuna-gp": DrawThenSearch(
-        gaussian_process, "most expected improvement by a Gaussian process", OPTUNA_DRAWS
+        gaussian_process, "highest expected improvement by a Gaussian process", OPTUNA_DRAWS
     ),
-    "smac": DrawThenSearch(smac, "most expected improvement by SMAC's forest", SMAC_DRAWS),
+    "smac": DrawThenSearch(smac, "highest expected improvement by SMAC's forest", SMAC_DRAWS),
 }
 
 # By strategy: the extra of the package that it needs, and the modules that it brings.
@@ -42,10 +42,10 @@ EXTRAS = {
     "optuna-gp": ("compare-gp", ("optuna", "torch")),
 }
 _TORCH = '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`'
-_MENDS = {
-    "compare": "`make compare` adds it to .venv",
+_FIXES = {
+    "compare": "run `make compare`",
     # Some GB on Linux, and other files on every machine: no lock holds it.
-    "compare-gp": f"`make compare`, then {_TORCH} add it to .venv",
+    "compare-gp": f"run `make compare`, then {_TORCH}",
 }
 
 
@@ -60,7 +60,7 @@ def find_strategy(name: str) -> Strategy:
         raise InputError("--strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
     extra = missing_extra(name)
     if extra is not None:
-        problem = f"{name} needs the extra {extra}: {_MENDS[extra]}"
+        problem = f"{name} needs the extra {extra}; {_FIXES[extra]}"
         raise InputError("--strategy", problem)
     return STRATEGIES[name]
 

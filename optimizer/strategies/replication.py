@@ -45,9 +45,8 @@ class Replication:
     def words(self) -> str:
         """One line for people."""
         return (
-            f"measured again: trial {self.trial.number} showed a fitness of "
-            f"{self.measured:.3g}, the models hold "
-            f"{self.predicted:.3g} for it; noise and models err by {self.noise:.3g}"
+            f"replication of trial {self.trial.number}: measured fitness {self.measured:.3g}, "
+            f"predicted {self.predicted:.3g}, standard deviation {self.noise:.3g}"
         )
 
 

@@ -137,7 +137,7 @@ def starting_point(
     if digest(found) == digest(space.default_configuration()):
         return None
     changed = [
-        f"{parameter} {space.by_name[parameter].words(found[parameter])} for "
+        f"{parameter} {space.by_name[parameter].words(found[parameter])} instead of "
         f"{space.by_name[parameter].words(value)}"
         for parameter, value in wanted.items()
         if parameter in found and found[parameter] != value
@@ -169,7 +169,7 @@ def _why(start: StartingPoint) -> str:
         return why
     said, more = list(start.changed[:_MOST_SAID]), len(start.changed) - _MOST_SAID
     said += [f"{more} more"] if more > 0 else []
-    return f"{why}, within the space and its memory: {', '.join(said)}"
+    return f"{why}, fitted to the space and its memory: {', '.join(said)}"
 
 
 def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Value]:

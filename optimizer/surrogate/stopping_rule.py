@@ -38,7 +38,7 @@ class StoppingRule:
         if self.noise is None:
             return f"expected gain {self.gain:.3g}"
         if not self.exhausted:
-            return f"expected gain {self.gain:.3g}, the noise is {self.noise:.3g}"
+            return f"expected gain {self.gain:.3g}, noise {self.noise:.3g}"
         assert self.lately is not None
         return (
             f"expected gain {self.gain:.3g}, {SAID} {self.noise:.3g} "

@@ -26,7 +26,7 @@ def strategy_name(given: str) -> str:
 def renamed(given: object) -> str | None:
     """One line for whoever writes a former name; None of any other."""
     now = FORMER_NAMES.get(given) if isinstance(given, str) else None
-    return now and f"the strategy {given} is called {now} now; either name is taken"
+    return now and f"the strategy {given} is now called {now}; both names work"
 
 
 @dataclass(frozen=True)

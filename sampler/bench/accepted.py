@@ -135,9 +135,9 @@ def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
     given = [("flags", workload.flags)]
     for run in (*workload.runs, *(workload.prepare.runs if workload.prepare else ())):
         if build_version(installed.version) < run.benchmark.since:
-            problem = f"has no {run.benchmark.name}; it came later"
-            problem = f"db_bench of RocksDB {installed.version} {problem}"
-            found.append(InputError("workload.benchmarks", problem))
+            problem = f"db_bench of RocksDB {installed.version} has no {run.benchmark.name}"
+            fix = f"use RocksDB {'.'.join(map(str, run.benchmark.since))} or newer"
+            found.append(InputError("workload.benchmarks", f"{problem}; {fix}"))
     if workload.prepare:
         given.append(("prepare.flags", workload.prepare.flags))
     for where, flags in given:
@@ -159,7 +159,7 @@ def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Val
         keys = ", ".join(f"{key} in [{title}]" for title, key in sections)
         raise InputError(
             field,
-            "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; write "
+            "is a RocksDB option, which db_bench ignores when it reads an OPTIONS file; write "
             f"{keys} of an OPTIONS file for --baseline",
         )
 

@@ -171,7 +171,7 @@ def effective_values(
         else:
             divided = parameter.scaled and there not in parameter.special
             effective[parameter.name] = int(there) * scale if divided else there
-            changed.append(f"{parameter.name}: asked {measured}, in effect {there}")
+            changed.append(f"{parameter.name}: requested {measured}, in effect {there}")
     return effective, tuple(changed)
 
 
@@ -189,12 +189,12 @@ def unmet_values(
             continue
         if parameter.key == "compression_per_level":
             if written.get(title, parameter.key) != asked:
-                lines.append(f"{parameter.key}: intended {asked}")
+                lines.append(f"{parameter.key}: requested {asked}, not in effect")
             continue
         wanted = read_values(intended, [parameter], scale=1).get(name)
         there = read_values(written, [parameter], scale=1).get(name)
         if wanted not in parameter.special and not _same(wanted, there):
-            lines.append(f"{name}: intended {wanted}, in effect {there}")
+            lines.append(f"{name}: requested {wanted}, in effect {there}")
     return lines
 
 

@@ -134,11 +134,11 @@ def named_programs(settings: Settings) -> dict[str, str]:
     for entry in filter(None, (each.strip() for each in settings.builds.split(","))):
         name, equals, program = (part.strip() for part in entry.partition("="))
         if not equals or not program or not is_build_name(name):
-            problem = f"{entry!r} is not name=path; write for example 9.7=/opt/9.7/db_bench"
+            problem = f"{entry!r} is not of the form name=path; write 9.7=/opt/9.7/db_bench"
             raise InputError(_FIELD, f"{problem},10.2=/opt/10.2/db_bench")
         if name in programs:
-            fix = "ROCKTUNE_DB_BENCH is called so" if name == DEFAULT_BUILD else "it is there"
-            raise InputError(_FIELD, f"{name!r} is taken, {fix}; choose another name")
+            problem = "means ROCKTUNE_DB_BENCH" if name == DEFAULT_BUILD else "is listed twice"
+            raise InputError(_FIELD, f"{name!r} {problem}; choose another name")
         programs[name] = program
     for path in sorted(settings.build_dir.expanduser().glob("*/db_bench")):
         if is_build_name(path.parent.name):
@@ -159,15 +159,13 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
         # The Java driver beside the sources, as ``make java-driver`` leaves it.
         driver = Path(__file__).parents[2] / "drivers" / "java"
         if not (driver / "build" / "classes").is_dir():
-            problem = "the Java driver is not made here; `make java-driver` makes it"
-            raise InputError(
-                field, f"{problem} (JDK and Maven), or name it as java=PATH in {_FIELD}"
-            )
+            problem = "the Java driver is not built; run `make java-driver` (needs JDK and Maven)"
+            raise InputError(field, f"{problem}, or add java=PATH to {_FIELD}")
         return driver / "rocksjava-bench"
     if named not in programs and "/" not in named:
         choice = (
-            f"name one of {', '.join(programs)}, write a path, name it in {_FIELD}, or let "
-            f"`make db_bench VERSION={named}` bring it"
+            f"use one of {', '.join(programs)}, write a path, add it to {_FIELD}, or run "
+            f"`make db_bench VERSION={named}`"
         )
         raise InputError(field, f"there is no build {named!r}; {choice}")
     program = programs.get(named, named)
@@ -175,7 +173,7 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
     found = shutil.which(Path(program).expanduser().absolute() if "/" in program else program)
     if found is None:
         whose = f"{_FIELD} ({named})" if named in programs else field
-        raise InputError(whose, f"{program!r} is no program that can be run here")
+        raise InputError(whose, f"{program!r} is not an executable program on this host")
     return Path(found).absolute()
 
 

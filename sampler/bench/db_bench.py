@@ -140,7 +140,7 @@ class Preparing:
         missing = [each for each in self.prepare.benchmarks if each not in printed]
         missing = missing or [f"rocksdb.{each}" for each in needed if each not in tickers]
         if found is None and missing:
-            words = f"db_bench printed nothing of {missing[0]}; {complaint(said)}"
+            words = f"db_bench printed nothing for {missing[0]}; {complaint(said)}"
             found = TrialState.FAILED, words.rstrip("; ")
         found = found or unrest(ended, log)
         if found is not None:  # it was never measured: nothing bounds its time or its rate
@@ -150,7 +150,7 @@ class Preparing:
             return Outcome(
                 state=state,
                 metrics=known if state is TrialState.CENSORED else {},
-                failure=f"while it was prepared: {why}",
+                failure=f"while preparing the database: {why}",
                 bench_seconds=ended.wall_seconds,
                 by_host=ended.ending is Ending.DISK_FULL,
             )
@@ -249,9 +249,9 @@ class DbBench:
         effective, changed = told or (None, ())
         values = space.complete(effective or configuration)
         prepared = read_note(folder) if workload.prepare else None
-        beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""
+        beside = f", after {prepared.seconds:.1f} s of preparation" if prepared else ""
         reason = why_untold(workload)
-        untold = (f"sa is not told: {reason}",) if reason else ()
+        untold = (f"sa is not measured: {reason}",) if reason else ()
         levels = {LEVEL_BYTES.format(n): size for n, size in sorted(log.compacted.items())}
 
         def outcome(

@@ -95,13 +95,13 @@ class Reading:
         line = next((x for x in parse_output(text).lines if x.name == KINDS[self.kind]), None)
         why = why_failed(ended, self.outputs)
         if not why and (line is None or line.per_second <= 0):
-            why = "db_bench printed no figure"
+            why = "db_bench printed no result"
         why = why or self._unusable(text, ended)
         warnings = [UNTOLD.format(self.metric) + why] if why else []
         if not (why or self.cold) and ended.device_read_bytes > _PAGE / 2 * self.operations:
             warnings.append(
-                f"{self.metric} is not of a warm cache: the tree is larger than the page cache, "
-                "or is read past it"
+                f"{self.metric} was not read from a warm cache: the tree is larger than the page "
+                "cache, or reads bypass it"
             )
         found = {} if why or line is None else {self.metric: line.per_second}
         return _with(outcome, ended, found, *warnings)
@@ -112,7 +112,7 @@ class Reading:
         match = _FOUND.search(printed)
         found, asked = (int(match[1]), int(match[2])) if match else (0, 0)
         if self.kind == "read_present" and found < _LEAST_FOUND * asked:
-            return f"of {asked} keys that the load wrote {found} are there"
+            return f"only {found} of {asked} keys that the load wrote were found"
         return ""
 
 
@@ -163,7 +163,7 @@ class Counting:
         words = why_failed(ended, self.outputs)
         if not words and live > 0:
             return _with(outcome, ended, {"sa": outcome.metrics["lsm_bytes"] / live})
-        why = f"sa is not told: counting live keys: {words or 'it found none'}"
+        why = f"{UNTOLD.format('sa')}counting live keys failed: {words or 'none found'}"
         return _with(outcome, ended, {}, why)
 
 

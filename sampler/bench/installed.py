@@ -30,8 +30,8 @@ _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
 _FIELD = "db_bench"
 _FIX = (
-    "runs of both cannot be compared. What was measured is kept: put the first back and go on, or "
-    "begin a new job, which may learn from this one (--warm-start)"
+    "runs of the two cannot be compared. Finished trials are kept: restore the first and resume, "
+    "or start a new job, which can learn from this one (--warm-start)"
 )
 # Space that RocksDB takes before it needs it, which a database that is only tried must not take. A
 # log of writes is given 1.1 times the write buffer at its first record, up to 70 GiB in one call
@@ -89,8 +89,8 @@ def find_db_bench(program: str) -> Path:
     if found is None:
         raise InputError(
             "ROCKTUNE_DB_BENCH",
-            f"no {program!r} on this machine; install Debian's rocksdb-tools "
-            "(`apt-get install rocksdb-tools`) or name a db_bench of your own",
+            f"no {program!r} on this host; install Debian's rocksdb-tools "
+            "(`apt-get install rocksdb-tools`) or set this to the path of your own db_bench",
         )
     return Path(found).absolute()
 
@@ -205,7 +205,7 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None
+        raise InputError("ROCKTUNE_DB_BENCH", f"cannot run {argv[0]}: {error}") from None
 
 
 def short_digest(digest: str) -> str:
@@ -233,7 +233,7 @@ def require_same_file(installed: InstalledDbBench) -> None:
         InputError: It was, or it is gone.
     """
     if installed.digest is not None and program_digest(installed.program) != installed.digest:
-        raise InputError(_FIELD, f"{installed.program} was replaced while it measured; {_FIX}")
+        raise InputError(_FIELD, f"{installed.program} was replaced during the job; {_FIX}")
 
 
 def require_same_version(program: Path, known: str, printed: str | None) -> None:
@@ -243,7 +243,7 @@ def require_same_version(program: Path, known: str, printed: str | None) -> None
         InputError: It does.
     """
     if printed is not None and printed != known:
-        problem = f"{program} was RocksDB {known} at first and is {printed} now; {_FIX}"
+        problem = f"{program} was RocksDB {known} and is now RocksDB {printed}; {_FIX}"
         raise InputError(_FIELD, problem)
 
 

@@ -59,7 +59,7 @@ def trial_metrics(
     """
     tickers = output.tickers
     if workload.prepare and prepared is None:
-        raise MissingMeasurement("nothing tells how the database was prepared")
+        raise MissingMeasurement("the record of how the database was prepared is missing")
     user = tickers.get("bytes.written", 0)
     if user <= 0 and not workload.writes_nothing and not workload.trace:
         raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
@@ -204,7 +204,7 @@ def _measured_lines(output: DbBenchOutput, workload: Workload) -> list[Benchmark
 def _sa(live: int, workload: Workload, threads: int, tickers: Mapping[str, int]) -> float:
     distinct = workload.distinct_user_bytes(threads, tickers.get("number.keys.written"))
     if distinct <= 0:
-        raise MissingMeasurement("no benchmark of the load is known to leave a key behind")
+        raise MissingMeasurement("no benchmark of the load is known to leave keys in the database")
     return live / distinct
 
 
@@ -217,7 +217,7 @@ def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
     if workload.owes == "none":
         return 0.0
     if log.load_ended is None or log.flushed is None:
-        raise MissingMeasurement("RocksDB's LOG tells of no manual flush")
+        raise MissingMeasurement("RocksDB's LOG records no manual flush")
     if workload.owes == "flush":
         return max(0.0, log.flushed - log.load_ended)
     return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)

@@ -29,6 +29,7 @@ _MOST_HEADER = 200  # bytes; it has 90
 _MOST_RECORD = 2**28  # bytes; more would be a length that was never written
 _BATCH_HEAD = 12  # its sequence number and its count
 _READ_BYTES = 2**20
+_FIX = "give one written by DB::StartTrace"
 # What a record of a WriteBatch does by its tag, whether it names a family, and how many texts with
 # a length before them it has: marks of transactions and of the log do nothing to a key.
 _TAGS: dict[int, tuple[str, bool, int]] = {
@@ -85,21 +86,20 @@ class Records:
         self._file, self.ended = file, ""
         start = file.read(_HEAD.size)
         if not start:
-            raise InputError(field, "is empty; give a trace that DB::StartTrace wrote")
+            raise InputError(field, f"is empty; {_FIX}")
         length = 0
         if len(start) == _HEAD.size:
             self.began, kind, length = _HEAD.unpack(start)
         self.header = file.read(min(length, _MOST_HEADER))
         if self.header[1 : 1 + len(_MAGIC)] == _MAGIC:
-            problem = "is a trace of the block cache, which tells blocks and no operations"
-            raise InputError(field, f"{problem}; give one that DB::StartTrace wrote")
+            raise InputError(field, f"is a block cache trace, without operations; {_FIX}")
         found = _HEADER.match(self.header)
         if found is None or kind != BEGIN or length > _MOST_HEADER:
-            raise InputError(field, "is no trace of RocksDB; give one that DB::StartTrace wrote")
+            raise InputError(field, f"is not a RocksDB trace; {_FIX}")
         self.version, self.rocksdb = (part.decode() for part in found.groups())
         if self.version not in _VERSIONS:
             known = " and ".join(_VERSIONS)
-            problem = f"is a trace of version {self.version}, and {known} are known"
+            problem = f"has trace version {self.version}, and only {known} are supported"
             raise InputError(field, f"{problem}; record it with another RocksDB")
         self.at = _HEAD.size + length
 
@@ -109,18 +109,18 @@ class Records:
         while True:
             head = read(size)
             if len(head) < size:
-                self.ended = f"it ends without its last record, after {self.at:,} bytes"
+                self.ended = f"it ends after {self.at:,} bytes, without an end record"
                 return
             time, kind, length = unpack(head)
             if kind == END and not length:
                 self.at += size
                 return
             if kind not in _KNOWN or length > _MOST_RECORD:
-                self.ended = f"what follows its first {self.at:,} bytes is no record"
+                self.ended = f"the data after its first {self.at:,} bytes is not a record"
                 return
             payload = read(length)
             if len(payload) < length:
-                self.ended = f"it is cut off after {self.at:,} bytes"
+                self.ended = f"it is truncated after {self.at:,} bytes"
                 return
             self.at += size + length
             yield time, kind, payload
@@ -215,7 +215,7 @@ def open_trace(path: Path, field: str) -> BinaryIO:
     """
     try:
         if path.exists() and not path.is_file():
-            raise InputError(field, f"{str(path)!r} is not a file; give a trace")
+            raise InputError(field, f"{str(path)!r} is not a file; give a trace file")
         return path.open("rb", buffering=_READ_BYTES)
     except OSError as error:
         raise InputError(field, f"cannot read {str(path)!r}: {error.strerror}") from None
@@ -266,6 +266,6 @@ def write_slice(trace: Trace, target: Path, *, families: int, merging: bool) -> 
         problem = f"the trace uses {used} column families; write {used} in [flags]"
         raise InputError("flags.num_column_families", problem)
     if merges and not merging:
-        problem = 'the trace merges; write "put" in [flags], or another that RocksDB brings'
+        problem = 'the trace has merges; write "put" or another built-in operator in [flags]'
         raise InputError("flags.merge_operator", problem)
     return records

@@ -33,7 +33,7 @@ def clock_problem(ended: EndedProcess) -> str | None:
     """
     if abs(ended.clock_set_by) <= _CLOCK_SECONDS:
         return None
-    return f"the machine's clock was set by {ended.clock_set_by:+,.1f} s while it ran, or it slept"
+    return f"the host's clock jumped by {ended.clock_set_by:+,.1f} s, or the host slept"
 
 
 def unrest(ended: EndedProcess, log: RocksdbLog) -> tuple[TrialState, str] | None:
@@ -43,9 +43,9 @@ def unrest(ended: EndedProcess, log: RocksdbLog) -> tuple[TrialState, str] | Non
     a script that starts db_bench keeps its output back, it may have gone on unseen.
     """
     if ended.rested_at is None or (log.closed is not None and log.closed < ended.rested_at):
-        return TrialState.FAILED, "db_bench ended by itself before its tree was seen at rest"
+        return TrialState.FAILED, "db_bench exited before its tree was seen at rest"
     if log.working or (log.work_ended or 0.0) > ended.rested_at:
-        return TrialState.LOST, "RocksDB went on working when its tree had seemed at rest"
+        return TrialState.LOST, "RocksDB flushed or compacted after its tree had seemed at rest"
     return None
 
 
@@ -55,12 +55,12 @@ def ending_problem(
     """The state and the reason of a run that did not end well; None for one that did."""
     match ended.ending:
         case Ending.TIMEOUT:
-            settling = " while it settled" if log and log.load_ended else ""
+            settling = " while settling" if log and log.load_ended else ""
             return TrialState.TIMED_OUT, f"timed out after {ended.wall_seconds:.0f} s{settling}"
         case Ending.DISK_FULL:
-            return TrialState.FAILED, "ended because the disk of the bench folder was nearly full"
+            return TrialState.FAILED, "stopped: the disk of the bench folder was nearly full"
         case Ending.FLOOD:
-            return TrialState.FAILED, "ended because it printed without end"
+            return TrialState.FAILED, "stopped: it printed too much"
         case Ending.CANCELLED:
             return TrialState.LOST, "cancelled"
     if ended.status == 0:
@@ -72,7 +72,7 @@ def ending_problem(
         except ValueError:
             name = f"signal {-ended.status}"
         return TrialState.FAILED, f"killed by {name}: {words}".rstrip(": ")
-    return TrialState.FAILED, words or f"exit status {ended.status} without a word"
+    return TrialState.FAILED, words or f"exit status {ended.status}, no error message"
 
 
 def unreplayed(said: str) -> tuple[TrialState, str] | None:

@@ -123,16 +123,17 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
     others = [name for name in parse_options(text).families if name != file.family]
     if others:
         yield (
-            f"column families {_names(others)}: not measured; only {file.family} is, and "
-            "--column-family names another"
+            f"column families {_names(others)}: not measured; only {file.family} is. "
+            "--column-family selects another"
         )
     if foreign := foreign_table(file):
         yield (
-            f"[{file.own_title(foreign)}]: not known to db_bench, measured with RocksDB's own "
+            f"[{file.own_title(foreign)}]: not known to db_bench, measured with RocksDB's default "
             "table; your file keeps it"
         )
     elif factory := foreign_factory(file):
-        yield f"table_factory = {factory[:60]}: not known to db_bench, measured with RocksDB's own"
+        own = "measured with RocksDB's default"
+        yield f"table_factory = {factory[:60]}: not known to db_bench, {own}"
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
@@ -147,14 +148,14 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
     if jobs is not None:
         said = ", ".join(f"{key} = {file.get(DB, key)}" for key in OLD_JOBS if file.get(DB, key))
         yield (
-            f"{said}: these old names make {_JOBS} ineffective and come to {jobs} threads; where "
-            f"{_JOBS} is changed, they are taken out of the file"
+            f"{said}: these deprecated options override {_JOBS} and amount to {jobs} threads; "
+            f"where {_JOBS} is changed, they are removed from the file"
         )
     limit = file_limit(file)
     if limit:
         yield (
-            f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: all memtables together are flushed at "
-            "this size, whatever write_buffer_size allows"
+            f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: memtables are flushed when their total "
+            "reaches this size, whatever write_buffer_size allows"
         )
 
 
@@ -171,7 +172,7 @@ def _cut_numbers(file: OptionsFile) -> Iterator[str]:
         if fact is None or fact.type not in _WHOLE_TYPES or number is None:
             continue
         if not _WRITTEN_WHOLE.fullmatch(text):
-            yield f"{key} = {text[:60]}: RocksDB reads {number} and passes over the rest"
+            yield f"{key} = {text[:60]}: RocksDB reads {number} and ignores the rest"
 
 
 def _names(names: list[str]) -> str:
@@ -189,8 +190,8 @@ def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
         told.append(f"RocksDB {version} refuses {'; '.join(wrong)}")
     fix = "--drop-unknown leaves " + ("them" if len(refused) > 1 else "it")
     return (
-        f"{'. '.join(told)}. {fix} out while measuring and keeps what your file says in the "
-        "one that is handed back"
+        f"{'. '.join(told)}. {fix} out while measuring and keeps your values in the resulting "
+        "OPTIONS file"
     )
 
 
@@ -211,7 +212,7 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
         return _as_written(refused, file)
     if not fact.since:
         return refused.key
-    return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
+    return f"{refused.key} (since {fact.since}{'' if fact.since_is_exact else ' or earlier'})"
 
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
@@ -225,7 +226,7 @@ def _dropped_lines(
 ) -> list[str]:
     asked = [each for each in refused if each.key.partition(".")[0] not in _BY_FLAG]
     keys, them = [_as_written(each, file) for each in asked], "them" if len(asked) > 1 else "it"
-    line = f"RocksDB {version} does not take {them}; not measured, and kept in the file"
+    line = f"RocksDB {version} does not accept {them}; not measured, kept in the file"
     return [f"{', '.join(keys)}: {line}"] if keys else []
 
 
@@ -278,14 +279,14 @@ def _changed_parameter(
     text = file.get(title_of(parameter), parameter.key) or ""
     if was is None and not now:  # an object that db_bench has no code for
         return _changed_option(title_of(parameter), parameter.key, text, "nullptr")
-    return [f"{parameter.key} = {text}: RocksDB makes it {now}"]
+    return [f"{parameter.key} = {text}: RocksDB changes it to {now}"]
 
 
 def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
     """What is in effect instead; RocksDB writes the objects that it knows in a way of its own."""
     fact = fact_of(section, key)
     if fact is None or fact.type != "object":
-        return [f"{key} = {text}: RocksDB makes it {now}"]
+        return [f"{key} = {text}: RocksDB changes it to {now}"]
     if now not in fact.defaults:
         return []
     return [f"{key} = {text}: not known to db_bench, measured with {now}"]

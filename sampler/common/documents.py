@@ -26,7 +26,7 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except RecursionError:
-        raise InputError(field, "is nested too deeply") from None
+        raise InputError(field, f"is nested more than {_MOST_DEPTH} levels deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
         raise InputError(field, f"is not TOML: {error}") from None
     level: list[Any] = [document]
@@ -35,10 +35,10 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
         for each in level:
             inside += each.values() if isinstance(each, dict) else each
         if any(isinstance(each, int) and each.bit_length() > _MOST_BITS for each in inside):
-            raise InputError(field, "holds a number of thousands of digits")
+            raise InputError(field, "contains a number that is too large")
         level = [each for each in inside if isinstance(each, dict | list)]
     if level:
-        raise InputError(field, "is nested too deeply")
+        raise InputError(field, f"is nested more than {_MOST_DEPTH} levels deep")
     return document
 
 
@@ -144,4 +144,5 @@ def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: s
     """
     for key in document:
         if key not in known:
-            raise InputError(f"{where}.{key}", f"is unknown; known are {', '.join(sorted(known))}")
+            problem = f"is unknown; use one of {', '.join(sorted(known))}"
+            raise InputError(f"{where}.{key}", problem)

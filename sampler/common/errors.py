@@ -14,26 +14,26 @@ from contextlib import contextmanager
 from typing import Any
 
 _WHAT = {
-    "int": "is not a whole number; write one as 12",
-    "float": "is not a finite number; write one as 0.5",
-    "finite": "is not a finite number; write one as 0.5",
-    "bool": "is not a yes or no; write true or false",
-    "string": "is not a text",
+    "int": "is not a whole number; write it like 12",
+    "float": "is not a finite number; write it like 0.5",
+    "finite": "is not a finite number; write it like 0.5",
+    "bool": "is not a boolean; write true or false",
+    "string": "is not a string",
     "list": "is not a list",
-    "dict": "is not an object of names and values",
-    "model": "is not an object of names and values",
-    "url": "is not a URL of HTTP; write https://HOST/PATH",
+    "dict": "is not an object",
+    "model": "is not an object",
+    "url": "is not an HTTP URL; write https://HOST/PATH",
 }
 _BOUNDS = {
-    "greater_than_equal": ("ge", "is below {}"),
+    "greater_than_equal": ("ge", "is below the minimum of {}"),
     "greater_than": ("gt", "is not above {}"),
-    "less_than_equal": ("le", "is above {}"),
+    "less_than_equal": ("le", "is above the maximum of {}"),
     "less_than": ("lt", "is not below {}"),
     "string_too_short": ("min_length", "has fewer than {} characters"),
     "string_too_long": ("max_length", "has more than {} characters"),
-    "too_short": ("min_length", "holds fewer than {}"),
-    "too_long": ("max_length", "holds more than {}"),
-    "string_pattern_mismatch": ("pattern", "is not of the form {}"),
+    "too_short": ("min_length", "has fewer than {} items"),
+    "too_long": ("max_length", "has more than {} items"),
+    "string_pattern_mismatch": ("pattern", "does not match {}"),
     "literal_error": ("expected", "is not {}"),
     "enum": ("expected", "is not {}"),
 }
@@ -99,9 +99,9 @@ def value_problem(found: Mapping[str, Any]) -> str:
     """One of ``ValidationError.errors()`` of pydantic as a problem and what to write instead."""
     kind = found["type"]
     if kind == "missing":
-        return "is missing; give it"
+        return "is missing; add it"
     if kind == "extra_forbidden":
-        return "there is no such field; leave it out"
+        return "is not a known field; leave it out"
     shown = f"{found['input']!r:.80}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]

@@ -97,7 +97,7 @@ def comments(guide: Guide) -> list[str]:
     """What the file was computed for, and what no OPTIONS file can hold: a line each."""
     planned = guide.planned
     return [
-        "By KIOXIA's tuning guide for TRocksDB, worked out by Rocktune; not measured.",
+        "Computed by Rocktune from KIOXIA's tuning guide for TRocksDB; not measured.",
         f"{planned.keys} keys of {planned.key_size} B, values of {planned.value_size} B, "
         f"{planned.cpu_threads} CPU threads, {planned.memory} B of memory, "
         f"{planned.open_files} open files",
@@ -114,7 +114,7 @@ def trocksdb_text(guide: Guide) -> str:
     options = options.with_values(
         CF, {"vlogfile_max_size": str(guide.vlogfile_max_size), **PRESET}
     )
-    about = [*comments(guide), f"For TRocksDB; db_bench there with --threads={guide.threads}"]
+    about = [*comments(guide), f"For TRocksDB; run its db_bench with --threads={guide.threads}"]
     return format_options(options, rocksdb_version=_TROCKSDB_VERSION, comments=about)
 
 
@@ -157,7 +157,7 @@ def rocksdb_text(guide: Guide) -> str:
     about = [
         *comments(guide),
         "Translated for RocksDB with integrated BlobDB: values are kept in blob files.",
-        f"Nothing here does what these do in TRocksDB: {without}",
+        f"TRocksDB options without a counterpart here: {without}",
     ]
     options = _options(rocksdb_values(guide))
     return format_options(options, rocksdb_version=_ROCKSDB_VERSION, comments=about)

@@ -16,7 +16,7 @@ from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
 
 NAME = "guide"
-HELP = "KIOXIA's tuning guide, worked out for the workload; guide:48 for a host of 48 CPU threads"
+HELP = "KIOXIA's tuning guide, computed for the workload; guide:48 for a host with 48 CPU threads"
 SOURCE = (
     "KIOXIA, Optimizing TRocksDB for Improved Performance; rocktune guide, "
     "docs/explanation/kioxia-guide.md"
@@ -42,7 +42,7 @@ def named_threads(name: str, *, field: str = "--start-from") -> int | None:
     if not colon:
         return None
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:6]) <= _MOST_THREADS):
-        raise InputError(field, f"{name!r:.40} names no CPU threads; write for example guide:48")
+        raise InputError(field, f"{name!r:.40} has no number of threads; write it like guide:48")
     return int(text)
 
 

@@ -97,14 +97,14 @@ def _count(text: str, field: str, least: int, most: int) -> int:
     if not whole:
         raise InputError(field, f"{text!r:.40} is not a whole number; write it like 48 or 8e9")
     if not least <= number <= most:
-        raise InputError(field, f"{text} is not from {least} to {most:,}")
+        raise InputError(field, f"{text} is out of range, {least} to {most:,}")
     return int(number)
 
 
 def _bytes(text: str, field: str) -> int:
     size = parse_bytes(text[:40], field=field)
     if not 1 <= size <= _MOST_BYTES:
-        raise InputError(field, f"{text:.40} is not from 1 byte to 1024 TiB")
+        raise InputError(field, f"{text:.40} is out of range, 1 byte to 1024 TiB")
     return size
 
 
@@ -219,23 +219,23 @@ def guide_cautions(guide: Guide) -> tuple[Caution, ...]:
         (file > MOST_FILE, "target_file_size_base",
          f"{said(file)} is over 12 MB, an eighth of what level 1 should hold at most; {more}"),
         (guide.memtables > planned.memory, "write_buffer_size",
-         f"{guide.max_write_buffer_number} write buffers of {buffer} are {all_buffers}, beyond "
-         f"the memory of {said(planned.memory)}: take fewer or smaller ones, each at least a file "
-         "large"),
+         f"{guide.max_write_buffer_number} write buffers of {buffer} are {all_buffers}, more than "
+         f"the memory of {said(planned.memory)}: use fewer or smaller ones, each at least as "
+         "large as a file"),
         (planned.value_size > MOST_VALUE, "write_buffer_size",
-         f"values of {said(planned.value_size)} are over 10 MB: the guide is not for them; "
-         "size the write buffers by the memory that there is"),
+         f"values of {said(planned.value_size)} are over 10 MB, too large for the guide; "
+         "size the write buffers by the available memory"),
         (guide.write_buffer_size > MOST_BUFFER, "write_buffer_size",
-         f"{buffer} is more than RocksDB takes: it cuts it to 64 GiB"),
+         f"{buffer} is above RocksDB's maximum; it uses 64 GiB"),
         (planned.open_files > MOST_OPEN_FILES, "open_files",
-         f"{planned.open_files:,} are over 100,000: many open files make everything slower"),
+         f"{planned.open_files:,} is over 100,000: many open files slow everything down"),
         (guide.write_buffer_size < LEAST_BUFFER, "write_buffer_size",
-         f"{buffer} is less than RocksDB takes: it makes it 64 KiB; {fewer}"),
+         f"{buffer} is below RocksDB's minimum; it uses 64 KiB; {fewer}"),
         (file < _SMALL_FILE, "target_file_size_base",
          f"{said(file)} is small: the database needs fewer files; {fewer}"),
         (planned.cpu_threads < LEAST_STOP, "level0_slowdown_writes_trigger",
-         f"{planned.cpu_threads} CPU threads would slow or stop writes at hardly more files than "
-         f"the compaction trigger, {COMPACTION_TRIGGER}: taken are "
+         f"with {planned.cpu_threads} CPU threads writes would slow or stop at hardly more files "
+         f"than the compaction trigger, {COMPACTION_TRIGGER}; used instead: "
          f"{guide.level0_slowdown_writes_trigger} and {guide.level0_stop_writes_trigger}"),
     )  # fmt: skip
     return tuple(Caution(setting, text) for told, setting, text in cautions if told)
@@ -247,8 +247,8 @@ def _more_files(guide: Guide) -> str:
     most = MOST_LEVEL_BASE // MULTIPLIER // planned.key_bytes
     needed = files_of(planned.keys, max(1, min(most, MOST_FILE // planned.key_bytes)))
     if needed > MOST_OPEN_FILES:
-        return f"it would take {needed:,} open files, more than one database should have"
-    return f"--open-files {needed} would do"
+        return f"this needs {needed:,} open files, more than one database should have"
+    return f"use --open-files {needed}"
 
 
 def _fewer_files(guide: Guide) -> str:
@@ -256,7 +256,7 @@ def _fewer_files(guide: Guide) -> str:
     planned = guide.planned
     enough = files_of(planned.keys, max(1, EXAMPLE_FILE // planned.key_bytes))
     if enough >= planned.open_files:
-        return "so small a database needs no guide"
+        return "a database this small needs no guide"
     size = -(-planned.keys // (enough // 2)) * planned.key_bytes
     return f"--open-files {enough} makes them {said(size)}"
 

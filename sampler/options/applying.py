@@ -18,12 +18,12 @@ from sampler.parameters.catalogue import catalogue
 Call = Literal["SetDBOptions", "SetOptions"]
 TABLE_STRUCT = "block_based_table_factory"
 _ACTS_WORDS: dict[Acts, str] = {
-    "at once": "at once",
+    "at once": "immediately",
     "new memtables": "from the next memtable on",
-    "new files": "in tables written from then on; compaction brings it into the others",
+    "new files": "in new SST files; compaction rewrites the existing ones",
     "next compaction": "from the next compaction on",
-    "whole rewrite": "in full once everything was compacted",
-    "restart": "in full when the database is opened again",
+    "whole rewrite": "in full after a full compaction",
+    "restart": "in full after the database is reopened",
 }
 
 
@@ -48,7 +48,7 @@ class Applying:
     @property
     def how(self) -> str:
         """The call, or that it takes a restart."""
-        return self.call or "restart" + (f" (a call since {self.since})" if self.since else "")
+        return self.call or "restart" + (f" (online since {self.since})" if self.since else "")
 
     @property
     def when(self) -> str:
@@ -129,16 +129,16 @@ def _lines(rows: Sequence[tuple[Change, Applying | None]], *, called: bool) -> I
     by_hand = [c.key for c, _ in rows if c.after is None]
     rewrite = [c.key for c, how in rows if how and how.acts in ("new files", "whole rewrite")]
     if restart:
-        yield f"These take a restart, with OPTIONS.ini: {', '.join(restart)}."
+        yield f"Restart with OPTIONS.ini to change: {', '.join(restart)}."
     if by_hand:
-        yield f"Take these out of your own file and restart: {', '.join(by_hand)}."
+        yield f"Remove from your own file, then restart: {', '.join(by_hand)}."
     if rewrite:
         yield (
-            "Tables that are there keep theirs until they are compacted (CompactRange with "
+            "Existing SST files keep the old value until they are compacted (CompactRange with "
             f"BottommostLevelCompaction::kForce rewrites all): {', '.join(rewrite)}."
         )
     if called:
         yield (
-            "A call lasts until the database is opened again. Change what your program opens it "
-            "with, too."
+            "A call lasts until the database is reopened. Also change the options that your "
+            "program opens it with."
         )

@@ -93,8 +93,8 @@ def _notes(
     text = options.get(TABLE, _CACHE)
     if text not in (None, "nullptr", "") and _size(text) is None:
         yield (
-            f"{_CACHE} = {str(text)[:60]}: tells no capacity; measured with RocksDB's default, "
-            f"unless cache_size is set"
+            f"{_CACHE} = {str(text)[:60]}: has no capacity; measured with RocksDB's default, "
+            "unless cache_size is set"
         )
     if second:
         kind = parse_struct(second).get("id") or second.partition("://")[0]

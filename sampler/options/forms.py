@@ -117,7 +117,7 @@ def _ceph(file: OptionsFile) -> Iterator[str]:
             left.append(key)  # an object needs its name and its fields at once
         else:
             pairs.append(f"{key}={text}")
-    yield "# For [osd] in ceph.conf. It takes the place of all that was there."
+    yield "# For [osd] in ceph.conf. Replaces the whole previous value."
     yield f"bluestore_rocksdb_options = {','.join(pairs)}"
     yield from own
     yield from _left("Ceph has no setting for", left)
@@ -164,7 +164,7 @@ def _flags(file: OptionsFile) -> Iterator[str]:
             left.append(key)
         else:
             flags.setdefault(name, value)
-    yield "# For db_bench --flagfile=FILE. What is not named has db_bench's own default."
+    yield "# For db_bench --flagfile=FILE. Flags that are not listed keep db_bench's defaults."
     for name, value in flags.items():
         value = -1 if name == "bloom_bits" and value == 0 else value  # 0 is a bit before 7.0
         yield f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
@@ -192,6 +192,6 @@ def _table(steps: Steps) -> Iterator[str]:
     yield "| option | before | after | changed by | acts |"
     yield "|---|---|---|---|---|"
     for each, how in steps.rows:
-        sides = ("RocksDB's own" if text is None else text for text in (each.before, each.after))
+        sides = ("default" if text is None else text for text in (each.before, each.after))
         told = (how.how, how.when) if how else ("not known", "not known")
         yield f"| {' | '.join((each.key, *sides, *told))} |"

@@ -193,7 +193,7 @@ class OptionFlag:
     def instead(self, value: Value) -> str:
         """What to do about a flag that was given this value, for a message."""
         if not self.key:
-            return "no key of an OPTIONS file stands for it; leave it out"
+            return "it has no counterpart in an OPTIONS file; leave it out"
         line = self._line(self._text(value))
         return f"write {line} in [{self.title}] of an OPTIONS file for --baseline"
 

@@ -224,8 +224,8 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
             problem = f"line {number} is not key=value in a section: {line[:60]!r}"
             if title is None:  # it may be a file of another kind
                 problem += (
-                    f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB keeps it "
-                    "as OPTIONS-NUMBER in the folder of a database"
+                    f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB writes it "
+                    "as OPTIONS-NUMBER to the database folder"
                 )
             raise InputError(name, problem)
         if key not in sections[title]:
@@ -276,13 +276,13 @@ def _title_parts(title: str) -> tuple[str, str]:
 def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
     kind, family = _title_parts(title)
     if title in before:
-        return "is there twice"
+        return "is listed twice"
     if kind == _CF_KIND and title != CF and CF not in before:
-        return f"stands before [{CF}], which must be the first column family"
+        return f"comes before [{CF}], which must be the first column family"
     if kind.startswith(_TABLE_KIND) and f'{_CF_KIND} "{family}"' not in before:
-        return f'has no [{_CF_KIND} "{family}"] before it'
+        return f'needs [{_CF_KIND} "{family}"] before it'
     if kind not in (VERSION, DB, _CF_KIND) and not kind.startswith(_TABLE_KIND):
-        return f"is no section of an OPTIONS file; write [{DB}], [{CF}] or [{TABLE}]"
+        return f"is not a section of an OPTIONS file; use [{DB}], [{CF}] or [{TABLE}]"
     return None
 
 

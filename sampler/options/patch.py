@@ -63,17 +63,17 @@ def changes_to(file: OptionsFile, wanted: OptionsFile) -> list[Change]:
 
 def _why(section: str, key: str, was: str | None, now: str | None) -> str:
     if was is None:
-        return "new; your file did not name it"
+        return "new; not set in your file"
     if now is None:
         fact = option_facts().get((section.partition(" ")[0], key))
         if fact is not None and fact.overrides:
-            return f"taken out, for beside it {fact.overrides} does nothing"
-        return "taken out, for RocksDB works it out from what has changed"
+            return f"removed: it would override {fact.overrides}"
+        return "removed: RocksDB derives it from the changed options"
     if not (was.startswith("{") and now.startswith("{")):
         return f"was {was}"
     old, new = parse_struct(was), parse_struct(now)
     told = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    return ", ".join(f"{name} was {old.get(name, 'not named')}" for name in told)
+    return ", ".join(f"{name} was {old.get(name, 'not set')}" for name in told)
 
 
 @dataclass

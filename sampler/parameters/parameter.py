@@ -160,7 +160,7 @@ def _parse_int(given: object, field: str) -> int:
     else:
         number = int(given)
     if not -(2**63) <= number < 2**63:
-        raise InputError(field, "is larger than any option can be, 9223372036854775807")
+        raise InputError(field, f"does not fit into 64 bits, {-(2**63)} to {2**63 - 1}")
     return number
 
 

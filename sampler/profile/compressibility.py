@@ -270,7 +270,7 @@ def _with_codecs(
     if ratio is None and _LIKE in found:
         ratio = _ratio(program, table, *found[_LIKE])
         if ratio is not None:
-            sources["compression_ratio"] = Source(f"{where}, by Snappy", "estimated")
+            sources["compression_ratio"] = Source(f"{where}, with Snappy", "estimated")
     return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
 
 

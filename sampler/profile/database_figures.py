@@ -144,10 +144,10 @@ def _writes(log: LogEvidence) -> Told:
         keys = log.count("total_keys_count") if keys is None else keys
         where, sure = "LOG: Cumulative writes of the last dump, rounded by RocksDB", "estimated"
     if calls and keys is not None:
-        yield "batch_size", max(1.0, keys / calls), f"{where}; keys written over them", sure
+        yield "batch_size", max(1.0, keys / calls), f"{where}; keys written / calls", sure
     logged: float | None = tickers.get("write.wal")
     synced: float | None = tickers.get("wal.synced")
-    where = "LOG: tickers rocksdb.wal.synced over write.wal"
+    where = "LOG: tickers rocksdb.wal.synced / write.wal"
     if logged is None or synced is None:
         logged, synced = log.count("total_wal_writes_count"), log.count("total_wal_syncs_count")
         where = "LOG: Cumulative WAL of the last dump, rounded by RocksDB"
@@ -161,13 +161,13 @@ def _rates(log: LogEvidence) -> Told:
     opened, dump = log.opened, log.dump
     if dump is None:
         if opened.begin and opened.end:
-            yield "seconds", (opened.end - opened.begin) / 1e6, "LOG: its events", "estimated"
+            yield "seconds", (opened.end - opened.begin) / 1e6, "LOG: event times", "estimated"
         return
     last = dump.intervals[-1]
     yield "seconds", last.at, "LOG: uptime at the last dump", "counted"
     ingested = log.ingested()
     if ingested is not None and last.at > 0:
-        where = "LOG: bytes of write batches until the last dump"
+        where = "LOG: bytes of write batches up to the last dump"
         yield "ingest_rate", ingested / last.at, where, "counted"
     usual = median(each.seconds for each in dump.intervals)
     rates = [each.writes for each in dump.intervals if each.seconds >= usual / 2 and each.writes]
@@ -187,4 +187,4 @@ def _latency(log: LogEvidence) -> Told:
         for share in ("P50", "P99")
     }
     if found:
-        yield "latency", found, "LOG: histograms of the last statistics", "estimated"
+        yield "latency", found, "LOG: histograms of the last statistics dump", "estimated"

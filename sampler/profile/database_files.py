@@ -54,7 +54,7 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
     field = f"database {path}"
     try:
         if not path.exists():
-            raise InputError(field, "is not there; name the folder of a database, or its LOG")
+            raise InputError(field, "does not exist; give a database folder or its LOG")
         if not path.is_dir():
             options = _newest_options(path.parent, told) if path.name == "LOG" else None
             return [path.resolve()], options
@@ -64,8 +64,8 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
     if not logs:
         raise InputError(
             field,
-            "holds no LOG, so it is no folder of a RocksDB database; if its OPTIONS file names a "
-            "db_log_dir, give the LOG from there",
+            "has no LOG, so it is not a RocksDB database folder; if its OPTIONS file sets "
+            "db_log_dir, give the LOG there",
         )
     return logs, _newest_options(path, told)
 
@@ -90,7 +90,7 @@ def lines_of(path: Path) -> Iterator[str]:
         with open(_opened(path, field), "rb") as file:
             first = file.peek(8)[:8]
             if packed := packed_with(first):
-                raise InputError(field, f"is packed with {packed}; unpack it first")
+                raise InputError(field, f"is compressed with {packed}; decompress it first")
             text = TextIOWrapper(
                 file, encoding=encoding_of(first), errors="backslashreplace", newline="\n"
             )
@@ -103,7 +103,7 @@ def lines_of(path: Path) -> Iterator[str]:
 def _opened(path: Path, field: str) -> int:
     """A descriptor of a regular file; what a link leads to is not opened."""
     if path.is_symlink():
-        raise InputError(field, f"is a link to {path.readlink()}; give that file itself")
+        raise InputError(field, f"is a symbolic link to {path.readlink()}; give that file")
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -121,9 +121,9 @@ def _newest_options(folder: Path, told: Callable[[str], None]) -> str | None:
                 text = file.read(_MOST_OPTIONS_BYTES).decode("utf-8", errors="replace")
             parse_options(text, name=name)
         except InputError as error:
-            told(f"{error}; an older OPTIONS file is looked for")
+            told(f"{error}; trying an older OPTIONS file")
         except OSError as error:
-            told(f"{name} cannot be read: {error.strerror}; an older one is looked for")
+            told(f"{name} cannot be read: {error.strerror}; trying an older OPTIONS file")
         else:
             return text
     return None

@@ -13,15 +13,13 @@ from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
 from sampler.stats_dumps.figure_lines import Cell, count_of
 
-TRACE = "record a trace with DB::StartTrace, and profile the trace"
+TRACE = "record a trace with DB::StartTrace and profile it"
 STATISTICS = (
-    "open the database with statistics of its own and with stats_dump_period_sec above 0, and "
-    f"profile it again after some of these periods; or {TRACE}"
+    "open the database with its own statistics and stats_dump_period_sec above 0, and profile "
+    f"it again after some periods; or {TRACE}"
 )
-_OLDER = f"keep all LOG.old files (keep_log_file_num), and profile the folder; or {TRACE}"
-_RECOMPRESS = (
-    "profile the folder with its tables where sst_dump is on PATH (Debian's rocksdb-tools)"
-)
+_OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
+_RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
 _BATCH_BYTES = 12 + 1 + 1
 _USUAL_VARIATION = 0.25
@@ -88,7 +86,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
 
 
 def _of_family(what: str, name: str) -> str:
-    return f"{what} of the column family {name!r}"
+    return f"{what} of column family {name!r}"
 
 
 def compression_of(name: str) -> str:
@@ -103,7 +101,7 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     if not total:
         yield Figures(unknown={"key and value size": _OLDER})
         return
-    where = f"LOG: {total['tables']} tables that {kind} made"
+    where = f"LOG: {total['tables']} tables made by {kind}"
     key_size = total["raw_key_size"] / total["num_entries"] - KEY_TRAILER
     yield Figures({"key_size": key_size}, where)
     with_value = total["num_entries"] - total["num_deletions"]
@@ -115,7 +113,7 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     mean = total["raw_value_size"] / with_value
     batches = evidence.log.histogram("bytes.per.write")
     if len(whole.value_means) == 1 and mean == int(mean):
-        where += "; their means are the same, so values are of one size"
+        where += "; their means are equal, so values have one size"
         yield Figures({"value_size": ValueSize(mean, mean, mean)}, where, "estimated")
     elif (
         evidence.alone
@@ -125,7 +123,7 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     ):
         beside = _BATCH_BYTES + key_size + (2 if mean > 127 else 1)
         p50, p99 = (max(0.0, batches[name] - beside) for name in ("P50", "P99"))
-        where += "; percentiles by the histogram rocksdb.bytes.per.write, to its buckets"
+        where += "; percentiles from the buckets of histogram rocksdb.bytes.per.write"
         yield Figures({"value_size": ValueSize(mean, p50, p99)}, where, "estimated")
     else:
         unknown = {"median and 99th percentile of the value size": TRACE}
@@ -161,8 +159,8 @@ def _compression(
             packed = replace(packed, spread=live / each, sequences=round(each))
         ratio = value_ratio(packed)
         if ratio:
-            saved = "" if ratio.sure else "; it saved nothing, which lower ratios would do as well"
-            made = f"{sums['tables']} tables that {kind} made with {name or codec}"
+            saved = "" if ratio.sure else "; nothing was saved, which fits lower ratios too"
+            made = f"{sums['tables']} tables made by {kind} with {name or codec}"
             sure: Sure = "estimated" if ratio.sure else "assumed"
             yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
             return
@@ -174,21 +172,21 @@ def _keys(evidence: Evidence) -> Figures:
     if events.accounted(name):
         history = events.history(name, evidence.log.opened)
         found = overwrites(history, events.merges[name], events.held(name), events.new(name))
-        where = "LOG: entries that flushes and compactions dropped, of keys drawn evenly"
+        where = "LOG: entries dropped by flushes and compactions, if keys are drawn uniformly"
         if any(each.deletes for each in history):
-            where += "; deletes are taken to be drawn like puts"
+            where += "; deletes are assumed to be drawn like puts"
         fields: dict[str, Any] = {"entries": round(found.live_keys)}
         if found.share is not None:
             fields["overwrite_share"] = found.share
         if found.with_merges is not None:
             fields["rewrite_share"] = found.with_merges
         return Figures(fields, where, "estimated")
-    unknown = {"overwrite_share": f"it holds tables from before the LOG begins: {_OLDER}"}
+    unknown = {"overwrite_share": f"some tables are older than the LOG: {_OLDER}"}
     made = events.of_all_openings(name).summed(FLUSH, COMPACTION)
     size = sum(level.bytes for level in _levels(evidence)[0])
     if not size or not made["file_size"]:
         return Figures(unknown={"entries": _OLDER, **unknown})
-    where = "LOG: bytes of the levels, over the bytes of an entry in the tables that were made"
+    where = "LOG: bytes of the levels / bytes per entry in the tables made"
     fields = {"entries": round(size * made["num_entries"] / made["file_size"])}
     return Figures(fields, where, "estimated", unknown)
 
@@ -208,20 +206,20 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     puts = max(0.0, written - deletes)
     merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
-    where, unknown = "LOG: entries of memtables that were flushed", {}
+    where, unknown = "LOG: entries of flushed memtables", {}
     if log.tickers:
-        where = f"LOG: rocksdb.number.keys.written, in the shares of {where[5:]}"
+        where = f"LOG: rocksdb.number.keys.written, split by {where[5:]}"
     if not log.reads():
         unknown = {"gets, seeks and multigets": STATISTICS}
     elif evidence.alone:
         did |= log.reads()
-        where += "; reads by tickers"
+        where += "; reads from tickers"
     else:
-        unknown = {"gets, seeks and multigets": f"tickers count all families together: {TRACE}"}
+        unknown = {"gets, seeks and multigets": f"tickers add up all column families: {TRACE}"}
     sure: Sure = "counted" if evidence.alone and not deletes + merges else "estimated"
     if evidence.later > 1:
         did = {name: count * evidence.later for name, count in did.items()}
-        where, sure = f"{where}; the same shares after the last dump", "estimated"
+        where, sure = f"{where}; same shares assumed after the last dump", "estimated"
     yield Figures({"operations": did}, where, sure, unknown)
 
 
@@ -232,11 +230,11 @@ def _reads(evidence: Evidence) -> Iterator[Figures]:
     gets = tickers.get("number.keys.read", 0) + tickers.get("number.multiget.keys.read", 0)
     hits = [tickers.get(f"{where}.hit", 0) for where in ("memtable", "l0", "l1", "l2andup")]
     if gets:
-        where = "LOG: tickers rocksdb.memtable.hit, l0.hit, l1.hit and l2andup.hit over keys read"
+        where = "LOG: tickers rocksdb.memtable.hit, l0.hit, l1.hit and l2andup.hit / keys read"
         yield Figures({"hit_rate": min(1.0, sum(hits) / gets)}, where)
     if seeks := tickers.get("number.db.seek"):
         steps = tickers.get("number.db.next", 0) + tickers.get("number.db.prev", 0)
-        where = "LOG: tickers rocksdb.number.db.next and prev over seek"
+        where = "LOG: tickers rocksdb.number.db.next and prev / seek"
         yield Figures({"scan_length": steps / seeks}, where)
 
 
@@ -250,7 +248,7 @@ def _levels(evidence: Evidence) -> tuple[tuple[Level, ...], str]:
             if table.family == evidence.name:
                 files[table.level] += 1
                 sizes[table.level] += table.size
-        where = "LOG: tables that are live at its end; W-Amp of the last dump"
+        where = "LOG: live tables at its end; W-Amp of the last dump"
         told = ((level, files[level], sizes[level]) for level in sorted(files))
     else:
         where = "LOG: compaction table of the last dump"
@@ -271,7 +269,7 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     own, part = evidence.own, log.part(evidence.name)
     made = own.summed(FLUSH, COMPACTION) or whole.summed(FLUSH, COMPACTION)
     if made:
-        where = f"LOG: {made['tables']} tables that flushes and compactions made"
+        where = f"LOG: {made['tables']} tables made by flushes and compactions"
         yield Figures({"table_bytes": made["file_size"] / made["tables"]}, where)
         yield Figures({"table_entries": made["num_entries"] / made["tables"]}, where)
     figures = part.figures if part else {}
@@ -280,17 +278,17 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     if own.counts["read"]:
         read, kept = own.counts["read"], own.counts["kept"]
         fields = {"keys_in": read, "keys_dropped": max(0, read - kept)}
-        yield Figures(fields, "LOG: records of its compactions")
+        yield Figures(fields, "LOG: its compaction events")
     elif read is not None and dropped is not None:
         fields = {"keys_in": round(read), "keys_dropped": round(dropped)}
         yield Figures(fields, "LOG: KeyIn and KeyDrop of the last dump, rounded by RocksDB")
     if own.counts["flushed"] or log.events.accounted(evidence.name):
-        yield Figures({"flushed_bytes": own.counts["flushed"]}, "LOG: tables that flushes made")
+        yield Figures({"flushed_bytes": own.counts["flushed"]}, "LOG: tables made by flushes")
     elif "total_flush_gib" in figures:
         flushed = {"flushed_bytes": round(float(figures["total_flush_gib"]) * GIB)}
         yield Figures(flushed, "LOG: Flush(GB) of the last dump")
     made_bytes: float = log.until_dump(evidence.name)["made"]
-    where = "LOG: bytes of the tables that were made"
+    where = "LOG: bytes of the tables made"
     names = ("flush.write.bytes", "compact.write.bytes")
     came_in = (evidence.came_in or 0.0) * evidence.later
     if evidence.later > 1:
@@ -303,6 +301,6 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         where = "LOG: Cumulative compaction of the last dump"
     if made_bytes and came_in:
         fields_of = {"waf": made_bytes / came_in}
-        yield Figures(fields_of, f"{where}, over the bytes that came in", "estimated")
+        yield Figures(fields_of, f"{where} / bytes written by the application", "estimated")
     else:
         yield Figures(unknown={"waf": STATISTICS})

@@ -78,19 +78,19 @@ def choose_load(
     if not counts.writes and not counts.reads:
         raise InputError(
             "PATH",
-            f"tells of no operation of the column family {family.name!r}: its LOG has no flush "
-            "and no statistics; give a LOG that covers some hours of the load, or a trace",
+            f"shows no operation of column family {family.name!r}: the LOG has no flush and no "
+            "statistics; give a LOG that covers some hours of the load, or a trace",
         )
     pair = (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
     if pair > _MOST_PAIR:
-        problem = f"tells of {format_bytes(pair)} a key and value, more than RocksDB takes (3 GiB)"
-        raise InputError("PATH", f"{problem}: its LOG is damaged; give another, or a trace")
+        problem = f"shows {format_bytes(pair)} per key and value, above RocksDB's maximum (3 GiB)"
+        raise InputError("PATH", f"{problem}: the LOG is damaged; give another, or a trace")
     scale = scale or counts.scale(pair, write_buffer or usual_number("write_buffer_size"))
     shape = Shape.of(counts, scale)
     span = f" in {span_words(profile.seconds)}" if profile.seconds else ""
     document: dict[str, Any] = {
         "name": name,
-        "help": f"What the column family {printable(family.name)} did{span}, scaled down",
+        "help": f"Operations of column family {printable(family.name)}{span}, scaled down",
         "key_size": max(1, round(family.key_size or _USUAL_KEY)),
         "value_size": max(1, round(family.value_size.mean or _USUAL_VALUE)),
         "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
@@ -286,38 +286,38 @@ def _not_expressed(
     if others:
         yield (
             f"the other column families ({', '.join(others)}): they share threads, cache and WAL "
-            "with this one, and the load has this one alone"
+            "with this one, but the load has only this one"
         )
     if shape.cut > 1:
         yield (
-            f"how long it went on: the database did {shape.cut:.3g} times more, which is cut to "
-            f"what writes its live keys {MOST_TURNOVERS} times, or {MOST_OPERATIONS:,} operations"
+            f"the duration: the database did {shape.cut:.3g} times more; the load ends after "
+            f"writing its live keys {MOST_TURNOVERS} times, or at {MOST_OPERATIONS:,} operations"
         )
     if profile.ingest_rate:
-        peak = f", at its peak {profile.ingest_peak / 2**20:.3g}" if profile.ingest_peak else ""
+        peak = f", {profile.ingest_peak / 2**20:.3g} MiB/s at peak" if profile.ingest_peak else ""
         yield (
-            f"its pace: {profile.ingest_rate / 2**20:.3g} MiB/s on average{peak}; the load writes "
-            "as fast as it can"
+            f"the write rate: {profile.ingest_rate / 2**20:.3g} MiB/s on average{peak}; the load "
+            "writes as fast as it can"
         )
     names, flags = document["benchmarks"], document["flags"]
     if profile.batch_size and profile.batch_size >= 1.5 and "batch_size" not in flags:
         yield f"batches of {profile.batch_size:.3g} keys: {names[0]} writes key by key"
     if family.operations.get("multiget"):
-        yield "multigets: their keys are asked for one by one"
+        yield "multigets: their keys are read one by one"
     if len(names) > ROUNDS:
-        yield f"operations at the same time: they run one kind after the other, in {ROUNDS} rounds"
+        yield f"concurrent operations: the kinds run one after the other, in {ROUNDS} rounds"
     if "mixgraph" in names and _value_flags(family):
-        yield "values of different sizes: mixgraph writes all of the mean size"
+        yield "different value sizes: mixgraph writes every value with the mean size"
     skew = _skew(family)
     if skew is not None and skew < _EVEN and "mixgraph" not in names:
         yield (
-            f"that some keys are used more than others ({100 * skew:.2g}% of them take half of "
-            "the operations): the load draws all alike"
+            f"skewed keys ({100 * skew:.2g}% of them take half of the operations): the load "
+            "draws keys uniformly"
         )
     if family.operations.get("merge"):
         how = "puts are merges, too" if "mergerandom" in names else "merges are puts"
-        yield f"the application's merge operator, and merges beside puts: in the load {how}"
-    yield "client threads: the workload has one; nothing in the input tells how many there are"
+        yield f"the application's merge operator, and merges mixed with puts: in the load {how}"
+    yield "client threads: the load has one; the input does not tell the application's number"
 
 
 def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
@@ -328,13 +328,13 @@ def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
     found = {}
     for field, figure in fields.items():
         source = family.sources.get(figure) or profile.sources.get(figure)
-        found[field] = f"{source.where} ({source.sure})" if source else "assumed: nothing tells it"
+        found[field] = f"{source.where} ({source.sure})" if source else "assumed: not in the input"
     return found
 
 
 def load_toml(chosen: ChosenLoad) -> str:
     """The workload file: each figure below the line that says what it is made of."""
-    said = ["A load made by `rocktune profile`. What it does not express:"]
+    said = ["A load made by `rocktune profile`. It does not reproduce:"]
     said += [f"- {printable(each)}" for each in chosen.not_expressed]
     notes = {field: printable(why) for field, why in chosen.reasons.items()}
     return "".join(f"# {line}\n" for line in said) + toml_text(chosen.document, notes)
@@ -353,7 +353,7 @@ def replayed_load(
     """
     total = sum(sum(each.operations.values()) for each in profile.families)
     if not total:
-        raise InputError("PATH", f"the trace {trace} holds no operation")
+        raise InputError("PATH", f"the trace {trace} contains no operation")
     share = min(1.0, MOST_OPERATIONS / total)
     scale = int(2 ** math.floor(math.log2(1 / share)))
     base = choose_load(profile, family, name=name, scale=scale)
@@ -368,7 +368,7 @@ def replayed_load(
     kept = ("name", "key_size", "value_size", "compression_ratio", "scale", "settle")
     document: dict[str, Any] = {
         **{field: base.document[field] for field in kept},
-        "help": f"A replay of {trace.name}, {100 * share:.3g}% of it",
+        "help": f"Replay of {100 * share:.3g}% of {trace.name}",
         "num": entries,
         "benchmarks": ["replay"],
         "trace": str(trace),
@@ -379,10 +379,10 @@ def replayed_load(
         document["trace_until"] = float(f"{seconds:.6g}")
     document |= {"flags": flags, "prepare": {"benchmarks": ["filluniquerandom"], "num": entries}}
     missing = (
-        "what was there before the trace began: [prepare] fills as many keys of the same sizes, "
-        "but other keys; name a num that fits your database",
-        f"its pace: it is replayed {document['fast_forward']:g} times as fast as it was recorded",
+        "the data from before the trace: [prepare] fills as many keys of the same sizes, but not "
+        "the same keys; set num to fit your database",
+        f"the pace: it is replayed {document['fast_forward']:g} times as fast as recorded",
     )
-    num = "assumed: a trace does not tell how many keys there are"
+    num = "assumed: a trace does not tell the number of keys"
     reasons = {**base.reasons, **({} if family.entries else {"num": num})}
     return ChosenLoad(workload_from_document(document), document, reasons, missing)

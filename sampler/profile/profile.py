@@ -50,7 +50,7 @@ _PROFILE: Mapping[str, Any] = {
 class Source:
     """Where a figure comes from."""
 
-    where: str  # for a reader: ``LOG: 41 tables that flushes made``
+    where: str  # for a reader: ``LOG: 41 tables made by flushes``
     sure: Sure
 
 
@@ -249,9 +249,9 @@ def _shaped(given: Any, shape: Any, where: str) -> Any:
     if shape is float:
         number = finite_number(given)
         if number is None or number < 0:
-            raise InputError(where, f"{given!r:.80} is no number from 0 on")
+            raise InputError(where, f"{given!r:.80} is not a number of at least 0")
         return given
     if not isinstance(given, shape) or len(str(given)) > _MOST_TEXT:
-        said = f"a text of at most {_MOST_TEXT} characters" if shape is str else "true or false"
+        said = f"a string of at most {_MOST_TEXT} characters" if shape is str else "true or false"
         raise InputError(where, f"{given!r:.80} is not {said}")
     return given

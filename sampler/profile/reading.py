@@ -65,7 +65,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     log = LogEvidence(events, *_chosen(events, dumps))
     if len(events.openings) > 1:
         number = 1 + events.openings.index(log.opened)
-        told(f"Operations are of opening {number} of the {len(events.openings)} in the LOG.")
+        told(f"Operations are from opening {number} of {len(events.openings)} in the LOG.")
     options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, families, events)
@@ -86,10 +86,10 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
 def _not_rocksdb(log: Path) -> str:
     for line in islice(lines_of(log), 1000):
         if _LEVELDB.search(line):
-            return "is a LOG of LevelDB; give one of RocksDB"
+            return "is a LevelDB LOG; give a RocksDB LOG"
         if line.strip() in ("[Version]", f"[{DB}]"):
             return "is an OPTIONS file; give the LOG, or a folder that holds both"
-    return "is no LOG of RocksDB: no line in it tells a version, a table or statistics"
+    return "is not a RocksDB LOG: it has no version, table or statistics"
 
 
 def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[Opened, Opening | None]:
@@ -162,7 +162,7 @@ def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str
 
 def _unknown(log: LogEvidence, options: OptionsFile | None) -> Iterator[Unknown]:
     if options is None:
-        yield Unknown("options", "profile the folder, or one that holds LOG and OPTIONS-NUMBER")
+        yield Unknown("options", "profile the database folder, or one with LOG and OPTIONS-NUMBER")
     if log.dump is None:
         yield Unknown("rates, batch size, syncs and stalls", STATISTICS)
     if not log.tickers:

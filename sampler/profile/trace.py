@@ -32,19 +32,19 @@ _SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
 _SECOND = 1_000_000  # us
 _FAMILY = re.compile(r"olumn family \[(.{1,200})\] \(ID (\d{1,9})\)")
 _SCANS = (
-    "a trace tells where a scan begins, not how long it is; profile a LOG that was written with "
-    "statistics on (number.db.next)"
+    "a trace tells where a scan begins, not its length; profile a LOG written with statistics on "
+    "(number.db.next)"
 )
 _UNTOLD = (
-    Unknown("entries, levels, waf", "profile the database's folder, or its LOG"),
-    Unknown("hit_rate, latency", "profile a LOG that was written with statistics on"),
+    Unknown("entries, levels, waf", "profile the database folder or its LOG"),
+    Unknown("hit_rate, latency", "profile a LOG written with statistics on"),
     Unknown("scan_length", _SCANS),
     Unknown("sync_share, wal", "profile the database's LOG"),
 )
-_COMPRESSED = "a sample of values, compressed here as LZ4 does, beside values of db_bench"
+_COMPRESSED = "a sample of values, compressed as by LZ4, compared with values of db_bench"
 _OVERWRITTEN = (
-    "puts of keys that the trace wrote before: which keys were there when it began it does not "
-    "tell, so this is the least"
+    "puts of keys written earlier in the trace: a lower bound, as the keys from before the trace "
+    "are unknown"
 )
 # Operations whose keys tell the size of a key; a scan may begin at a prefix.
 _KEYED = (("put", "merge"), ("get", "multiget"), ("delete",), ("seek",))
@@ -158,17 +158,17 @@ def read_trace_profile(
                 told(f"{percent}% of {path.name}, {whole.records:,} records")
     if not whole.records:
         why = f": {trace.ended}" if trace.ended else ""
-        raise InputError(FIELD, f"{str(path)!r} holds no operation{why}; record it anew")
+        raise InputError(FIELD, f"{str(path)!r} contains no operation{why}; record it again")
     return _profile(path, trace, whole)
 
 
 def _profile(path: Path, trace: Records, whole: _Whole) -> DatabaseProfile:
-    part = f", which is not whole: {trace.ended}" if trace.ended else ""
+    part = f", incomplete: {trace.ended}" if trace.ended else ""
     where = f"trace: {whole.records:,} records{part}"
     seconds = (whole.last - whole.first) / _SECOND or None
     names = _names(path.parent)
     counted = Source(where, "counted")
-    cut = Unknown(f"what the trace holds after that: {trace.ended}", "record it anew, whole")
+    cut = Unknown(f"the rest of the trace: {trace.ended}", "record it again")
     return DatabaseProfile(
         families=tuple(
             _family(names.get(number, f"id {number}"), tally, where)
@@ -191,10 +191,10 @@ def _profile(path: Path, trace: Records, whole: _Whole) -> DatabaseProfile:
 def _family(name: str, tally: _Tally, where: str) -> FamilyProfile:
     kinds = next(kinds for kinds in _KEYED if any(tally.operations[kind] for kind in kinds))
     keys = sum(tally.operations[kind] for kind in kinds)
-    ranges = f"; {tally.ranges:,} deletes are of ranges" if tally.ranges else ""
+    ranges = f"; {tally.ranges:,} range deletes" if tally.ranges else ""
     used, weight = Source(where, "counted"), tally.counts.weight
     if weight > 1:
-        used = Source(f"{where}; one key in {weight}, and all of the most used", "estimated")
+        used = Source(f"{where}; one key in {weight}, and the most used keys", "estimated")
     puts = tally.counts.puts
     return FamilyProfile(
         name=name,

@@ -49,7 +49,7 @@ def remove_leftovers(bench_dir: Path) -> int:
     except (FileNotFoundError, NotADirectoryError):
         return 0
     except OSError as error:
-        problem = f"cannot look into {bench_dir}: {error.strerror}"
+        problem = f"cannot list {bench_dir}: {error.strerror}"
         raise InputError("ROCKTUNE_BENCH_DIR", problem) from None
     removed = 0
     for folder in folders:
@@ -77,7 +77,7 @@ def require_space(bench_dir: Path, needed_bytes: int) -> None:
         raise InputError(
             "ROCKTUNE_BENCH_DIR",
             f"the disk of {bench_dir} has {free / 2**20:,.0f} MiB free and a trial needs "
-            f"{needed_bytes / 2**20:,.0f}; make room or choose another folder",
+            f"{needed_bytes / 2**20:,.0f} MiB; free some space or choose another folder",
         )
 
 

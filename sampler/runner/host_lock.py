@@ -76,7 +76,7 @@ def _open(path: Path) -> int:
     except PermissionError:
         with contextlib.suppress(OSError):
             return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)  # a lock needs no right to write
-        raise InputError("ROCKTUNE_LOCK", f"may not open the host's lock {path}") from None
+        raise InputError("ROCKTUNE_LOCK", f"not allowed to open the host's lock {path}") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             # In a folder that all may write to, it could have us empty a file of somebody's.
@@ -148,7 +148,7 @@ def _open_own(path: Path, flags: int) -> int:
     regular = stat.S_ISREG(about.st_mode) and about.st_nlink == 1
     if not regular or about.st_uid != os.geteuid() or about.st_mode & 0o022:
         os.close(descriptor)
-        raise PermissionError(errno.EPERM, "not this user's own", str(path))
+        raise PermissionError(errno.EPERM, "not owned by this user", str(path))
     return descriptor
 
 

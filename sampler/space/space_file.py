@@ -82,13 +82,13 @@ def _fixed(given: object, parameters: tuple[Parameter, ...]) -> dict[str, Value]
     fixed: dict[str, Value] = {}
     for name, value in given.items():
         if name not in catalogue():
-            raise InputError(f"fixed.{name}", "is not in the catalogue")
+            raise InputError(f"fixed.{name}", "is not in the catalogue (see `rocktune space all`)")
         if name in tuned:
             raise InputError(f"fixed.{name}", "is also a [[parameter]]; choose one")
         known = catalogue()[name]
         fixed[name] = parse_value(known, value, field=f"fixed.{name}")
         if known.is_numeric and float(fixed[name]) < 0 and fixed[name] not in known.special:
-            raise InputError(f"fixed.{name}", f"{value!r} is below 0")
+            raise InputError(f"fixed.{name}", f"{value!r} is below the minimum of 0")
     return fixed
 
 
@@ -120,7 +120,7 @@ def _check_condition(parameter: Parameter, condition: Condition, space: Space) -
     values = {**space.by_name, **catalogue()}[condition.parameter].values
     for value in condition.values:
         if values and value not in values:
-            raise InputError(field, f"{condition.parameter} is never {value!r}")
+            raise InputError(field, f"{condition.parameter} has no value {value!r}")
 
 
 def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | None]:
@@ -227,10 +227,10 @@ def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Par
 def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Value, str], ...]:
     values = _list(given, f"{where}.choices")
     if parameter.kind != "cat" or not values:
-        raise InputError(f"{where}.choices", "only a cat parameter has choices, at least one")
+        raise InputError(f"{where}.choices", "only a cat parameter has choices, and at least one")
     if parameter.section == "command":
         if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{where}.choices", "write texts, each in quotes")
+            raise InputError(f"{where}.choices", "write strings, each in quotes")
         return tuple((value, value) for value in dict.fromkeys(values))
     written = dict(parameter.choices)
     chosen = _values(parameter, values, f"{where}.choices")
@@ -245,7 +245,7 @@ def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Va
         raise InputError(field, "list at least one value, or leave it out")
     for value, written in zip(values, row["sweep"], strict=True):
         if not _possible(parameter, value):
-            raise InputError(field, f"{written!r} is not a value of {parameter.name} here")
+            raise InputError(field, f"{written!r} is not a value of {parameter.name} in the space")
     return tuple(dict.fromkeys(values))
 
 
@@ -266,8 +266,8 @@ def _check_range(parameter: Parameter, where: str) -> None:
     if low > high:
         raise InputError(f"{where}.low", f"{low:g} is above high, {high:g}; swap them")
     if parameter.multiple_of and high > _MOST_MULTIPLES:
-        problem = f"{high:g} is counted in multiples of {parameter.multiple_of}"
-        raise InputError(f"{where}.high", problem)
+        most = f"{_MOST_MULTIPLES} multiples of {parameter.multiple_of}"
+        raise InputError(f"{where}.high", f"{high:g} is above the maximum of {most}")
     if parameter.kind == "int":
         quantum = parameter.quantum
         if math.ceil(low / quantum) > math.floor(high / quantum):

@@ -110,7 +110,7 @@ def known_run(text: str, field: str) -> BenchmarkRun:
         near = difflib.get_close_matches(name, _MEASURED, n=3)
         fix = f"did you mean {' or '.join(near)}?" if near else ""
         fix = fix or f"use one of {', '.join(_MEASURED)}"
-        raise InputError(field, f"{name!r:.80} is no benchmark of db_bench that is known; {fix}")
+        raise InputError(field, f"{name!r:.80} is not a known db_bench benchmark; {fix}")
     if benchmark.refused:
         raise InputError(field, f"{name!r} {benchmark.refused}")
     return BenchmarkRun(benchmark, repeats, warm_ups)
@@ -166,8 +166,8 @@ def _split(text: str, field: str) -> tuple[str, int, int]:
         ):
             raise InputError(
                 field,
-                f"{text!r:.80}: in brackets write X and how often it runs (1 to {_MOST_REPEATS}), "
-                "or W and how often it warms up before, as in readrandom[W1-X3]",
+                f"{text!r:.80}: in brackets write X and the number of runs (1 to {_MOST_REPEATS}) "
+                "or W and the number of warm-up runs, as in readrandom[W1-X3]",
             )
         counts[kind] = int(number)
     assert found

@@ -43,8 +43,8 @@ def why_untold(workload: Workload) -> str:
     if not reason:
         return ""
     return (
-        f"{reason}, and in {workload.column_families} column families db_bench cannot count "
-        "what is left"
+        f"{reason}, and db_bench cannot count the keys left in {workload.column_families} column "
+        "families"
     )
 
 
@@ -53,7 +53,7 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     before = last_database(prepared.runs) if prepared else []
     for run in (*last_database(workload.runs), *before):
         if run.benchmark.keys == "counted":
-            yield f"no formula tells which keys {run.benchmark.name} leaves"
+            yield f"no formula gives the keys that {run.benchmark.name} leaves"
     for given in (workload.flags, prepared.flags if prepared else ()):
         yield from _of_flags(dict(given), workload.key_size, workload.num)
     if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
@@ -63,9 +63,9 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
 def _of_flags(flags: Mapping[str, Value], key_size: int, num: int) -> Iterator[str]:
     for name in _SHAPING:
         if flags.get(name):
-            yield f"no formula tells which keys are left with the flag {name}"
+            yield f"no formula gives the keys left with the flag {name}"
     if flags.get("value_size_distribution_type", "fixed") != "fixed":
-        yield "values are of different sizes with the flag value_size_distribution_type"
+        yield "values have different sizes with the flag value_size_distribution_type"
     prefix = int(flags.get("prefix_size", 0)) if flags.get("keys_per_prefix") else 0
     if 256 ** max(0, min(key_size - prefix, _KEY_BYTES)) < num:
-        yield "the keys are too short for so many numbers"
+        yield "the keys are too short for num different keys"

@@ -47,9 +47,9 @@ def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError
         # writes into the OPTIONS file of a trial.
         shaping = name == "prefix_size" and flags.get("keys_per_prefix")
         if name in options and not shaping and name != "merge_operator":
-            problem = "is an option of RocksDB, which db_bench ignores beside an OPTIONS file"
+            problem = "is a RocksDB option, which db_bench ignores when it reads an OPTIONS file"
             if name == "bloom_bits":
-                problem = "is an option of RocksDB, which every trial has in its OPTIONS file"
+                problem = "is a RocksDB option, which every trial sets in its OPTIONS file"
             yield InputError(f"{where}.{name}", f"{problem}; {options[name].instead(value)}")
 
 
@@ -59,11 +59,11 @@ def require_no_place(document: Mapping[str, Any]) -> None:
     Raises:
         InputErrors: Fields are such, or unknown; each is named.
     """
-    instead = "the operator of the service puts such a workload into ROCKTUNE_WORKLOADS_DIR"
-    problem = f"names a program or a file, or is unknown, and is not taken over HTTP; {instead}"
+    instead = "ask the operator to put such a workload into ROCKTUNE_WORKLOADS_DIR"
+    problem = f"names a program or a file, or is unknown: not accepted over HTTP; {instead}"
     unknown = (name for name in document if name not in _SENT)
     found = [InputError(f"workload.{name:.80}", problem) for name in unknown]
-    problem = f"may name a file, and is not taken over HTTP; {instead}"
+    problem = f"may name a file: not accepted over HTTP; {instead}"
     for at, table in (("flags", document), ("prepare.flags", document.get("prepare"))):
         flags = table.get("flags") if isinstance(table, Mapping) else None
         for name, value in flags.items() if isinstance(flags, Mapping) else ():
@@ -84,30 +84,30 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     for benchmark in (run.benchmark for run in workload.runs):
         operations = operations_of(benchmark, workload.num, flags)
         if benchmark.keys == "unique" and operations > workload.num:
-            problem = f"{benchmark.name} has no more than num = {workload.num} keys"
+            problem = f"{benchmark.name} writes at most num = {workload.num} keys"
             yield InputError("flags.writes", problem)
     if flags.get("use_existing_keys") and prepare is None:
-        yield InputError("flags.use_existing_keys", "needs [prepare]: without it there are none")
+        yield InputError("flags.use_existing_keys", "needs [prepare]: without it no keys exist")
     if flags.get("expire_style") == "compaction_filter":
-        problem = "'compaction_filter' does nothing beside an OPTIONS file; write delete or none"
+        problem = "'compaction_filter' has no effect with an OPTIONS file; write delete or none"
         yield InputError("flags.expire_style", problem)
     yield from _families(flags, prepare)
     if prepare is None and workload.writes_nothing:
         names = ", ".join(workload.benchmarks)
         yield InputError(
             "workload.benchmarks",
-            f"{names} would read an empty database, for nothing writes before; add [prepare] "
-            'with benchmarks = ["fillrandom"]',
+            f"{names} would read an empty database; add [prepare] with benchmarks = "
+            '["fillrandom"]',
         )
 
 
 def _replays(workload: Workload) -> Iterator[InputError]:
     prepared = workload.prepare.runs if workload.prepare else ()
     if any(run.benchmark.name == "replay" for run in prepared):
-        yield InputError("prepare.benchmarks", "'replay' is measured; name what fills before it")
+        yield InputError("prepare.benchmarks", "'replay' is measured; name one that writes")
     asked = [run.benchmark.name for run in workload.runs]
     if workload.trace and workload.benchmarks != ("replay",):
-        problem = "beside trace nothing else is measured; leave it out"
+        problem = "no other benchmark is measured with trace; leave it out"
         yield InputError("workload.benchmarks", problem)
     if not workload.trace and "replay" in asked:
         problem = "'replay' needs a trace; write trace = \"path\" in the workload"
@@ -129,9 +129,9 @@ def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[I
     """Column families must be the same in both processes: RocksDB opens a database with all."""
     asked = flags.get("num_column_families", 1)
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        yield InputError("flags.num_column_families", f"{asked!r} is not a whole number from 1 on")
+        yield InputError("flags.num_column_families", f"{asked!r} is not a whole number above 0")
         return
     given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
     if given != asked:
-        problem = f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all"
-        yield InputError("prepare.flags.num_column_families", f"{problem} of its column families")
+        problem = f"is {given}, but {asked} in [flags]; write one number in both, as RocksDB opens"
+        yield InputError("prepare.flags.num_column_families", f"{problem} all column families")

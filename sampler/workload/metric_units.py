@@ -64,11 +64,11 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
     kind = next((each for each in _KINDS if _found(unit, each)), None)
     if kind is None:
         known = ", ".join(unit for each in _KINDS for unit in each)
-        raise InputError(field, f"{unit!r:.40} is no unit; write one of {known}, or x baseline")
+        raise InputError(field, f"{unit!r:.40} is not a unit; use one of {known}, or x baseline")
     if own is None:
         is_ours = metric in (*_ALWAYS, *_OF_BOTH)
-        what = "is a ratio" if is_ours else "has no unit that is known here"
-        fix = f"write the figure as it is measured, without {unit}, or as 0.95 baseline"
+        what = "is a ratio" if is_ours else "has no known unit"
+        fix = f"write the number without {unit}, or as 0.95 baseline"
         raise InputError(field, f"{metric!r:.80} {what}; {fix}")
     if own not in kind:
         alike = ", ".join(next(each for each in _KINDS if own in each))

@@ -11,7 +11,7 @@ from sampler.workload.workload import Workload
 # The metric of each kind of read, in operations a second, and db_bench's benchmark of it.
 KINDS = {"read_present": "readrandom", "read_absent": "readmissing", "scan_short": "seekrandom"}
 COLD = "_cold"  # the same from the device: nothing of the tree is in the page cache
-UNTOLD = "{} is not told: "  # begins a trial's warning on the metric
+UNTOLD = "{} is not measured: "  # begins a trial's warning on the metric
 TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")  # flags
 READS = (*KINDS, *(kind + COLD for kind in KINDS))
 
@@ -19,21 +19,21 @@ READS = (*KINDS, *(kind + COLD for kind in KINDS))
 def why_unread(workload: Workload) -> str:
     """Why reads of the tree that a load leaves are not measured; empty where they are."""
     if workload.command is not None:
-        return "a command of your own measures, and only it knows what it leaves"
+        return "your own command measures, and only it knows the data that it leaves"
     if workload.external:
-        return "a runner of your own measures, elsewhere"
+        return "your own runner measures, outside Rocktune"
     if workload.trace is not None:
-        return "db_bench reads keys of its own, and a trace has others"
+        return "db_bench reads its own keys, and a trace has others"
     if workload.writes_nothing:
-        return "the load only reads, and what its reads cost is measured by itself"
+        return "the load only reads, so its own metrics measure reads"
     if workload.column_families > 1:
-        return "db_bench reads one column family of a database that is opened for reading only"
+        return "db_bench reads only one column family of a database opened read-only"
     if any(dict(workload.flags).get(name) for name in TRANSACTIONS):
-        return "db_bench's reads fail on a database of transactions"  # ReadRandom, 7.8.3
+        return "db_bench's reads fail on a transaction database"  # ReadRandom, 7.8.3
     return ""
 
 
 def why_untold(metric: str, warnings: Iterable[str]) -> str:
     """Why a read was not told, of the warnings of trials; empty where none says so."""
-    begins = UNTOLD.format(metric)
-    return next((line.removeprefix(begins) for line in warnings if line.startswith(begins)), "")
+    begins = UNTOLD.format(metric), f"{metric} is not told: "  # the latter in older results
+    return next((line.partition(": ")[2] for line in warnings if line.startswith(begins)), "")

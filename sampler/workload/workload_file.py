@@ -73,7 +73,7 @@ def load_workload(given: str) -> Workload:
     path = workload.trace.path
     found = next((p for p in (path, Path(given).parent / path) if names_a_file(p)), None)
     if found is None:
-        raise InputError("workload.trace", f"there is no file {path!r:.200}; give its path")
+        raise InputError("workload.trace", f"no such file: {path!r:.200}; give its path")
     return replace(workload, trace=replace(workload.trace, path=str(Path(found).absolute())))
 
 
@@ -106,13 +106,14 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
     measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
     for benchmark in measured:
         if benchmark not in benchmarks:
-            raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
+            raise InputError("workload.measured", f"{benchmark!r} is not listed in benchmarks")
     settle = document.get("settle", "wait")
     if settle not in ("wait", "flush", "none"):
         raise InputError("workload.settle", f"{settle!r} is not one of wait, flush, none")
     ratio = finite_number(given := document.get("compression_ratio", 0.5))
     if ratio is None or not 0 < ratio <= 1:
-        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
+        problem = f"{given!r} is out of range; write a number above 0, up to 1"
+        raise InputError("workload.compression_ratio", problem)
     workload = Workload(
         **known,
         benchmarks=benchmarks,
@@ -159,15 +160,15 @@ def _trace(document: Mapping[str, Any]) -> Trace | None:
     if path is None:
         if given:
             field = _TRACE[next(iter(given))]
-            raise InputError(f"workload.{field}", "means nothing without trace; leave it out")
+            raise InputError(f"workload.{field}", "has no effect without trace; leave it out")
         return None
     if not isinstance(path, str) or not path or "\0" in path:
-        raise InputError("workload.trace", "write the path of a file that DB::StartTrace wrote")
+        raise InputError("workload.trace", "write the path of a file written by DB::StartTrace")
     for of in ("fast_forward", "begin", "end"):
         number = finite_number(given.get(of, 1.0))
         if number is None or number < 0 or (number == 0 and of != "begin") or number > _MOST_PACE:
-            least = "not below" if of == "begin" else "above"
-            problem = f"{given[of]!r:.40} is not a number {least} 0 and up to {_MOST_PACE:g}"
+            least = "from 0" if of == "begin" else "above 0,"
+            problem = f"{given[of]!r:.40} is not a number {least} up to {_MOST_PACE:,.0f}"
             raise InputError(f"workload.{_TRACE[of]}", problem)
     trace = Trace(**given)
     if trace.end is not None and trace.end <= trace.begin:
@@ -196,7 +197,7 @@ def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workl
     refuse_unknown(table, ("argv", "timeout_seconds"), "command")
     argv = table.get("argv")
     if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
-        raise InputError("command.argv", "write a list of texts: the program and its arguments")
+        raise InputError("command.argv", "write a list of strings: the program and its arguments")
     if any("\0" in argument for argument in argv) or not argv[0]:
         raise InputError("command.argv", "has an empty program or a NUL character")
     command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "command"))
@@ -212,7 +213,7 @@ def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workl
 def _refuse_beside(document: Mapping[str, Any], known: Collection[str], beside: str) -> None:
     for key in document:
         if key not in known:
-            raise InputError(f"workload.{key}", f"means nothing beside {beside}; leave it out")
+            raise InputError(f"workload.{key}", f"has no effect with {beside}; leave it out")
 
 
 def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
@@ -221,12 +222,12 @@ def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
         raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
     refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "prepare")
     if "benchmarks" not in given:
-        raise InputError("prepare.benchmarks", 'name what fills the database: ["fillrandom"]')
+        raise InputError("prepare.benchmarks", 'name one that writes, such as ["fillrandom"]')
     share = switch_in(given, "share", "prepare", default=True)
     emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
     if emptying:
-        problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
-        raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
+        problem = f"{emptying[0]!r} needs an empty database, so db_bench skips it after [prepare]"
+        raise InputError("workload.benchmarks", f"{problem}; move it there")
     benchmarks, flags = _benchmarks_and_flags(given, "prepare", "prepare.flags", stored=stored)
     _require_whole(flags, ("reads", "writes"), "prepare.flags")
     sizes = {"num": workload.num, "threads": 1, **given}
@@ -239,7 +240,7 @@ def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
     )
     _require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
     if not prepare.writes:
-        problem = f"none of them is known to write; use {fills()}"
+        problem = f"none of these is known to write; use {fills()}"
         raise InputError("prepare.benchmarks", problem)
     return prepare
 
@@ -250,7 +251,7 @@ def _integer(table: Mapping[str, Any], key: str, where: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InputError(field, f"{given!r:.80} is not a whole number of at least 1")
     if given > _MOST:
-        raise InputError(field, f"is larger than db_bench can take, {_MOST}")
+        raise InputError(field, f"is above db_bench's maximum, {_MOST}")
     return given
 
 
@@ -258,7 +259,8 @@ def _seconds(table: Mapping[str, Any], where: str) -> float:
     given = table.get("timeout_seconds", 600)
     number = finite_number(given)
     if number is None or not 0 < number < MOST_SECONDS:
-        raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
+        problem = f"{given!r} is out of range; write seconds above 0, below {MOST_SECONDS:,.0f}"
+        raise InputError(f"{where}.timeout_seconds", problem)
     return number
 
 
@@ -282,7 +284,7 @@ def _benchmarks_and_flags(
 
 def _names(given: object, field: str) -> tuple[str, ...]:
     if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
-        raise InputError(field, "write a list of texts, at least one")
+        raise InputError(field, "write a list of at least one string")
     for text in given:
         if not text or "," in text or text != text.strip():
             raise InputError(field, f"{text!r} is not the name of one benchmark")
@@ -303,7 +305,7 @@ def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value
             _require_flag(name, value, where)
     percent = given.get("readwritepercent", 90)
     if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
-        found.append(InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100"))
+        found.append(InputError(f"{where}.readwritepercent", f"{percent!r} is outside 0 to 100"))
     if not stored:
         found += flag_problems(given, where)
     refuse_noted(found)
@@ -312,13 +314,13 @@ def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value
 
 def _require_flag(name: str, value: object, where: str) -> None:
     if not name.isidentifier():
-        raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
+        raise InputError(f"{where}.{name}", "is not a flag name; leave out the dashes")
     if name in SET_BY_ROCKTUNE:
         raise InputError(f"{where}.{name}", SET_BY_ROCKTUNE[name])
     if not isinstance(value, bool | int | float | str):
-        raise InputError(f"{where}.{name}", "write a text, a number, true or false")
+        raise InputError(f"{where}.{name}", "write a string, a number, true or false")
     if isinstance(value, int) and not -_MOST <= value <= _MOST:
-        raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
+        raise InputError(f"{where}.{name}", f"is outside db_bench's range, {-_MOST} to {_MOST}")
 
 
 def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:

@@ -62,7 +62,7 @@ def test_what_was_fetched_is_a_build_by_its_version(settings: Settings, tmp_path
     assert program_of("9.10.0", here) == fetched / "9.10.0" / "db_bench"
     # A name that the user gave goes before what was fetched.
     assert program_of("9.10.0", named(here, f"9.10.0={own}")) == own
-    with pytest.raises(InputError, match=r"name one of default, 9\.10\.0, .* VERSION=11\.8\.1`"):
+    with pytest.raises(InputError, match=r"use one of default, 9\.10\.0, .* VERSION=11\.8\.1`"):
         program_of("11.8.1", here)
 
 

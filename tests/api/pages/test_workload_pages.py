@@ -89,7 +89,11 @@ def test_tune_this_opens_the_form_with_it_chosen(client: TestClient) -> None:
         ({"workload": "name = "}, "workload", "is not TOML"),
         ({"workload": ""}, "workload", "is no name"),
         ({"workload": 'name = "x"\nnum = 2026-11-22'}, "workload", "not a whole"),
-        ({"workload": 'name = "x"\n[command]\nargv = ["x"]'}, "workload", "not taken over HTTP"),
+        (
+            {"workload": 'name = "x"\n[command]\nargv = ["x"]'},
+            "workload",
+            "not accepted over HTTP",
+        ),
         ({"workload": 'name = "load"'}, "workload", "comes with the service"),
         ({"profile": "{"}, "profile", "is not JSON"),
         ({"profile": "[" * 100_000}, "profile", "is not JSON"),

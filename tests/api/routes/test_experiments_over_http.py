@@ -103,15 +103,15 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
         ({**COMPARE, "metrics": ["wav"]}, "metrics", "there is no 'wav'"),
         ({**COMPARE, "column_family": "users"}, "column_family", "is of an OPTIONS file"),
         ({**COMPARE, "trials": 12}, "trials", ""),
-        ({**COMPARE, "a": 5}, "a", "5 is not a text, and is not an object of names and values"),
-        ({**COMPARE, "a": {"name": "x"}}, "a.options", "is missing; give it"),
-        ({**COMPARE, "workload": 5}, "workload", "5 is not a text, and is not a list"),
-        ({**COMPARE, "workload": ["load", 5]}, "workload[1]", "5 is not a text"),
-        ({**COMPARE, "compare-it": 5}, "compare-it", "there is no such field"),
+        ({**COMPARE, "a": 5}, "a", "5 is not a string, and is not an object"),
+        ({**COMPARE, "a": {"name": "x"}}, "a.options", "is missing; add it"),
+        ({**COMPARE, "workload": 5}, "workload", "5 is not a string, and is not a list"),
+        ({**COMPARE, "workload": ["load", 5]}, "workload[1]", "5 is not a string"),
+        ({**COMPARE, "compare-it": 5}, "compare-it", "is not a known field"),
         ({"kind": "explain", "job": 1, "margin": []}, "margin",
-         "[] is not a text, and is not a finite number"),
+         "[] is not a string, and is not a finite number"),
         ({"workload": "load-quick", "start_from": ["none", 5]}, "start_from[1]",
-         "5 is not a text, and is not an object of names and values"),
+         "5 is not a string, and is not an object"),
         ({**UPGRADE, "new": "../db_bench"}, "new", "paths are not taken"),
         ({"kind": "upgrade-check", "old": "default"}, "new", ""),
         ({**UPGRADE, "pairs": 2}, "pairs", "2 is not from 3 to 1000"),
@@ -212,11 +212,11 @@ def test_all_that_is_wrong_in_one_of_a_batch_is_told(client: TestClient):
     assert answer.status_code == 422
     found = {field: each["problem"] for field, each in errors_of(answer).items()}
     assert found == {
-        "compare: rounds": "1 is below 3",
-        "compare: seed": "-1 is below 0",
-        "compare: a.options": "is missing; give it",
-        "compare: b": "5 is not a text, and is not an object of names and values",
-        "upgrade-check: new": "3 is not a text",
+        "compare: rounds": "1 is below the minimum of 3",
+        "compare: seed": "-1 is below the minimum of 0",
+        "compare: a.options": "is missing; add it",
+        "compare: b": "5 is not a string, and is not an object",
+        "upgrade-check: new": "3 is not a string",
     }
     body = {"name": "nightly", "cron": "30 2 * * *", "batch": {"job": [{"kind": "bench"}]}}
     assert [*errors_of(client.post("/v1/schedules", json=body))] == ["batch.job[0].kind"]

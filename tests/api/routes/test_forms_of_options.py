@@ -100,4 +100,4 @@ def test_the_page_says_how_to_apply_it_and_links_the_forms(client: TestClient, j
     linked = set(re.findall(r"options\?format=(\w+)", part))
     assert linked == {*FORMS} - {"ini"}
     row = page.partition(f'<tr id="option-{TRIGGER}">')[2].partition("</tr>")[0]
-    assert "SetOptions" in row and "at once" in row
+    assert "SetOptions" in row and "immediately" in row

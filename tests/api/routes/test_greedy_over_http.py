@@ -36,7 +36,7 @@ def test_what_each_parameter_contributed(
     trials = client.get(f"{path}/trials").json()["trials"]
     why = [each["why"] for each in trials if each["purpose"] == "candidate"]
     assert why[0].startswith("pass 1, level: value 1 of 4, ")
-    assert "pass 1, codec: value 1 of 1, fast for slow of trial" in " ".join(why)
+    assert "pass 1, codec: value 1 of 1, fast instead of slow in trial" in " ".join(why)
 
 
 def test_settings_of_other_strategies_are_refused(served: Serve, tmp_path: Path) -> None:

@@ -32,12 +32,12 @@ def test_the_worked_example(client: TestClient) -> None:
     ("wrong", "field", "said"),
     [
         ({"keys": "many"}, "keys", "is not a whole number"),
-        ({"key_size": "0"}, "key_size", "is not from 1 byte"),
-        ({"cpu_threads": "5000"}, "cpu_threads", "is not from 1 to 4,096"),
+        ({"key_size": "0"}, "key_size", "is out of range, 1 byte"),
+        ({"cpu_threads": "5000"}, "cpu_threads", "is out of range, 1 to 4,096"),
         ({"memory": "much"}, "memory", "is not a size"),
         ({"open_files": "1"}, "open_files", "is not from 2"),
         ({"value_size": "1" * 41}, "value_size", "has more than 40 characters"),
-        ({"keys": None}, "keys", "is missing; give it"),
+        ({"keys": None}, "keys", "is missing; add it"),
     ],
 )
 def test_a_wrong_field_is_named(

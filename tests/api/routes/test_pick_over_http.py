@@ -18,13 +18,13 @@ pytestmark = pytest.mark.one_database
 Serve = Callable[..., TestClient]
 OWN = {"name": "own", "metric": [{"name": "rate", "direction": "min"}]}
 REFUSED = [
-    ({"weights": "waf=two"}, "weights", "has no weight"),
-    ({"weights": "luck=1"}, "weights", "which way 'luck' is better is not known"),
-    ({"weights": "write_p99"}, "weights", "has not measured 'write_p99'; known are rate, sa"),
+    ({"weights": "waf=two"}, "weights", "has no valid weight"),
+    ({"weights": "luck=1"}, "weights", "not known whether less or more of 'luck' is better"),
+    ({"weights": "write_p99"}, "weights", "has not measured 'write_p99'; it measured rate, sa"),
     ({"weights": "waf", "objective": "sa"}, "weights", "not both"),
     ({"limit": "waf"}, "limit", "is no limit"),
     ({"limit": "memory <= 1 MiB"}, "limit", "has not measured 'memory'"),
-    ({"limit": ["waf <= 1", "waf >= 2"]}, "limit", "take one of them back"),
+    ({"limit": ["waf <= 1", "waf >= 2"]}, "limit", "leave one out"),
     ({"slo": "waf"}, "slo", "is no limit"),
     ({"slo": "write_p99 <= 340 us"}, "slo", "has not measured 'write_p99'"),
     ({"limit": "x" * 501}, "limit[0]", "has more than 500 characters"),
@@ -35,7 +35,7 @@ REFUSED = [
     ({"objective": '{"name": "x"}'}, "objective.metric", "at least one"),
     ({"objective": json.dumps({**OWN, "metric": [{"name": "luck", "direction": "min"}]})},
      "objective", "has not measured 'luck'"),
-    ({"top": 0}, "top", "is below 1"),
+    ({"top": 0}, "top", "is below the minimum of 1"),
 ]  # fmt: skip
 
 

@@ -32,14 +32,14 @@ def test_are_added_to_the_objective(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("given", "mend"),
     [
-        (["fast"], "write for example"),
+        (["fast"], "write it like"),
         (["write_p99 <= 5MiB"], "write us, ms, s"),
         (["memory <= 1GiB"], "give --memory"),
         (["read_p99 <= 1ms"], "name one of waf"),
-        (["rate >= 2 baseline", "rate <= 1 baseline"], "take one of them back"),
+        (["rate >= 2 baseline", "rate <= 1 baseline"], "leave one out"),
         (["ra\x00te >= 2"], "characters that are no text"),
         ("rate >= 2", "is not a list"),
-        (["rate >= 1"] * 51, "holds more than 50"),
+        (["rate >= 1"] * 51, "has more than 50 items"),
     ],
 )
 def test_what_is_none_is_refused_by_name_with_the_mend(

@@ -41,7 +41,7 @@ def test_they_are_kept_with_the_job_and_its_clone(client: TestClient) -> None:
     ("given", "field", "mend"),
     [
         ({"start_from": ["fastest"]}, "start_from", "is neither one of library"),
-        ({"start_from": ["guide:x"]}, "start_from", "write for example guide:48"),
+        ({"start_from": ["guide:x"]}, "start_from", "write it like guide:48"),
         ({"start_from": ["guide"], "workload": "external"}, "start_from", "needs keys and sizes"),
         ({"start_from": ["none", "library"]}, "start_from", "give none alone"),
         ({"start_from": [{**FILE, "options": "x"}]}, "start_from", "is not key=value"),

@@ -104,7 +104,7 @@ def test_terminal_and_report_say_how_to_apply_it(finished: JobOutcome):
     assert any(apply["call"] for apply in changes.values())
     assert "`rocktune options 7 --format setoptions` prints the calls" in screen
     assert ">How to apply it</h2>" in page
-    assert 'db->SetOptions({{"' in page and "These take a restart, with OPTIONS.ini: " in page
+    assert 'db->SetOptions({{"' in page and "Restart with OPTIONS.ini to change: " in page
 
 
 def test_a_result_of_an_earlier_version_is_told_without_how(finished: JobOutcome):

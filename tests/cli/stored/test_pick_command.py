@@ -115,7 +115,7 @@ def test_nothing_to_pick_is_told_and_leaves_no_file(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--weights", "waf=two"], "--weights: 'waf=two' has no weight"),
+        (["--weights", "waf=two"], "--weights: 'waf=two' has no valid weight"),
         (["--limit", "fast"], "--limit: 'fast' is no limit"),
         (["--weights", "waf", "--objective", "sa"], "--weights: give weights or an objective"),
         (["--objective", "no.toml"], "--objective"),

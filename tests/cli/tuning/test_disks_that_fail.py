@@ -25,7 +25,7 @@ echo run >> '{folder}/runs'
 if [ "$(wc -l < '{folder}/runs')" -eq {at} ]; then {spoil}; fi
 """
 FULL = "cat /dev/zero > '{disk}/filler' 2> /dev/null"
-NEARLY_FULL = "ended because the disk of the bench folder was nearly full"
+NEARLY_FULL = "stopped: the disk of the bench folder was nearly full"
 
 
 @pytest.fixture

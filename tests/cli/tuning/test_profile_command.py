@@ -71,9 +71,9 @@ def test_nothing_is_written_into_a_database_and_a_read_only_mount_is_enough(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["missing"], "is not there; name the folder of a database, or its LOG"),
+        (["missing"], "does not exist; give a database folder or its LOG"),
         (["{empty}"], "LOG"),
-        (["{garbage}"], "is no LOG of RocksDB"),
+        (["{garbage}"], "is not a RocksDB LOG"),
         (["{db}", "--column-family", "users"], "'users' is not there; the families are default"),
         (["{db}", "--replay"], "is no trace"),
         (["{cases}/09-rocksdb-own-example-4.3/OPTIONS.ini"], "is an OPTIONS file; give the LOG"),

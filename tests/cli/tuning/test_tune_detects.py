@@ -66,6 +66,6 @@ def test_a_job_is_planned_for_the_change_and_says_so(
     assert (search["detect"], search["detect_metric"]) == (0.2, "rate")
     assert (planned["metric"], planned["change"], planned["runs"]) == ("rate", 20, 5)
     assert result["trials"]["total"] == 24
-    assert "to show a change of 20% takes" in captured.err
-    assert "Planned: to show a change of 20% takes" in captured.out
+    assert "detecting a change of 20% takes" in captured.err
+    assert "Planned: detecting a change of 20% takes" in captured.out
     assert f"(80% power, {result['power']['pairs']} pairs)" in captured.out

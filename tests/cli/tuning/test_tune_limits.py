@@ -83,7 +83,7 @@ def test_where_all_break_one_nothing_is_proven_and_it_is_named(
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (["read_p99 <= 1ms"], "objective (waf): needs the metric 'read_p99', and the benchmark"),
+        (["read_p99 <= 1ms"], "objective (waf): needs the metric 'read_p99', but the benchmark"),
         (["rate >= 5000", "rate <= 1.1 baseline"], "objective (waf): nothing is rate >= 5000"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_job_never_mixes_two_builds(desk: Desk, monkeypatch: pytest.MonkeyPatc
     )  # fmt: skip
     stopped = desk.run(*tune)
     assert stopped.returncode == 2, stopped.stderr
-    assert "my_db_bench was replaced while it measured" in stopped.stderr
+    assert "my_db_bench was replaced during the job" in stopped.stderr
     assert measured(desk) == 5
     refused = desk.run(*tune, "--resume")
     assert refused.returncode == 2, refused.stderr

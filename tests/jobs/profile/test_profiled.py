@@ -90,5 +90,5 @@ def test_options_come_back_with_their_line_ends(tmp_path: Path):
 def test_sizes_that_cannot_be_are_refused_and_take_no_memory():
     size = ValueSize(2.0**62)
     family = FamilyProfile(name="default", value_size=size, operations={"put": 1e6})
-    with pytest.raises(InputError, match="more than RocksDB takes"):
+    with pytest.raises(InputError, match="above RocksDB's maximum"):
         choose_load(DatabaseProfile(families=(family,)), family, name="mine")

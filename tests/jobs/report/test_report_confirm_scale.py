@@ -15,7 +15,7 @@ def test_says_where_and_compares_runs_of_one_load_alone() -> None:
     noise = {"waf": 0.02, "time": 0.06, "rate": 0.06}
     finished = finished_job(40, bench=TwoLoads(lsm, noise=noise), confirm=LARGER, strategy="sobol")
     html = report_html(finished)
-    words = "earched at scale 1/64 (100,000 keys); chosen and proved at scale 1/8 (800,000 keys)"
+    words = "earched at scale 1/64 (100,000 keys); confirmed at scale 1/8 (800,000 keys)"
     assert html.count(words) == 2
     if finished.result["best"]:
         assert "it was proved at scale 1/8 on the workload" in html
@@ -25,4 +25,4 @@ def test_says_where_and_compares_runs_of_one_load_alone() -> None:
     assert known["noise_of_fitness"] == spread
     dots = next(t for t in known["charts"]["drift"].figure["data"] if t["mode"] == "markers")
     assert len(dots["x"]) == len(searched)
-    assert "chosen and proved" not in report_html(finished_job(24, strategy="sobol"))
+    assert "confirmed at scale" not in report_html(finished_job(24, strategy="sobol"))

@@ -49,10 +49,10 @@ def test_a_search_that_ended_otherwise(finished: JobOutcome):
 
 def test_what_the_search_could_still_have_gained_is_told(finished: JobOutcome):
     explored = finished.result["plan"]["explore"]
-    search = {"saved": 0, "why": "expected gain 30, the noise is 21"}
+    search = {"saved": 0, "why": "expected gain 30, noise 21"}
     told = replace(finished, result={**finished.result, "search": search})
     used = f"the budget for new configurations, {explored}, was used"
-    assert ended(told, explored) == f"{used}; expected gain 30, the noise is 21"
+    assert ended(told, explored) == f"{used}; expected gain 30, noise 21"
     search |= {"saved": 9, "why": "expected gain 3, below the noise of 21: 9 runs saved"}
     assert ended(told, explored + 9, search={"stop_early": True}) == search["why"]
 

@@ -66,7 +66,7 @@ def test_whatever_the_search_draws_is_exported(space: str, share: float, setting
 def test_what_rocksdb_would_change_is_refused(
     assembly: Assembly, name: str, tuned: dict[str, int]
 ):
-    with pytest.raises(ExportRefusedError, match=rf"changes the file: .*{name}: intended"):
+    with pytest.raises(ExportRefusedError, match=rf"changes the file: .*{name}: requested"):
         export_options(assembly.plan, assembly.installed, tuned, [])
 
 

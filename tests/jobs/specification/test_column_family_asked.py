@@ -33,7 +33,7 @@ def test_the_named_family_is_the_baseline_and_it_is_said_which_others_there_are(
     assert found.problem.space.context["num_levels"] == 4
     assert found.problem.space.context["write_buffer_size"] == 16 * 2**20
     assert (
-        "column families default: not measured; only blocks is, and --column-family names another"
+        "column families default: not measured; only blocks is. --column-family selects another"
     ) in found.warnings
 
 
@@ -41,7 +41,7 @@ def test_left_out_it_is_the_default_one_and_that_is_said(file: Path):
     found = resolve(asked(file), None)
     assert found.problem.space.context["write_buffer_size"] == 32 * 2**20
     assert (
-        "column families blocks: not measured; only default is, and --column-family names another"
+        "column families blocks: not measured; only default is. --column-family selects another"
     ) in found.warnings
 
 

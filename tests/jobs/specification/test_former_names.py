@@ -19,7 +19,7 @@ from optimizer.trials.problem import FORMER_NAMES, SearchSettings
 
 # Of the job below, as the version before the new name made it.
 DIGEST = "72c0278908be7004c5dc9e0ad160a491869262cb142ea82063ead56de28b048a"
-LINE = "the strategy forest is called guided now; either name is taken"
+LINE = "the strategy forest is now called guided; both names work"
 NIGHTLY = 'name = "nightly"\nworkloads = ["load-quick"]\ntrials = 24\n{more}'
 
 

@@ -32,5 +32,5 @@ def test_a_trace_cannot_be_confirmed_at_a_larger_scale():
 def test_a_service_knows_the_traces_of_its_operator_and_no_other(tmp_path: Path):
     (tmp_path / "mine.toml").write_text(f'name = "mine"\ntrace = "{MIXED}"\n')
     assert registered_workloads(tmp_path)["mine"]["trace"] == str(MIXED)
-    with pytest.raises(InputError, match=r"workload.trace: .* is not taken over HTTP"):
+    with pytest.raises(InputError, match=r"workload.trace: .* not accepted over HTTP"):
         require_no_place(inlined({"workload": str(tmp_path / "mine.toml")})["workload"])

@@ -66,9 +66,9 @@ def test_an_options_file_of_that_name_is_a_file():
 @pytest.mark.parametrize(
     ("given", "workload", "said"),
     [
-        ("guide:0", "load-quick", "names no CPU threads; write for example guide:48"),
-        ("guide:many", "load-quick", "names no CPU threads"),
-        ("guide:5000", "load-quick", "names no CPU threads"),
+        ("guide:0", "load-quick", "has no number of threads; write it like guide:48"),
+        ("guide:many", "load-quick", "has no number of threads"),
+        ("guide:5000", "load-quick", "has no number of threads"),
         ("guide", "external", "which the workload external does not tell"),
         ("guides", "load-quick", ", guide, none nor an OPTIONS file"),
     ],

@@ -261,6 +261,6 @@ class TestWords:
 
     def test_nothing_to_learn(self):
         document = machine_document({"a": Machine().runs(4, 4)})
-        said = "nothing to learn from 3 repeats beyond the first run"
-        assert machine_words(document) == f"No correction for what else ran: {said}"
+        said = "no effect seen in 3 repeats beyond the first run"
+        assert machine_words(document) == f"No correction for the host's load and speed: {said}"
         assert machine_words(None) is None

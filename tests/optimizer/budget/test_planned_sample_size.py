@@ -250,11 +250,11 @@ class TestWhatIsTold:
     def test_the_warning_comes_when_it_is_planned_and_when_it_is_final(self, loud):
         one, conclusion = loud
         reasons = one.watcher.reasons
-        assert "warning: to show a change of 5% takes" in reasons[Phase.SAMPLE]
-        assert "by the noise of 5 runs" in reasons[Phase.SAMPLE]
-        assert f"by the noise of {conclusion.plan.detection.runs} runs" in reasons[Phase.CONFIRM]
-        would_do = f"; {conclusion.plan.detection.trials} trials would do"
-        assert reasons[Phase.CONFIRM].endswith(would_do)
+        assert "warning: detecting a change of 5% takes" in reasons[Phase.SAMPLE]
+        assert "noise of 5 baseline runs" in reasons[Phase.SAMPLE]
+        assert f"noise of {conclusion.plan.detection.runs} baseline runs" in reasons[Phase.CONFIRM]
+        enough = f"; {conclusion.plan.detection.trials} trials are enough"
+        assert reasons[Phase.CONFIRM].endswith(enough)
         assert "pairs" not in reasons[Phase.BASELINE]
 
     def test_the_declared_test_holds_what_was_planned_and_why(self, loud):

@@ -28,18 +28,18 @@ def test_a_change_in_percent_is_read(text: str, change: float, metric: str | Non
 @pytest.mark.parametrize(
     ("text", "mend"),
     [
-        ("0.05", "0.05 may be meant as 0.05% or as 5%; write the one that is meant"),
-        ("rate=0.05", "or as 5%"),
-        ("much", "'much' is no change in percent; write a change such as 5%"),
+        ("0.05", "0.05 may mean 0.05% or 5%; write it with the %"),
+        ("rate=0.05", "or 5%"),
+        ("much", "'much' is not a change in percent; write a change such as 5%"),
         ("", "write a change such as 5%"),
         ("rate=", "such as rate=5%"),
         ("=5%", "names no metric"),
-        ("0%", "not above 0%"),
-        ("-5%", "not above 0%"),
-        ("nan%", "not above 0%"),
-        ("inf", "at most 1000%"),
-        ("1001%", "at most 1000%"),
-        ("5%%", "no change in percent"),
+        ("0%", "out of range; write a change above 0%"),
+        ("-5%", "out of range; write a change above 0%"),
+        ("nan%", "out of range; write a change above 0%"),
+        ("inf", "up to 1000%"),
+        ("1001%", "up to 1000%"),
+        ("5%%", "not a change in percent"),
     ],
 )
 def test_what_is_none_is_refused_with_the_mend(text: str, mend: str):
@@ -57,16 +57,16 @@ def test_the_field_is_named_as_it_was_given():
 class TestTold:
     def test_too_small_a_budget_is_a_warning_with_the_one_that_would_do(self):
         assert sample_size_words(PLANNED) == (
-            "warning: to show a change of 5% takes 37 pairs by the noise of 5 runs of the "
-            "baseline (time 7.2%), and the budget holds 20, which show 6.9%; 164 trials would do"
+            "warning: detecting a change of 5% takes 37 pairs (noise of 5 baseline runs: time "
+            "7.2%), but the budget has 20, which detect 6.9%; 164 trials are enough"
         )
 
     def test_a_budget_that_holds_what_is_needed_is_no_warning(self):
         line = sample_size_words({**PLANNED, "needed": 20})
-        assert line.startswith("to show a change of 5% takes 20 pairs")
+        assert line.startswith("detecting a change of 5% takes 20 pairs")
         assert line.endswith("; 20 are planned")
 
     def test_no_budget_is_named_that_nobody_would_wait_for(self):
         line = sample_size_words({**PLANNED, "needed": 10_000, "trials": None})
         assert "takes more than 10000 pairs" in line
-        assert line.endswith("which show 6.9%")
+        assert line.endswith("which detect 6.9%")

@@ -63,7 +63,7 @@ class TestVerdict:
         verdict = judged(P99, pairs)
         assert not verdict.confirmed
         assert verdict.limits[0].value is None and verdict.limits[0].runs_kept == 2
-        assert "p99 <= 2 is not kept: not every run measured it" in verdict.why
+        assert "p99 <= 2 is not kept: some runs did not measure it" in verdict.why
 
     def test_without_limits_there_is_nothing_to_tell(self):
         assert judge(Objective("o", WAF), pairs_of("p99", *[(9, 1)] * 3), planned=3).limits == ()

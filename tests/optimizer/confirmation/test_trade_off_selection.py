@@ -127,7 +127,7 @@ class TestPick:
         require_measured(WAF, level)
         asked = replace(WAF, limits=limit, terms=(Term("waf" if limit else "luck", "min"),))
         with pytest.raises(
-            InputError, match=r"has not measured 'luck'; known are sa, waf"
+            InputError, match=r"has not measured 'luck'; it measured sa, waf"
         ) as said:
             require_measured(asked, level)
         assert said.value.field == ("limit" if limit else "metric")
@@ -184,14 +184,14 @@ class TestWeights:
             ("", "names no metric"),
             ("=2", "names no metric"),
             ("waf=2,,sa=1", "names no metric"),
-            ("waf=", "has no weight"),
-            ("waf=two", "has no weight"),
-            ("waf=0", "leave out what does not count"),
+            ("waf=", "has no valid weight"),
+            ("waf=two", "has no valid weight"),
+            ("waf=0", "leave the metric out"),
             ("waf=-1", "above 0"),
             ("waf=nan", "above 0"),
-            ("waf=1e7", "at most 1000000"),
+            ("waf=1e7", "above 0, up to 1,000,000"),
             ("waf=1,waf=2", "twice"),
-            ("score=1", "which way 'score' is better is not known"),
+            ("score=1", "not known whether less or more of 'score' is better"),
         ],
     )
     def test_what_is_wrong_is_named(self, text: str, said: str):

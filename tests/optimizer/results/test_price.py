@@ -121,7 +121,7 @@ def test_a_loss_is_sure_and_over_a_fifth(found):
 @pytest.mark.parametrize(
     ("workload", "asked", "why"),
     [
-        (Workload(name="w", external=True), True, "a runner of your own measures, elsewhere"),
+        (Workload(name="w", external=True), True, "your own runner measures, outside Rocktune"),
         (Workload(name="w"), False, "it was not asked for"),
         (Workload(name="w"), True, "a run of the proof lacks it"),
     ],

@@ -92,7 +92,7 @@ class TestWhatRestsOnTrialsThatAreOut:
         runner = AskingRunner(problem_of(), 24)
         asked = runner.ask(10)
         assert [trial.number for trial in asked.trials] == [1, 2, 3]
-        assert asked.why == "what comes next rests on trials that are out: tell 1, 2, 3 first"
+        assert asked.why == "the next trials depend on unfinished ones: report 1, 2, 3 first"
         assert runner.ask(10).trials == ()
         runner.tell(2)
         assert runner.ask(10).why.endswith("tell 1, 3 first")
@@ -137,7 +137,7 @@ class TestWhatRestsOnTrialsThatAreOut:
         runner = AskingRunner(problem_of(), 12)
         runner.finish(5)
         again = runner.ask(5)
-        assert (again.trials, again.why, again.complete) == ((), "all trials are in", True)
+        assert (again.trials, again.why, again.complete) == ((), "all trials are done", True)
 
 
 class TestOverdue:

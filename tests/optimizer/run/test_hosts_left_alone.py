@@ -67,7 +67,7 @@ class TestSetAsideAndAlone:
         monkeypatch.setattr(result, "learned_document", lambda _: {})
         hosts = result_document(conclusion, **DOCUMENTS)["hosts"]
         said = next(host["set_aside"] for host in hosts if host["name"] == "odd")
-        assert "taken back, for no other host was left" in said
+        assert "used again, as no other host was left" in said
 
     def test_what_it_measures_then_compares_with_its_own_baseline(self, left_alone):
         problem, conclusion = problem_of("random"), left_alone[0]

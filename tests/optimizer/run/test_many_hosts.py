@@ -247,7 +247,7 @@ class TestSetAside:
         hosts = PretendHosts([PretendHost("odd", jump=300, jumps=jumps)])
         conclusion = tuned(problem_of("random"), 200, hosts)
         baselines = conclusion.history.of(Purpose.BASELINE)
-        assert sum(trial.why == "again: the last run differs" for trial in baselines) == 1
+        assert sum(trial.why == "repeat: the last run differs" for trial in baselines) == 1
 
     def test_a_host_on_which_the_baseline_fails_is_to_blame_itself(self):
         watcher = Watcher()

@@ -137,7 +137,7 @@ def test_a_machine_that_became_slower_is_doubted_once_and_not_again_after_a_rest
 
     job = job_of(problem_of("random"), 120, slower())
     job.run()
-    (doubted,) = [number for number, why in told(job) if why == "again: the last run differs"]
+    (doubted,) = [number for number, why in told(job) if why == "repeat: the last run differs"]
     for length in range(doubted - 2, doubted + 3):
         for running in (False, True):
             again = Job(job.problem, job.budget, slower(), job.log.cut(length, running=running))

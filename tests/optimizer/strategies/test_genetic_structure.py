@@ -85,7 +85,7 @@ class TestGenerations:
     def test_are_told_with_each_proposal(self, searched: list[Trial]):
         for index, trial in enumerate(searched):
             assert trial.why.startswith(f"generation {generation_of(index)}: ")
-            assert ("a child of two survivors" in trial.why) == (trial in children(searched))
+            assert ("child of two survivors" in trial.why) == (trial in children(searched))
 
     def test_there_are_several(self, searched: list[Trial]):
         assert generation_of(len(searched) - 1) >= 6

@@ -79,11 +79,11 @@ def test_what_it_prefers_is_truly_good_whatever_was_lucky():
 def test_a_proposal_says_what_it_moves_and_from_where():
     problem, trials = problem_of("guided"), ran("guided")
     start, known = problem.space.start, {trial.number: trial for trial in trials}
-    told = [trial for trial in trials if trial.phase is Phase.SEARCH and "; moves " in trial.why]
+    told = [trial for trial in trials if trial.phase is Phase.SEARCH and "; changes " in trial.why]
     assert len(told) > 10
     origins = set()
     for trial in told:
-        found = re.search(r"; moves (.+) of (the baseline|trial (\d+)); (\d+) differ", trial.why)
+        found = re.search(r"; changes (.+) of (the baseline|trial (\d+)); (\d+) p", trial.why)
         assert found is not None
         said, origin, number, count = found.groups()
         at = {**start, **known[int(number)].configuration} if number else start

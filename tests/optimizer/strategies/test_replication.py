@@ -81,7 +81,7 @@ def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
     first = trials[number - 1]
     assert (proposal.subject, proposal.configuration) == (number, first.configuration)
     assert proposal.point == first.point
-    assert proposal.why.startswith(f"measured again: trial {number} showed a fitness of ")
+    assert proposal.why.startswith(f"replication of trial {number}: measured fitness ")
     plan = plan_of(PROBLEM, Budget(trials=TRIALS), History(trials))
     assert number in candidates_of(Evaluation(PROBLEM, History(trials)), plan)
     known = measured(measured(trials, proposal), proposal)

@@ -155,13 +155,15 @@ def test_a_search_that_has_begun_goes_on():
 
 def test_why_names_what_had_to_change():
     problem = replace(problem_of("random"), starts=(
-        StartingPoint("p", {"x": 0.1}, tuple(f"o{i} 1 for 2" for i in range(8))),
+        StartingPoint("p", {"x": 0.1}, tuple(f"o{i} 1 instead of 2" for i in range(8))),
     ))  # fmt: skip
     job = job_of(problem, 12, PretendBench(flat))
     job.run()
     why = candidates(job.log.trials())[0].why
-    assert why.startswith("starting point p, within the space and its memory: o0 1 for 2, ")
-    assert why.endswith("o5 1 for 2, 2 more")
+    assert why.startswith(
+        "starting point p, fitted to the space and its memory: o0 1 instead of 2, "
+    )
+    assert why.endswith("o5 1 instead of 2, 2 more")
 
 
 def test_the_usual_ones_have_a_source():

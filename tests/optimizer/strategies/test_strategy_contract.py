@@ -49,8 +49,8 @@ def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monke
     with pytest.raises(InputError) as refused:
         find_strategy(strategy)
     mend = {
-        "compare": "`make compare` adds it to .venv",
+        "compare": "run `make compare`",
         "compare-gp": "`make compare`, then "
-        '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"` add it to .venv',
+        '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`',
     }[extra]
     assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}: {mend}"

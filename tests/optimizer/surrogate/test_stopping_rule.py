@@ -132,7 +132,7 @@ class TestExhausted:
         assert StoppingRule(gain=3, lately=5, runs=20, noise=21).words() == (
             "expected gain 3, below the noise of 21 (the last 20 runs gained 5)"
         )
-        assert StoppingRule(30, None, 20, 21).words() == "expected gain 30, the noise is 21"
+        assert StoppingRule(30, None, 20, 21).words() == "expected gain 30, noise 21"
         assert StoppingRule(30, None, 20, None).words() == "expected gain 30"
 
 

@@ -114,7 +114,7 @@ def test_of_several_families_a_trial_says_that_it_does_not_tell(
 @pytest.mark.parametrize(
     ("ended", "stdout", "stderr", "why"),
     [
-        (ENDED, "", "", "it found none"),
+        (ENDED, "", "", "none found"),
         (replace(ENDED, status=1), "", "open error: IO error\n", "open error: IO error"),
         (replace(ENDED, ending=Ending.TIMEOUT), "", "", "ended by timeout after 2 s"),
     ],
@@ -129,7 +129,7 @@ def test_a_count_that_fails_leaves_sa_out_and_says_why(
     outcome = Counting(Path("db_bench"), DELETES, tmp_path).finish(measured, ended)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     assert "sa" not in outcome.metrics
-    assert outcome.warnings == (f"sa is not told: counting live keys: {why}",)
+    assert outcome.warnings == (f"sa is not measured: counting live keys failed: {why}",)
 
 
 @pytest.mark.db_bench

@@ -206,7 +206,7 @@ def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(
     while outcome is None:
         outcome = runner.wait(1.0)
     assert outcome.state is TrialState.LOST and not outcome.metrics
-    assert outcome.failure == "RocksDB went on working when its tree had seemed at rest"
+    assert outcome.failure == "RocksDB flushed or compacted after its tree had seemed at rest"
 
 
 def test_rest_is_told_by_the_whole_log():

@@ -224,8 +224,8 @@ def test_a_value_that_rocksdb_repairs_is_told(installed: InstalledDbBench, tmp_p
     assert tried.options is not None
     effective, changed = effective_values(tried.options, asked, space, scale=64)
     assert changed == (
-        "level0_slowdown_writes_trigger: asked 8, in effect 10",
-        "level0_stop_writes_trigger: asked 4, in effect 10",
+        "level0_slowdown_writes_trigger: requested 8, in effect 10",
+        "level0_stop_writes_trigger: requested 4, in effect 10",
     )
     assert effective == {
         **asked,
@@ -245,7 +245,7 @@ def test_a_scaled_size_that_was_repaired_is_told_at_full_scale(
     assert tried.options is not None
     effective, changed = effective_values(tried.options, asked, space, scale=64)
     assert effective == {"write_buffer_size": 64 * 64 * 2**10}
-    assert changed == ("write_buffer_size: asked 16384, in effect 65536",)
+    assert changed == ("write_buffer_size: requested 16384, in effect 65536",)
 
 
 def test_a_user_s_own_file_is_read_as_the_baseline():

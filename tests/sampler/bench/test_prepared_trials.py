@@ -173,7 +173,7 @@ def test_options_that_exclude_each_other_fail_while_it_is_prepared(
     outcome = LocalRunner(Keeping(installed, plan), settings).run(conflict)
     assert outcome.state is TrialState.FAILED
     assert outcome.failure is not None
-    assert outcome.failure.startswith("while it was prepared: ")
+    assert outcome.failure.startswith("while preparing the database: ")
     assert "then direct I/O writes" in outcome.failure
     assert outcome.bench_seconds > 0
     assert list(settings.bench_dir.iterdir()) == []

@@ -110,12 +110,12 @@ def test_what_db_bench_recorded_is_read():
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "is empty; give a trace that DB::StartTrace wrote"),
-        (b"x", "is no trace of RocksDB"),
-        (os.urandom(5000), "is no trace of RocksDB"),
-        (record(0, 1, b"\x10feedcafedeadbeef\x07\0\0\0\x08\0\0\0"), "of the block cache"),
-        (header("0.3"), "is a trace of version 0.3, and 0.1 and 0.2 are known"),
-        (header()[:40], "is no trace of RocksDB"),
+        (b"", "is empty; give one written by DB::StartTrace"),
+        (b"x", "is not a RocksDB trace"),
+        (os.urandom(5000), "is not a RocksDB trace"),
+        (record(0, 1, b"\x10feedcafedeadbeef\x07\0\0\0\x08\0\0\0"), "is a block cache trace"),
+        (header("0.3"), "has trace version 0.3, and only 0.1 and 0.2 are supported"),
+        (header()[:40], "is not a RocksDB trace"),
     ],
 )
 def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path, data: bytes, problem: str):
@@ -199,7 +199,7 @@ def test_what_db_bench_cannot_replay_is_told_before(tmp_path: Path):
     assert write_slice(part, target, families=2, merging=True) == 1
     with pytest.raises(InputError, match=r"^flags\.num_column_families: the trace uses 2"):
         write_slice(part, target, families=1, merging=True)
-    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace merges"):
+    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace has merges"):
         write_slice(part, target, families=2, merging=False)
 
 

@@ -121,7 +121,7 @@ def test_what_db_bench_would_leave_out_is_refused_before(
         replay(measure, Trace(path=str(FAMILIES)))
     merging = ("--num=100", "--merge_operator=put")
     path, _ = recorded(installed.program, tmp_path, "mergerandom", *merging)
-    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace merges"):
+    with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace has merges"):
         replay(measure, Trace(path=str(path)))
     flags = (("merge_operator", "put"),)
     assert replay(measure, Trace(path=str(path)), flags=flags).outcome.state is TrialState.DONE

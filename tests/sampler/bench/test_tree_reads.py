@@ -100,9 +100,9 @@ def test_metrics_of_reads_are_rates_and_known_before_a_job():
         (load_workload("readwhilewriting-quick"), ""),
         (load_workload("read-quick"), "only reads"),
         (Workload(name="w", command=Command(argv=("x",), timeout_seconds=1)), "command"),
-        (Workload(name="w", external=True), "runner of your own"),
+        (Workload(name="w", external=True), "your own runner"),
         (Workload(name="w", flags=(("num_column_families", 2),)), "column family"),
-        (Workload(name="w", flags=(("transaction_db", True),)), "transactions"),
+        (Workload(name="w", flags=(("transaction_db", True),)), "transaction database"),
     ],
 )
 def test_where_none_can_be_measured_it_is_said(workload: Workload, why: str):
@@ -117,8 +117,8 @@ LINE = "readrandom : 20.0 micros/op {} ops/sec 0.2 seconds 1000 operations; ({} 
     [
         (LINE.format(50000, 1000), ENDED, True, ""),
         (LINE.format(50000, 600), ENDED, False, ""),
-        ("", ENDED, True, "printed no figure"),
-        (LINE.format(50000, 100), ENDED, False, "of 1000 keys that the load wrote 100 are there"),
+        ("", ENDED, True, "printed no result"),
+        (LINE.format(50000, 100), ENDED, False, "only 100 of 1000 keys"),
         (LINE.format(50000, 1000), replace(ENDED, device_read_bytes=0), True, "keeps its pages"),
         (LINE.format(50000, 1000), replace(ENDED, status=1), True, "exit status 1"),
         (LINE.format(50000, 1000), replace(ENDED, ending=Ending.TIMEOUT), False, "by timeout"),
@@ -149,7 +149,7 @@ def test_a_tree_that_is_not_in_memory_is_said_to_be_read_from_the_device(
     there = replace(ENDED, device_read_bytes=2**30)
     outcome = reading.finish(Outcome(state=TrialState.DONE), there)
     assert "read_present" in outcome.metrics
-    assert "not of a warm cache" in outcome.warnings[0]
+    assert "not read from a warm cache" in outcome.warnings[0]
 
 
 def test_reads_ask_for_keys_that_were_written(installed: InstalledDbBench, tmp_path: Path):

@@ -183,8 +183,7 @@ class TestWhatIsMeasured:
         found = user_options(text_of(family="num_levels=5", more=more), installed, family="meta")
         assert found.values["num_levels"] == 3 and found.file.family == "meta"
         assert found.notes == (
-            "column families default: not measured; only meta is, and --column-family names "
-            "another",
+            "column families default: not measured; only meta is. --column-family selects another",
         )
         with pytest.raises(InputError, match=r'nonsense in \[CFOptions "meta"\]|know nonsense'):
             user_options(text_of(more=more + "  nonsense=1\n"), installed, family="meta")
@@ -286,7 +285,7 @@ class TestWhatIsMeasured:
     ):
         found = user_options(text_of(family=family), installed)
         assert found.values[name] == value
-        assert [note for note in found.notes if f": RocksDB makes it {value}" in note]
+        assert [note for note in found.notes if f": RocksDB changes it to {value}" in note]
 
 
 class TestOldNames:
@@ -299,7 +298,7 @@ class TestOldNames:
     def test_it_is_told_how_they_go(self):
         found = user_options(text_of("max_background_flushes=3"), None)
         (note,) = found.notes
-        assert "come to 4 threads" in note and "taken out of the file" in note
+        assert "amount to 4 threads" in note and "removed from the file" in note
 
 
 class TestCaches:
@@ -505,7 +504,7 @@ def test_a_number_that_is_read_whole_is_not(text: str):
 @pytest.mark.parametrize("text", ["LRUCache@0x7f1c", "lru_cache://capacity=536870912"])
 def test_a_block_cache_without_a_size_is_told(text: str):
     notes = user_options(text_of(table=f"block_cache={text}"), None).notes
-    assert f"block_cache = {text}: tells no capacity" in notes[0]
+    assert f"block_cache = {text}: has no capacity" in notes[0]
 
 
 def test_a_byte_order_mark_is_passed_over():

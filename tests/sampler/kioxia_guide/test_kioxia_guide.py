@@ -70,7 +70,7 @@ def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
     assert found.write_buffer_size == pytest.approx(30e9, rel=0.01)
     assert found.memtables == pytest.approx(1_950e9, rel=0.01)
     assert [each.setting for each in guide_cautions(found)] == ["write_buffer_size"]
-    assert "beyond the memory of 128 GB" in guide_cautions(found)[0].text
+    assert "more than the memory of 128 GB" in guide_cautions(found)[0].text
     # "values such as 3 GB: each write buffer is 600,000 GB"
     assert compute_guide(
         replace(EXAMPLE, value_size=3 * 10**9)
@@ -81,16 +81,16 @@ def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
     ("change", "setting", "said"),
     [
         ({"keys": 12_500_000_040}, "max_bytes_for_level_base", "100 MB is over 100 MB"),
-        ({"keys": 12_500_000_040}, "target_file_size_base", "--open-files 83334 would do"),
+        ({"keys": 12_500_000_040}, "target_file_size_base", "use --open-files 83334"),
         ({"keys": 10**12}, "target_file_size_base", "more than one database should have"),
         ({"memory": 2_183 * MB}, "write_buffer_size", "13 write buffers of 168 MB are 2.184 GB"),
         ({"value_size": 10 * MB + 1}, "write_buffer_size", "over 10 MB"),
-        ({"value_size": MB}, "write_buffer_size", "cuts it to 64 GiB"),
-        ({"open_files": 100_002}, "open_files", "100,002 are over 100,000"),
-        ({"keys": 10**6}, "write_buffer_size", "makes it 64 KiB; --open-files 10 makes them"),
+        ({"value_size": MB}, "write_buffer_size", "it uses 64 GiB"),
+        ({"open_files": 100_002}, "open_files", "100,002 is over 100,000"),
+        ({"keys": 10**6}, "write_buffer_size", "it uses 64 KiB; --open-files 10 makes them"),
         ({"keys": 10**6}, "target_file_size_base", "1 kB is small"),
         ({"keys": 1000, "open_files": 2}, "target_file_size_base", "needs no guide"),
-        ({"cpu_threads": 8}, "level0_slowdown_writes_trigger", "taken are 8 and 12"),
+        ({"cpu_threads": 8}, "level0_slowdown_writes_trigger", "used instead: 8 and 12"),
     ],
 )
 def test_where_it_should_not_be_followed_it_warns(change: dict[str, int], setting: str, said: str):

@@ -216,8 +216,8 @@ def test_calls_are_those_of_the_version_and_the_rest_is_named():
     )
     assert all(line.startswith("// ") for line in rest)
     told = "\n".join(rest)
-    assert "restart, with OPTIONS.ini: use_fsync, of_a_fork, filter_policy." in told
-    assert "out of your own file and restart: compression_per_level." in told
+    assert "Restart with OPTIONS.ini to change: use_fsync, of_a_fork, filter_policy." in told
+    assert "from your own file, then restart: compression_per_level." in told
     newer = lines("setoptions", TEXT.replace("7.8.3", "9.8.4"))
     assert '"{block_size=16384;filter_policy=bloomfilter:12:false;}"' in newer[1]
     older = lines("setoptions", TEXT.replace("7.8.3", "4.3.0"))
@@ -251,10 +251,10 @@ def test_the_table_has_a_line_for_each_change():
     _, _, *rows = lines("table")
     cells = {row.split(" | ")[0].removeprefix("| "): row.split(" | ")[1:] for row in rows}
     assert list(cells) == [change.key for change in CHANGES]
-    assert cells["write_buffer_size"] == ["67108864", "33554432", "SetOptions", "at once |"]
-    assert cells["filter_policy"][2] == "restart (a call since 9.8)"
+    assert cells["write_buffer_size"] == ["67108864", "33554432", "SetOptions", "immediately |"]
+    assert cells["filter_policy"][2] == "restart (online since 9.8)"
     assert cells["use_fsync"][2] == "restart"
-    assert cells["compression_per_level"][1] == "RocksDB's own"
+    assert cells["compression_per_level"][1] == "default"
     assert cells["of_a_fork"][2:] == ["not known", "not known |"]
 
 

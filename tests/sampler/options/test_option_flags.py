@@ -117,13 +117,13 @@ def test_no_other_flag_of_the_build_is_ignored(installed: InstalledDbBench, tmp_
         ("universal_size_ratio", 7, "compaction_options_universal={size_ratio=7;} in [CFOptions"),
         ("memtable_use_huge_page", False, "write memtable_huge_page_size in [CFOptions"),
         ("fifo_compaction_ttl", 9, "write ttl in [CFOptions"),
-        ("use_blob_cache", True, "no key of an OPTIONS file stands for it; leave it out"),
+        ("use_blob_cache", True, "it has no counterpart in an OPTIONS file; leave it out"),
     ],
 )
 def test_a_flag_that_does_nothing_is_refused_with_what_to_write(
     name: str, value: object, line: str
 ):
-    with pytest.raises(InputError, match=rf"^flags\.{name}: is an option") as refused:
+    with pytest.raises(InputError, match=rf"^flags\.{name}: is a RocksDB option") as refused:
         workload_from_document({"name": "w", "flags": {name: value}})
     assert line in str(refused.value)
 

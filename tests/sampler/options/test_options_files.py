@@ -137,11 +137,11 @@ def test_a_comment_of_two_lines_stays_a_comment():
         ("[DBOptions]\n", 'has no [CFOptions "default"] section'),
         (
             '[DBOptions]\n[CFOptions "a"]\n',
-            'line 2: [CFOptions "a"] stands before [CFOptions "def',
+            'line 2: [CFOptions "a"] comes before [CFOptions "def',
         ),
-        ("[DBOptions]\n[DBOptions]\n", "line 2: [DBOptions] is there twice"),
-        ('[TableOptions/BlockBasedTable "default"]', 'has no [CFOptions "default"] before it'),
-        ("[Options]\n", "line 1: [Options] is no section of an OPTIONS file; write [DBOptions],"),
+        ("[DBOptions]\n[DBOptions]\n", "line 2: [DBOptions] is listed twice"),
+        ('[TableOptions/BlockBasedTable "default"]', 'needs [CFOptions "default"] before it'),
+        ("[Options]\n", "line 1: [Options] is not a section of an OPTIONS file; use [DBOptions],"),
         ("a=1\n[DBOptions]\n", "line 1 is not key=value in a section: 'a=1'"),
         ("[DBOptions]\nmax_background_jobs\n", "line 2 is not key=value in a section"),
         ("[DBOptions]\n=4\n", "line 2 is not key=value in a section"),
@@ -180,5 +180,5 @@ def test_the_file_that_rocksdb_writes_survives_being_read_and_written(
     "text", ["2023/06/18-07:29:34.061005 45540 RocksDB version: 7.8.3\n", "num_levels=4\n", "{}"]
 )
 def test_a_file_of_another_kind_is_told_what_an_options_file_is(text: str):
-    with pytest.raises(InputError, match=r"line 1 is not .* OPTIONS-NUMBER in the folder"):
+    with pytest.raises(InputError, match=r"line 1 is not .* OPTIONS-NUMBER to the database"):
         parse_options(text)

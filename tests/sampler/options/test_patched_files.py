@@ -160,18 +160,18 @@ HEAD = '[DBOptions]\n  max_background_jobs=2 # two\n[CFOptions "default"]\n'
             "  a=1\n  a=2\n\n# end\n",
             [(CF, "b", "3"), (CF, "a", "4")],
             "  # Rocktune: was 1\n  a=4\n  a=2\n"
-            "  # Rocktune: new; your file did not name it\n  b=3\n\n# end\n",
+            "  # Rocktune: new; not set in your file\n  b=3\n\n# end\n",
         ),
         (
             "  s={a=1; b={c=2;d= 3 };}\n",
             [(CF, "s.b.d", "4"), (CF, "s.e", "5")],
-            "  # Rocktune: b was {c=2;d= 3 }, e was not named\n  s={a=1; b={c=2;d= 4 };e=5;}\n",
+            "  # Rocktune: b was {c=2;d= 3 }, e was not set\n  s={a=1; b={c=2;d= 4 };e=5;}\n",
         ),
         (
             "  s.a=1\n  x=0\n",
             [(CF, "s.a", "2"), (CF, "s.b", "3")],
-            "  # Rocktune: a was 1, b was not named\n  s.a=2\n"
-            "  # Rocktune: a was 1, b was not named\n  s.b=3\n  x=0\n",
+            "  # Rocktune: a was 1, b was not set\n  s.a=2\n"
+            "  # Rocktune: a was 1, b was not set\n  s.b=3\n  x=0\n",
         ),
         (
             "compression_opts=-14:-1:0:0\n",
@@ -182,7 +182,7 @@ HEAD = '[DBOptions]\n  max_background_jobs=2 # two\n[CFOptions "default"]\n'
         (
             "block_based_table_factory=block_size=8192;checksum=kxxHash\n",
             [(TABLE, "block_size", "4096"), (TABLE, "format_version", "5")],
-            "# Rocktune: was 8192\n# Rocktune: new; your file did not name it\n"
+            "# Rocktune: was 8192\n# Rocktune: new; not set in your file\n"
             "block_based_table_factory=block_size=4096;checksum=kxxHash;format_version=5\n",
         ),
         (
@@ -198,9 +198,9 @@ HEAD = '[DBOptions]\n  max_background_jobs=2 # two\n[CFOptions "default"]\n'
         (
             "  a=1\n",
             [(TABLE, "block_size", "4096"), (CF, "b", "2")],
-            "  a=1\n  # Rocktune: new; your file did not name it\n  b=2\n\n"
+            "  a=1\n  # Rocktune: new; not set in your file\n  b=2\n\n"
             '[TableOptions/BlockBasedTable "default"]\n'
-            "  # Rocktune: new; your file did not name it\n  block_size=4096\n",
+            "  # Rocktune: new; not set in your file\n  block_size=4096\n",
         ),
     ],
 )  # fmt: skip
@@ -217,7 +217,7 @@ def test_what_is_taken_out_stays_as_a_comment_wherever_it_stands():
     text = f"{HEAD}  compression_per_level=kZSTD\n compression_per_level=kLZ4"
     file = read_user_options(text)
     changes = changes_to(file, file.without(CF, ["compression_per_level"]))
-    why = "# Rocktune: taken out, for beside it compression does nothing"
+    why = "# Rocktune: removed: it would override compression"
     assert patched(text, changes, comments=["one\ntwo", ""]) == (
         f"# one\n# two\n#\n{HEAD}  {why}\n#  compression_per_level=kZSTD\n"
         f" {why}\n# compression_per_level=kLZ4"
@@ -233,7 +233,7 @@ def test_what_rocksdb_works_out_stays_while_it_would_come_to_the_same():
         wanted = file.with_values(CF, {"write_buffer_size": size})
         after = patched(text, changes_to(file, wanted.without(CF, ["arena_block_size"])))
         assert ("\n  arena_block_size=1048576\n" in after) is stays
-        assert ("RocksDB works it out from what has changed" in after) is not stays
+        assert ("RocksDB derives it from the changed options" in after) is not stays
         assert "\n  max_compaction_bytes=100\n" in after
 
 

@@ -33,12 +33,12 @@ def log(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "is no LOG of RocksDB"),
-        (NGINX.encode() * 1000, "is no LOG of RocksDB"),
-        (LEVELDB.encode(), "is a LOG of LevelDB; give one of RocksDB"),
-        (os.urandom(3 * 2**20), "is no LOG of RocksDB"),
-        (bytes(3 * 2**20), "is no LOG of RocksDB"),
-        (gzip.compress(SAMPLE), "is packed with gzip; unpack it first"),
+        (b"", "is not a RocksDB LOG"),
+        (NGINX.encode() * 1000, "is not a RocksDB LOG"),
+        (LEVELDB.encode(), "is a LevelDB LOG; give a RocksDB LOG"),
+        (os.urandom(3 * 2**20), "is not a RocksDB LOG"),
+        (bytes(3 * 2**20), "is not a RocksDB LOG"),
+        (gzip.compress(SAMPLE), "is compressed with gzip; decompress it first"),
     ],
     ids=["empty", "nginx", "leveldb", "garbage", "zeros", "packed"],
 )
@@ -63,7 +63,7 @@ def test_nothing_is_followed_out_of_the_folder_or_waited_for(tmp_path: Path) -> 
     folder.mkdir()
     outside.write_bytes(SAMPLE)
     (folder / "LOG").symlink_to(outside)
-    with pytest.raises(InputError, match=f"LOG: is a link to {outside}; give that file itself"):
+    with pytest.raises(InputError, match=f"LOG: is a symbolic link to {outside}; give that file"):
         read_profile(folder)
     (folder / "LOG").unlink()
     os.mkfifo(folder / "LOG")
@@ -74,7 +74,7 @@ def test_nothing_is_followed_out_of_the_folder_or_waited_for(tmp_path: Path) -> 
     (folder / "OPTIONS-000009").symlink_to(outside)
     told: list[str] = []
     assert read_profile(folder, told=told.append).options is None
-    assert told[0].startswith("OPTIONS-000009: is a link")
+    assert told[0].startswith("OPTIONS-000009: is a symbolic link")
 
 
 @pytest.mark.parametrize("denied", ["LOG", "."])

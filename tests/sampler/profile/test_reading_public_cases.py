@@ -23,7 +23,7 @@ def asked(profile: DatabaseProfile) -> set[str]:
 
 
 def of(figure: str, family: str = "default") -> str:
-    return f"{figure} of the column family {family!r}"
+    return f"{figure} of column family {family!r}"
 
 
 def nothing_but_name(family: FamilyProfile) -> bool:
@@ -170,7 +170,7 @@ def test_folders_of_log_and_options() -> None:
         ("04-ardb-custom-comparator-5.14/OPTIONS", "is an OPTIONS file; give the LOG"),
         ("04-ardb-custom-comparator-5.14", "holds no LOG"),
         ("08-llm-tuner-inputs/kvrocks_default_options.ini", "is an OPTIONS file; give the LOG"),
-        ("30-db_bench-command-lines/commands.txt", "is no LOG of RocksDB"),
+        ("30-db_bench-command-lines/commands.txt", "is not a RocksDB LOG"),
     ],
 )
 def test_what_is_no_log_is_refused(name: str, problem: str) -> None:

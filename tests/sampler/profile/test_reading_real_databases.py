@@ -54,7 +54,7 @@ def test_sizes_and_compressibility(
     room = 0.05 if profile.version.startswith("7.8.") else 0.08
     assert family.compression_ratio == pytest.approx(ratio, rel=room)
     assert (family.codec or "").lower() == codec
-    assert family.sources["key_size"].where.endswith("tables that flushes made")
+    assert family.sources["key_size"].where.endswith("tables made by flushes")
     assert profile.options
     assert "[DBOptions]" in profile.options
 
@@ -105,9 +105,7 @@ def test_without_statistics_reads_are_asked_for_and_writes_are_known(filled: Fil
     assert family.operations["put"] == pytest.approx(30_000, rel=0.2)  # what was flushed
     assert "get" not in family.operations
     how = {each.what: each.how for each in profile.unknown}
-    assert (
-        "stats_dump_period_sec" in how["gets, seeks and multigets of the column family 'default'"]
-    )
+    assert "stats_dump_period_sec" in how["gets, seeks and multigets of column family 'default'"]
 
 
 def test_families_are_told_apart(filled: Fill) -> None:

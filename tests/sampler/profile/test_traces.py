@@ -44,7 +44,7 @@ def test_a_trace_of_db_bench_has_the_mix_that_it_printed():
 def test_each_figure_says_where_it_comes_from_and_what_the_trace_does_not_tell():
     family = only(profile := read_trace_profile(MIXED))
     assert family.sources["operations"].where == "trace: 600 records"
-    assert "which keys were there when it began" in family.sources["overwrite_share"].where
+    assert "the keys from before the trace" in family.sources["overwrite_share"].where
     assert {"scan_length", "hit_rate, latency"} <= {each.what for each in profile.unknown}
     assert family.scan_length is None
     assert family.hit_rate is None
@@ -80,7 +80,7 @@ def test_families_are_counted_apart_and_all_kinds_of_operations(tmp_path: Path):
     }  # fmt: skip
     assert first.key_size == 3  # not of the scan's prefix
     assert other.value_size.mean == 5
-    assert "1 deletes are of ranges" in other.sources["operations"].where
+    assert "1 range deletes" in other.sources["operations"].where
     assert profile.batch_size == 2
 
 
@@ -169,8 +169,8 @@ def test_a_trace_cut_in_the_middle_is_read_as_far_as_it_goes(tmp_path: Path):
     path.write_bytes(MIXED.read_bytes()[:20_000])
     profile = read_trace_profile(path)
     assert 100 < sum(only(profile).operations.values()) < 500
-    assert "which is not whole: it is cut off after" in only(profile).sources["operations"].where
-    assert profile.unknown[0].how == "record it anew, whole"
+    assert "incomplete: it is truncated after" in only(profile).sources["operations"].where
+    assert profile.unknown[0].how == "record it again"
 
 
 def test_a_trace_with_garbage_in_the_middle_is_read_up_to_it(tmp_path: Path):
@@ -178,7 +178,7 @@ def test_a_trace_with_garbage_in_the_middle_is_read_up_to_it(tmp_path: Path):
     path = tmp_path / "garbage.trace"
     path.write_bytes(data[:20_000] + os.urandom(10_000) + data[30_000:])
     profile = read_trace_profile(path)
-    assert "not whole" in profile.families[0].sources["operations"].where
+    assert "incomplete" in profile.families[0].sources["operations"].where
     assert profile.families[0].operations["put"] < 360
 
 
@@ -186,10 +186,10 @@ def test_a_trace_with_garbage_in_the_middle_is_read_up_to_it(tmp_path: Path):
     ("data", "problem"),
     [
         (b"", "is empty"),
-        (b"\0" * 200, "is no trace of RocksDB"),
-        (header(), "holds no operation: it ends without its last record"),
-        (whole(), "holds no operation; record it anew"),
-        (header("9.9"), "is a trace of version 9.9"),
+        (b"\0" * 200, "is not a RocksDB trace"),
+        (header(), "contains no operation: it ends after"),
+        (whole(), "contains no operation; record it again"),
+        (header("9.9"), "has trace version 9.9"),
     ],
 )
 def test_what_tells_nothing_is_refused(tmp_path: Path, data: bytes, problem: str):

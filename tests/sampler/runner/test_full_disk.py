@@ -54,7 +54,7 @@ def test_its_trial_names_the_disk_and_nothing_is_left(
     assert there.free_bytes == 0, "db_bench itself finds it full"
     outcome = measured(disk, tmp_path, there, left)
     assert (outcome.state, outcome.metrics) == (TrialState.FAILED, {})
-    assert outcome.failure == "ended because the disk of the bench folder was nearly full"
+    assert outcome.failure == "stopped: the disk of the bench folder was nearly full"
     assert outcome.by_host, "and is no fault of the configuration"
     assert all(gone(child.pid) for child in bench_children({"here": bench}))
     assert list(bench.iterdir()) == []

@@ -55,7 +55,7 @@ def test_a_preparation_goes_on_when_it_is_at_rest(settings: Settings):
     [
         ("echo no >&2; exit 3", TrialState.FAILED, "prepared: no"),
         ("kill -KILL $$", TrialState.FAILED, "prepared: killed by SIGKILL"),
-        ("yes", TrialState.FAILED, "prepared: ended because it printed without end"),
+        ("yes", TrialState.FAILED, "prepared: stopped: it printed too much"),
     ],
     ids=["refused", "killed", "flood"],
 )
@@ -180,6 +180,6 @@ class TestCopies:
 
     def test_on_a_disk_too_full_copies_go_before_a_trial_is_refused(self, settings: Settings):
         run(TwoStages(FILL, SHOW, shared="k"), settings, share=True)
-        with pytest.raises(InputError, match="make room"):
+        with pytest.raises(InputError, match="free some space"):
             run(TwoStages(FILL, SHOW, shared="k", space_bytes=2**62), settings, share=True)
         assert left(settings) == []

@@ -56,7 +56,7 @@ def test_what_db_bench_would_pass_over_in_brackets_is_refused(text: str):
     ],
 )
 def test_a_benchmark_that_nobody_knows_is_refused_with_near_names(typo: str, meant: str):
-    with pytest.raises(InputError, match=rf"{FIELD}: '{typo}' is no benchmark .* did you mean"):
+    with pytest.raises(InputError, match=rf"{FIELD}: '{typo}' is not a known .* did you mean"):
         workload_from_document(document(typo))
     with pytest.raises(InputError, match=meant):
         known_run(typo, FIELD)

@@ -17,7 +17,7 @@ def own(**fields: Any) -> dict[str, Any]:
 def test_of_the_shipped_ones_those_of_db_bench_are_taken(name: str):
     document = workload_document(load_workload(name))
     if {"command", "external"} & document.keys():
-        with pytest.raises(InputError, match="is not taken over HTTP"):
+        with pytest.raises(InputError, match="not accepted over HTTP"):
             require_no_place(document)
     else:
         require_no_place(document)
@@ -58,7 +58,9 @@ def test_words_and_numbers_are_taken_as_flags():
     ],
 )  # fmt: skip
 def test_what_may_name_a_place_is_refused_by_its_name(document: dict[str, Any], field: str):
-    with pytest.raises(InputError, match=r"not taken over HTTP.*ROCKTUNE_WORKLOADS_DIR") as said:
+    with pytest.raises(
+        InputError, match=r"not accepted over HTTP.*ROCKTUNE_WORKLOADS_DIR"
+    ) as said:
         require_no_place(document)
     assert said.value.field == field
 

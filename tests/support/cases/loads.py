@@ -92,7 +92,7 @@ CASES: tuple[Case, ...] = (
     _runs("11356-readrandom-X", keys=_DRAWN, kinds={"read"}),
     _is_refused(
         "12099-own-database", ["flags.db", "flags.use_existing_db"],
-        "Let [prepare] fill one like it",
+        "Let [prepare] fill a similar one",
     ),
     _is_refused(
         "12544-readwhilewriting", ["flags.use_direct_reads"],

@@ -116,7 +116,7 @@ CASES: tuple[Case, ...] = (
     _measured(
         _LLM + "bad_options.ini",
         40 * MIB,
-        "soft_pending_compaction_bytes_limit = 68719476736: RocksDB makes it 21474836480",
+        "soft_pending_compaction_bytes_limit = 68719476736: RocksDB changes it to 21474836480",
         "max_background_compactions = 1, max_background_flushes = 1",
         drop=True,
     ),

@@ -200,7 +200,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
     [
         ((), "A: name what is compared, or give --around"),
         (("default",), "B: name what A is compared with, or give --around"),
-        (("guide:0", "default"), "A: 'guide:0' names no CPU threads"),
+        (("guide:0", "default"), "A: 'guide:0' has no number of threads"),
         (("default", "default", "--around", "block_size"), "B: name what A is compared with"),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
         (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),

@@ -81,7 +81,7 @@ def test_a_job_is_asked_for_by_its_number(settings: Settings):
     ("text", "said"),
     [
         ("nix", "A: 'nix' is neither default, parameter=value"),
-        ("guide:many", "A: 'guide:many' names no CPU threads"),
+        ("guide:many", "A: 'guide:many' has no number of threads"),
         ("job:x", "A: 'x' is no job's number"),
         ("nix=1", "A: there is no parameter 'nix'"),
         ("threads=4", "A: threads is a fact of the load"),

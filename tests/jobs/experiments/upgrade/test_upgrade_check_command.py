@@ -150,8 +150,11 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nix", "default"), "OLD: there is no build 'nix'; name one of default"),
-        (("default", "/nowhere/db_bench"), "NEW: '/nowhere/db_bench' is no program"),
+        (("nix", "default"), "OLD: there is no build 'nix'; use one of default"),
+        (
+            ("default", "/nowhere/db_bench"),
+            "NEW: '/nowhere/db_bench' is not an executable program",
+        ),
         (("default", "/bin/true"), "NEW: /bin/true does not work"),
         (("default", "default", "--pairs", 2), "--pairs: 2 is not from 3 to 1000"),
         (("default", "default", "--configurations", 101), "--configurations: 101 is not from"),
