@@ -49,7 +49,7 @@ def screen(*, stderr: bool = False) -> Console:
 
 def json_alone(what: str) -> Any:
     """The option ``--json`` of a command that then writes a document and nothing else."""
-    return Option("--json", help=f"{what} alone on standard output.")
+    return Option("--json", help=f"Print only {what} to standard output.")
 
 
 Verbose = Annotated[
