@@ -16,7 +16,7 @@ from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
 
 NAME = "guide"
-HELP = "KIOXIA's tuning guide, worked out for the workload; guide:48 for a host of 48 CPU threads"
+HELP = "KIOXIA's tuning guide, computed for the workload; guide:48 for a host with 48 CPU threads"
 SOURCE = (
     "KIOXIA, Optimizing TRocksDB for Improved Performance; rocktune guide, "
     "docs/explanation/kioxia-guide.md"
