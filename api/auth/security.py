@@ -29,7 +29,7 @@ from jobs.cluster.listening import is_loopback
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
-    description="From `rocktune token make`; `rocktune token show` prints the server's own.",
+    description="Made by `rocktune token make`; `rocktune token show` prints the server's own.",
 )
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_HEADER = "X-Form-Token"

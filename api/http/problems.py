@@ -193,15 +193,15 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 _MEANING = {
-    400: "The body is not JSON",
-    401: "No valid token was given",
-    403: "The role of the token does not allow this",
-    404: "Not found",
-    406: "Accept names no format that is available",
-    409: "The current state does not allow this",
+    400: "The body is no JSON",
+    401: "A token is needed, and none that is valid was given",
+    403: "The token's role does not allow it",
+    404: "There is none",
+    406: "None of the formats that Accept names is offered",
+    409: "The job is in a state in which this cannot be done",
     413: "The body is too large",
-    422: "Fields are wrong; each is named with its fix",
-    429: "Too many requests, or too many queued jobs; try again after Retry-After",
-    503: "The database does not answer, or too many requests wait for models; try again",
+    422: "Fields are wrong; each is named with its mend",
+    429: "Too many requests, or too many queued jobs; Retry-After says when to come again",
+    503: "The database does not answer, or too many wait for models; try again",
 }
 EVERYWHERE = described(401, 403, 422, 429, 503)
