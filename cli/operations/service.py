@@ -155,7 +155,7 @@ def _configured() -> tuple[Settings, ServiceSettings]:
 
 @token_command.command("make", epilog=TOKEN_EXAMPLES)
 def _make(
-    name: Annotated[str, Argument(help="Owner, as logs and lists show it.")],
+    name: Annotated[str, Argument(help="Owner, shown in logs and in the list.")],
     role: Annotated[str, Option(help="Role: read, submit or admin.")] = "submit",
     db: Db = None,
 ) -> None:
@@ -244,7 +244,7 @@ def _archive(
 
 @db_command.command("restore", epilog=RESTORE_EXAMPLES)
 def _restore(
-    file: Annotated[Path, Argument(metavar="FILE", help="File by `db archive`.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="File that `db archive` wrote.")],
     db: Db = None,
     migrate: Migrate = False,
 ) -> None:

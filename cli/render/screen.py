@@ -53,7 +53,7 @@ def json_alone(what: str) -> Any:
 
 
 Verbose = Annotated[
-    bool, Option("--verbose", help="Print how it was measured, why it is better, what matters.")
+    bool, Option("--verbose", help="Also print measurement, explanation and parameter ranking.")
 ]
 
 

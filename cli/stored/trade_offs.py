@@ -86,7 +86,7 @@ def pick_command(
     slo: Annotated[
         list[str] | None,
         Option(
-            help="Service level, as 'write_p99 <= 340 us': a limit. By itself picks by throughput."
+            help="Service level: a limit, as 'write_p99 <= 340 us'. Alone, the highest rate wins."
         ),
     ] = None,
     objective: Annotated[
