@@ -130,7 +130,7 @@ class GuideWarning(BaseModel):
 
 
 class GuideAnswer(BaseModel):
-    """What the guide recommends."""
+    """Recommendations of the guide."""
 
     planned: dict[str, int] = Field(description="Database and machine that it was computed for.")
     settings: dict[str, int] = Field(description="Values by the guide's own names.")

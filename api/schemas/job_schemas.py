@@ -134,7 +134,7 @@ class JobPublic(JobProgress):
 
 
 class JobPage(BaseModel):
-    """Jobs in the order asked for; ``next`` is the ``after`` of the next page, null at the end."""
+    """A page of jobs; ``next`` is the ``after`` of the next page, null at the end."""
 
     jobs: list[JobProgress]
     next: int | None

@@ -51,7 +51,7 @@ class TrialPublic(BaseModel):
 
 
 class TrialPage(BaseModel):
-    """Trials by number; ``next`` is the ``after`` of the next page, null at the end."""
+    """A page of trials; ``next`` is the ``after`` of the next page, null at the end."""
 
     trials: list[TrialPublic]
     next: int | None

@@ -51,7 +51,7 @@ def _add(
     cron: Annotated[str, Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")],
     time_zone: Annotated[str, Option(help="Time zone of --cron.")] = "UTC",
     missed: Annotated[
-        str, Option(help="What to do after a missed time: late (run once) or skip.")
+        str, Option(help="Reaction to a missed time: late (run once) or skip.")
     ] = "late",
     name: Annotated[str | None, Option(help="Schedule name. Default: the batch's.")] = None,
     replace: Replace = False,

@@ -60,7 +60,7 @@ def _example(**body: Any) -> ConfigDict:
 
 
 class CompareRequest(_OnOptions):
-    """Two or three configurations or builds, measured in turn: ``rocktune compare``."""
+    """Two or three configurations or builds, by interleaved runs: ``rocktune compare``."""
 
     model_config = _example(kind="compare", a="default", b="compression_type=none")
 
@@ -97,7 +97,7 @@ class UpgradeCheckRequest(_OnOptions):
 
 
 class ExplainRequest(ExperimentRequest):
-    """Real runs that check a job's explanation: ``rocktune explain --runs``."""
+    """Measured runs that check a job's explanation: ``rocktune explain --runs``."""
 
     model_config = _example(kind="explain", job=1)
 
@@ -111,7 +111,7 @@ class ExplainRequest(ExperimentRequest):
 
 
 class ProfileCheckRequest(ExperimentRequest):
-    """An uploaded workload beside the database that it is of: ``rocktune profile --check``."""
+    """An uploaded workload, compared with its database: ``rocktune profile --check``."""
 
     model_config = _example(kind="profile-check", workload="my-db")
 

@@ -42,7 +42,7 @@ JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
 
 
 class StartFile(BaseModel):
-    """An OPTIONS file to begin at."""
+    """An OPTIONS file as a starting point."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -68,7 +68,7 @@ class JobDocuments(BaseModel):
         default=None,
         max_length=50,
         title="Limits, one per line",
-        description="Limits beside those of the objective, as 'rate >= 0.95 baseline' or "
+        description="Limits besides those of the objective, as 'rate >= 0.95 baseline' or "
         "'write_p99 <= 200us'. In a clone they replace all limits of its objective.",
     )
 
