@@ -60,7 +60,7 @@ def make_app(
         lifespan=_around,
         title="Rocktune",
         version=version("rocktune"),
-        summary="Finds better RocksDB options by experiment, and proves it.",
+        summary="Finds better RocksDB options by experiment, and proves that they are better.",
         docs_url=None,  # a page of our own: theirs asks another server for its script
         redoc_url=None,
         # A redirect would lead to whatever host the request named.

@@ -18,50 +18,50 @@ from sampler.common.untrusted_text import printable
 # Name, module below `cli`, and the first paragraph of its help, which a test compares. In the help
 # they stand in these groups, those first that matter most.
 _TABLE = """
-# Tune
+# Tune and measure
 tune           tuning.tune           Tunes RocksDB on this machine and proves the result.
-doctor         tuning.doctor         Tells whether this machine is fit to measure on, and what to do about it.
-profile        tuning.profile        Reads a database, its LOG or a trace, and writes a workload that does the same.
-compare        tuning.experiments    Measures A and B in turn on this machine, and says what differs and how sure that is.
+doctor         tuning.doctor         Checks whether this machine is fit to measure on, and says what to fix.
+profile        tuning.profile        Writes a workload that imitates a database, from its folder, LOG or trace.
+compare        tuning.experiments    Compares A and B by interleaved runs on this machine, with confidence intervals.
 upgrade-check  tuning.experiments    Compares two RocksDB builds: their defaults, and the same configurations measured on both.
-bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
-stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
-# Results
-show           stored.jobs           Shows a job: its phase and why, how far it is, and what it found.
-report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
-options        stored.files          Writes the OPTIONS file of what a job has proven better, or another form of it.
+bench          tuning.bench          Runs the benchmark with one configuration, outside of any job.
+stats          tuning.stats          Shows the statistics in a RocksDB LOG or db_bench output: writes, compaction, stalls.
+# Jobs and results
+show           stored.jobs           Shows a job: its phase, progress and result.
+report         stored.files          Writes the report of a finished job: one HTML file that opens offline.
+options        stored.files          Writes the OPTIONS file of a job's winner, or the same in another format.
 explain        stored.learned        Explains why a job's winner is better than its baseline.
 jobs           stored.jobs           Lists jobs, newest first.
-parameters     stored.learned        Ranks the parameters, the most important first.
-pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
-front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
-cancel         stored.jobs           Ends a job. The benchmark is stopped within two seconds; what was measured is kept.
-resume         stored.jobs           Resumes a failed or cancelled job from what it has measured.
+parameters     stored.learned        Ranks the parameters of a job by importance.
+pick           stored.trade_offs     Picks a job's best measured configurations by other weights or limits.
+front          stored.trade_offs     Lists the Pareto front of a job's measured configurations.
+cancel         stored.jobs           Cancels a job and keeps its measurements. The benchmark stops within 2 s.
+resume         stored.jobs           Resumes a failed or cancelled job. Its measurements are kept.
 # Catalogue
-workloads      tuning.catalogue      Shows workloads.
-space          tuning.catalogue      Shows parameter spaces.
-objectives     tuning.catalogue      Shows objectives.
-starts         tuning.catalogue      Shows the starting points that --start-from takes, each with its source.
+workloads      tuning.catalogue      Lists the workloads, or shows one.
+space          tuning.catalogue      Lists the parameter spaces, or shows one.
+objectives     tuning.catalogue      Lists the objectives, or shows one.
+starts         tuning.catalogue      Lists the starting points for --start-from, or shows one with its sources.
 # Service
-serve          operations.service    Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.
-submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
-worker         operations.service    Runs the jobs of a database, one at a time; a second worker waits its turn.
-token          operations.service    Makes, lists and revokes the service's tokens.
-webhooks       operations.webhooks   Sends messages to a chat or to a program of yours: adds, lists, tests and deletes webhooks.
+serve          operations.service    Runs the HTTP service and its jobs. Stop it with Ctrl-C or SIGTERM.
+submit         stored.submit         Submits a tuning job to a service, and prints the job's number.
+worker         operations.service    Runs the queued jobs of a database, one at a time. A second worker stands by.
+token          operations.service    Creates, lists and revokes the tokens of the service.
+webhooks       operations.webhooks   Manages webhooks, which send messages to a chat or to a program of yours.
 db             operations.service    Upgrades the trial database; archives and restores its jobs.
-# Every night
-batch          tuning.batch          Runs the jobs of a file once, one after another, here or on a cluster.
+# Nightly benchmarks
+batch          tuning.batch          Runs the jobs of a batch file, one after another, here or on a cluster.
 schedule       operations.schedule   Starts batches at the times of a cron expression.
-check          tuning.batch          Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
-nights         operations.nights     Compares each night's default and best with the nights before.
+check          tuning.batch          Runs a batch for CI; exits with 3 on a regression against earlier nights.
+nights         operations.nights     Shows the nights of a batch, and detects regressions.
 # Cluster
 cluster        operations.cluster    Runs a cluster of bench hosts: scheduler, certificates, status.
-host           operations.cluster    Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.
-hosts          stored.hosts          Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
+host           operations.cluster    Runs a bench host: measures one trial at a time. Stop it with Ctrl-C or SIGTERM.
+hosts          stored.hosts          Shows the bench hosts: state, noise, speed and drift.
 # From the literature
-guide          tuning.guide          Works out options from the size of a database, as KIOXIA's tuning guide does.
-autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
-contributions  stored.learned        Shows what each parameter contributed in a greedy job.
+guide          tuning.guide          Computes options from the size of a database, by KIOXIA's tuning guide.
+autotune       tuning.autotune       Compares compaction policies under a sine wave of writes.
+contributions  stored.learned        Shows the gain of each parameter in a greedy job.
 """  # noqa: E501
 COMMANDS = {
     name: LazyCommand(f"cli.{module}", help, group.split("\n")[0])
@@ -71,11 +71,11 @@ COMMANDS = {
 app = typer.Typer(
     name="rocktune",
     cls=lazy_group(COMMANDS),
-    help="Finds better RocksDB options by experiment, and proves it.",
+    help="Finds better RocksDB options by experiment, and proves that they are better.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
+    epilog="Start with: rocktune tune --minutes 10 --out my-first-tuning",
 )
 
 
@@ -132,7 +132,7 @@ def _root(
             "--license",
             callback=_show_license,
             is_eager=True,
-            help="Show the licence, and that of the JavaScript in its pages.",
+            help="Show the licences of Rocktune and of the JavaScript in its pages.",
         ),
     ] = False,
 ) -> None:

@@ -16,11 +16,11 @@ _SHOWN = 200
 
 
 class FieldProblem(BaseModel):
-    """One field that is wrong, and the mend."""
+    """One field that is wrong, and how to fix it."""
 
     field: str = Field(examples=["trials"])
     problem: str = Field(examples=["3 are too few; a job needs at least 12"])
-    value: str | None = Field(default=None, description="What was given, shortened.")
+    value: str | None = Field(default=None, description="Given value, shortened.")
 
 
 class ProblemDocument(BaseModel):
@@ -32,7 +32,7 @@ class ProblemDocument(BaseModel):
     title: str = Field(examples=["Unprocessable Content"])
     status: int = Field(examples=[422])
     detail: str = Field(examples=["trials: 3 are too few; a job needs at least 12"])
-    errors: list[FieldProblem] = Field(default=[], description="Every field that is wrong.")
+    errors: list[FieldProblem] = Field(default=[], description="All wrong fields.")
 
 
 class ProblemError(Exception):

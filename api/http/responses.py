@@ -45,7 +45,7 @@ def answers_with(header: str, what: str, *, status: int) -> dict[int | str, dict
 
 
 def created(what: str) -> dict[int | str, dict[str, Any]]:
-    """The answer 201 of a route that makes something, for its description in OpenAPI."""
+    """The answer 201 of a route that makes something: ``what`` its Location is, for OpenAPI."""
     return answers_with("Location", what, status=201)
 
 

@@ -33,16 +33,16 @@ from sampler.space.space_file import space_text
 from sampler.space.starting_points import classes_of, known_points
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
-WorkloadName = Annotated[str, Path(max_length=200, description="Its name.", examples=["load"])]
-HostName = Annotated[str, Path(max_length=200, description="Its name.", examples=["bench-1"])]
-Replace = Annotated[
-    bool, Query(description="Let it stand instead of another uploaded one of its name.")
+WorkloadName = Annotated[
+    str, Path(max_length=200, description="Workload name.", examples=["load"])
 ]
+HostName = Annotated[str, Path(max_length=200, description="Host name.", examples=["bench-1"])]
+Replace = Annotated[bool, Query(description="Replace another uploaded workload of the same name.")]
 
 
 @router.get("/workloads")
 def list_workloads(service: ServiceDep) -> list[WorkloadEntry]:
-    """The workloads that a job may name: the shipped ones, the operator's, and uploaded ones."""
+    """Lists the workloads that a job may name: shipped, the operator's, and uploaded."""
     return workload_entries(service)
 
 
@@ -51,8 +51,8 @@ def list_workloads(service: ServiceDep) -> list[WorkloadEntry]:
     status_code=201,
     responses={
         **described(400, 409, 413),
-        200: {"model": WorkloadPublic, "description": "The name was there; it is as asked now"},
-        **created("The workload"),
+        200: {"model": WorkloadPublic, "description": "The name existed; it is as asked now"},
+        **created("URL of the workload"),
     },
 )
 def upload_workload(
@@ -62,7 +62,7 @@ def upload_workload(
     caller: Annotated[Caller, SUBMITS],
     replace: Replace = False,
 ) -> WorkloadPublic:
-    """Keeps a workload, so that jobs may name it; jobs that were submitted keep theirs."""
+    """Uploads a workload, which jobs may then name. Submitted jobs keep their copies."""
     name, new = take_workload(service, asked, caller, replace=replace)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/v1/workloads/{name}"
@@ -71,7 +71,7 @@ def upload_workload(
 
 @router.get("/workloads/{name}", responses=described(404))
 def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
-    """A workload; of an uploaded one also its profile and its OPTIONS file."""
+    """Returns a workload; if it was uploaded, with its profile and OPTIONS file."""
     return workload_public(service, name)
 
 
@@ -79,7 +79,7 @@ def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
     "/workloads/{name}", status_code=204, dependencies=[ADMINISTERS], responses=described(404, 409)
 )
 def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
-    """Deletes an uploaded workload; jobs of it go on with their copies."""
+    """Deletes an uploaded workload. Submitted jobs keep their copies."""
     if workload_public(service, name).origin != "uploaded":
         raise ProblemError(409, f"{name!r} was not uploaded; it comes with the service")
     remove_workload(service.engine, name)
@@ -87,19 +87,19 @@ def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
 
 @router.get("/spaces")
 def list_spaces() -> list[CatalogueEntry]:
-    """The parameter spaces that a job may name."""
+    """Lists the parameter spaces that a job may name."""
     return _entries([parse_toml(space_text(name), field=name) for name in SPACES])
 
 
 @router.get("/objectives")
 def list_objectives() -> list[CatalogueEntry]:
-    """The objectives that a job may name."""
+    """Lists the objectives that a job may name."""
     return _entries([parse_toml(objective_text(name), field=name) for name in OBJECTIVES])
 
 
 @router.get("/starts")
 def list_starts() -> list[StartEntry]:
-    """The starting points that a job may name, shipped ones first."""
+    """Lists the starting points that a job may name, shipped ones first."""
     shipped = [
         StartEntry(
             **vars(point)
@@ -113,7 +113,7 @@ def list_starts() -> list[StartEntry]:
 
 @router.get("/hosts", response_model=list[HostPublic])
 def list_hosts(service: ServiceDep) -> list[dict[str, Any]]:
-    """The bench hosts that have shown up or measured: what each is, and what changed on it."""
+    """Lists the bench hosts that connected or measured, and what changed on them."""
     # A server that nobody asks for its hosts does without numpy.
     from jobs.regression.hosts import host_histories
 
@@ -122,7 +122,7 @@ def list_hosts(service: ServiceDep) -> list[dict[str, Any]]:
 
 @router.get("/hosts/{name}", responses=described(404), response_model=HostHistoryPublic)
 def show_host(service: ServiceDep, name: HostName) -> dict[str, Any]:
-    """A host, with its speed, its load, and level and noise of the baseline in each job."""
+    """Returns a host: speed, load, and level and noise of its baseline in each job."""
     from jobs.regression.hosts import host_histories
 
     for each in host_histories(service.engine):
@@ -140,16 +140,16 @@ _Number = Annotated[str, Query(max_length=40, examples=["8e9"])]
 
 @router.get("/guide")
 def work_out_guide(
-    keys: Annotated[_Number, Query(description="Pairs that the database will hold, as 8e9.")],
-    key_size: Annotated[_Number, Query(description="Bytes of a key, as 20.")],
-    value_size: Annotated[_Number, Query(description="Bytes of a value, as 800 or 4KiB.")],
-    cpu_threads: Annotated[_Number, Query(description="Hardware threads, as 48.")],
+    keys: Annotated[_Number, Query(description="Number of key-value pairs, as 8e9.")],
+    key_size: Annotated[_Number, Query(description="Key size in bytes, as 20.")],
+    value_size: Annotated[_Number, Query(description="Value size in bytes, as 800 or 4KiB.")],
+    cpu_threads: Annotated[_Number, Query(description="Number of hardware threads, as 48.")],
     memory: Annotated[_Number, Query(description="Memory of the machine, as 128GB.")],
     open_files: Annotated[
-        _Number, Query(description="Files that may be open: half for keys, half for values.")
+        _Number, Query(description="Limit of open files: half for keys, half for values.")
     ] = str(OPEN_FILES),
 ) -> GuideAnswer:
-    """What KIOXIA's tuning guide recommends: computed, not measured."""
+    """Computes the recommendations of KIOXIA's tuning guide. Nothing is measured."""
     planned = read_planned(
         keys=keys,
         key_size=key_size,

@@ -34,18 +34,19 @@ async def watch_job(
     job: JobDep,
     still_known: StillKnownDep,
     last_event_id: Annotated[
-        str | None, Header(alias="Last-Event-ID", max_length=100, description="Go on after it.")
+        str | None,
+        Header(alias="Last-Event-ID", max_length=100, description="Id to resume after."),
     ] = None,
     after: Annotated[
         str | None,
-        Query(max_length=100, description="The same, for who cannot send a header at first."),
+        Query(max_length=100, description="Same as Last-Event-ID, as a query parameter."),
     ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """A job as it goes on.
+    """Streams the progress of a job.
 
-    ``job``: how it stands, whenever that changes. ``trial``: each trial as it ends, with an id to
-    go on from. ``end``: the job has ended, and so do the events. They also end, without a word,
-    once the token is revoked.
+    ``job``: the progress, whenever it changes. ``trial``: each ended trial, with an id to continue
+    from. ``end``: the job has ended, and the stream ends. The stream also ends, without an event,
+    when the token is revoked.
     """
     seen = _seen(last_event_id or after)
     shown: JobProgress | None = None

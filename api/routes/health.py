@@ -16,20 +16,20 @@ router = APIRouter(tags=["operations"])
 
 
 class Health(BaseModel):
-    """How the service is."""
+    """State of the service."""
 
     status: str
 
 
 @router.get("/healthz")
 async def healthz() -> Health:
-    """The process answers."""
+    """Returns 200 if the process answers."""
     return Health(status="ok")
 
 
 @router.get("/readyz", responses=described(503))
 def readyz(service: ServiceDep) -> Health:
-    """The database answers and has the tables of this version."""
+    """Returns 200 if the database answers and has the tables of this version."""
     try:
         ready = is_current(service.engine)
     except SQLAlchemyError:
@@ -43,6 +43,6 @@ def readyz(service: ServiceDep) -> Health:
     "/metrics", response_class=PlainTextResponse, dependencies=[READS], responses=EVERYWHERE
 )
 def metrics(service: ServiceDep) -> PlainTextResponse:
-    """Figures for Prometheus."""
+    """Returns the metrics of the service for Prometheus."""
     text = generate_latest(registry_of(service.engine))
     return PlainTextResponse(text, media_type=CONTENT_TYPE_LATEST)

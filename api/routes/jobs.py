@@ -16,20 +16,17 @@ from jobs.queue import lifecycle
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
-After = Annotated[
-    int | None, Query(ge=0, le=2**63 - 1, description="The `next` of the page before.")
-]
+Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number.")]
+After = Annotated[int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")]
 Search = Annotated[
     str,
     Query(
         max_length=100,
-        description="Only jobs with this text in a name or the reason for the phase, or of this "
-        "number.",
+        description="Text in a name or in the reason for the phase, or a job number.",
     ),
 ]
 Sort = Annotated[
-    JobOrder, Query(description="By what, `best` by fitness; with a minus the largest first.")
+    JobOrder, Query(description="Order; `best` is by fitness. With a minus, largest first.")
 ]
 Key = Annotated[
     str | None,
@@ -38,7 +35,7 @@ Key = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x21-\x7e]+$",
-        description="A key of your own: the same request under it makes the job once.",
+        description="Unique key: repeating the request with the key submits no second job.",
     ),
 ]
 
@@ -48,8 +45,8 @@ Key = Annotated[
     status_code=201,
     responses={
         **described(400, 409, 413),
-        200: {"model": JobPublic, "description": "The key came before: the job that it made"},
-        **created("The job"),
+        200: {"model": JobPublic, "description": "Key used before: the job that it submitted"},
+        **created("URL of the job"),
     },
 )
 def submit_job(
@@ -59,9 +56,9 @@ def submit_job(
     caller: Annotated[Caller, SUBMITS],
     idempotency_key: Key = None,
 ) -> JobPublic:
-    """Takes a job, checked as a whole; the worker runs it when it is its turn.
+    """Submits a job, which is checked as a whole. The worker runs it in its turn.
 
-    Without a `kind` it tunes; the other kinds are experiments, with fields of their own.
+    Without a `kind` the job tunes. Other kinds are experiments, with their own fields.
     """
     job_id, new = take_job(service, asked, caller, key=idempotency_key)
     response.status_code = 201 if new else 200
@@ -79,7 +76,7 @@ def list_jobs(
     search: Search = "",
     sort: Sort = JobOrder.NEWEST,
 ) -> JobPage:
-    """Jobs a page at a time, the newest first unless sorted otherwise."""
+    """Lists jobs by page, newest first unless `sort` is given."""
     rows = read_jobs(
         service.engine, state=state, kind=kind, limit=limit, after=after, search=search, order=sort
     )
@@ -88,20 +85,20 @@ def list_jobs(
 
 @router.get("/{job_id}", dependencies=[READS], responses={**described(404), **UNCHANGED})
 def show_job(job: CachedJobDep) -> JobPublic:
-    """A job: its phase, why it is in it, how far it is, the best so far, the time left."""
+    """Returns a job: phase and its reason, progress, best so far, time left."""
     return JobPublic.of(job)
 
 
 @router.post("/{job_id}/cancel", dependencies=[SUBMITS], responses=described(404, 409))
 def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
-    """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
+    """Cancels a job and keeps its measurements. The benchmark stops within 2 s."""
     lifecycle.cancel_stored(service.engine, job.id)
     return JobPublic.of(service.store.job(job.id))
 
 
 @router.post("/{job_id}/resume", dependencies=[SUBMITS], responses=described(404, 409))
 def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
-    """Lets a failed or cancelled job go on from what it has measured."""
+    """Resumes a failed or cancelled job. Its measurements are kept."""
     lifecycle.resume_stored(service.engine, job.id)
     return JobPublic.of(service.store.job(job.id))
 
@@ -111,7 +108,7 @@ def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     status_code=201,
     # First of all, or else whoever has no token could learn which jobs there are.
     dependencies=[SUBMITS],
-    responses={**described(400, 404, 409, 413), **created("The job")},
+    responses={**described(400, 404, 409, 413), **created("URL of the job")},
 )
 def clone_job(
     service: ServiceDep,
@@ -120,7 +117,7 @@ def clone_job(
     changes: JobChange,
     caller: Annotated[Caller, SUBMITS],
 ) -> JobPublic:
-    """Submits a tuning job like this one, but for what the body changes."""
+    """Submits a copy of a tuning job, with the changes in the body."""
     job_id = take_clone(service, job, changes, caller)
     response.headers["Location"] = f"/v1/jobs/{job_id}"
     return JobPublic.of(service.store.job(job_id))
@@ -130,5 +127,5 @@ def clone_job(
     "/{job_id}", status_code=204, dependencies=[ADMINISTERS], responses=described(404, 409)
 )
 def delete_job(service: ServiceDep, job: JobDep) -> None:
-    """Deletes an ended job with all that it measured."""
+    """Deletes an ended job with all its measurements."""
     lifecycle.delete_stored(service.engine, job.id)

@@ -45,7 +45,7 @@ router = APIRouter(**_ABOUT, dependencies=[READS, TUNED], responses=_RESPONSES)
 outcomes = APIRouter(**_ABOUT, dependencies=[READS], responses=_RESPONSES)
 """What came of a job of any kind."""
 
-Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
+Metric = Annotated[str | None, Query(max_length=200, description="Return only this metric.")]
 _NOT_YET = described(409)
 _ENDINGS = {"json": "json", "table": "md"}
 _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
@@ -54,7 +54,7 @@ _MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x
 
 @outcomes.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
 def show_result(answer: AnswerDep) -> Response:
-    """The whole result of a finished job: result.json, of an upgrade check upgrade.json."""
+    """Returns the result of a finished job: result.json, or upgrade.json of an upgrade check."""
     result = dict(result_of(answer.service, answer.job))
     if answer.job.kind is JobKind.TUNE:
         result["job"] = public_specification(result["job"])
@@ -63,7 +63,7 @@ def show_result(answer: AnswerDep) -> Response:
 
 @outcomes.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
 def show_report(answer: AnswerDep) -> Response:
-    """The report of a finished job, one page that needs nothing else."""
+    """Returns the report of a finished job, as one self-contained HTML page."""
     from jobs.report.artifacts import report_of_job
     from jobs.results.pages import whole_page
 
@@ -91,7 +91,7 @@ def show_report(answer: AnswerDep) -> Response:
 def download_file(
     answer: AnswerDep, name: Annotated[str, Path(max_length=100, examples=["runs.csv"])]
 ) -> Response:
-    """A file of a finished experiment, as its command writes it; a 404 tells the names."""
+    """Returns a file of a finished experiment. A 404 lists the names."""
     require_done(answer.job)
     if name == REPORT:
         return show_report(answer)
@@ -112,12 +112,12 @@ def _file(answer: JobAnswer, name: str) -> str:
 async def rank_parameters(
     answer: AnswerDep,
     metric: Metric = None,
-    top: Annotated[int | None, Query(ge=1, le=1000, description="So many.")] = None,
+    top: Annotated[int | None, Query(ge=1, le=1000, description="Number of parameters.")] = None,
 ) -> Response:
-    """The parameters, the most important first; for one metric, in its own order.
+    """Ranks the parameters by importance; with `metric`, by that metric alone.
 
-    That is by its share of the variance, by the model that is shown first; where forests of the
-    draws rank, by its permutation importance.
+    The order for a metric is by share of the variance, from the model that is shown first. If
+    forests of the draws rank, it is by permutation importance.
     """
     return await answer.fitted(lambda: _ranked(answer, metric, top))
 
@@ -149,10 +149,10 @@ def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> Ranking:
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
 async def show_anova(answer: AnswerDep, metric: Metric = None) -> Response:
-    """The analysis of variance of every parameter and metric, of the draws alone.
+    """Returns the analysis of variance of the draws, for every parameter and metric.
 
-    The smallest p first; of fewer than 30 draws it ranks nothing, and says in `words` what it
-    could have seen.
+    Rows are by p, smallest first. With fewer than 30 draws nothing is ranked, and `words` states
+    the detectable effect.
     """
     return await answer.fitted(lambda: _tested(answer, metric))
 
@@ -181,7 +181,7 @@ def _known(answer: JobAnswer, metric: str | None) -> tuple[Mapping[str, Any], bo
 
 @router.get("/contributions", responses=_NOT_YET, response_model=Contributions)
 def show_contributions(answer: AnswerDep) -> Response:
-    """What each parameter of a finished job contributed, where the strategy was greedy."""
+    """Returns the gain of each parameter in a finished greedy job."""
     found = result_of(answer.service, answer.job).get("contributions")
     if found is None:
         why = "its strategy does not vary one parameter after the other; greedy does"
@@ -191,7 +191,7 @@ def show_contributions(answer: AnswerDep) -> Response:
 
 @router.get("/explanation", responses=_NOT_YET, response_model=Explained)
 async def explain_result(answer: AnswerDep) -> Response:
-    """Why the winner of a finished job is better: each change's part, and which are enough."""
+    """Explains the winner of a finished job: gain of each change, and the fewest changes."""
 
     def made() -> Explained:
         from jobs.views.importance import explained_job
@@ -214,22 +214,20 @@ async def explain_result(answer: AnswerDep) -> Response:
 def download_options(
     answer: AnswerDep,
     minimal: Annotated[
-        bool, Query(description="The one with the fewest changes, which models speak for.")
+        bool, Query(description="Return the file with the fewest changes, according to models.")
     ] = False,
     which: Annotated[
-        Which, Query(description="What was proven, or the candidate with most changes.")
+        Which, Query(description="The proven winner, or the candidate with the most changes.")
     ] = "best",
     diff: Annotated[
-        bool, Query(description="What it changes in the OPTIONS file that the job was given.")
+        bool, Query(description="Return the patch of the job's own OPTIONS file.")
     ] = False,
-    form: Annotated[
-        Form, Query(alias="format", description="The file, or the same in a form to paste.")
-    ] = "ini",
+    form: Annotated[Form, Query(alias="format", description="Format of the file.")] = "ini",
 ) -> Response:
-    """The OPTIONS file of what was proven better, or one with fewer or more changes.
+    """Returns the OPTIONS file of the winner, or one with fewer or more changes.
 
-    `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON; `setoptions`
-    is the calls that a running database takes, and `table` says of each change what makes it.
+    `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON. `setoptions`
+    lists the calls for a running database, and `table` how to apply each change.
     """
     from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
@@ -260,9 +258,9 @@ def download_options(
 
 @router.get("/charts", response_model=JobCharts)
 def show_charts(answer: AnswerDep) -> Response:
-    """The plots of what a job has measured so far, for Plotly; empty before its baseline was.
+    """Returns plots of all measurements so far, for Plotly; empty before the baseline is measured.
 
-    A value such as `@accent` in a field whose name ends with color is a role, not a colour.
+    In fields whose names end with color, a value such as `@accent` is a role, not a colour.
     """
     from jobs.views.live import live_charts
 
@@ -275,9 +273,9 @@ def show_charts(answer: AnswerDep) -> Response:
 
 @router.get("/dependence", responses=_NOT_YET, response_model=Dependence)
 async def show_dependence(answer: AnswerDep) -> Response:
-    """What each parameter's settings do to each metric, and the strongest pairs, by models.
+    """Returns the predicted effect of each parameter on each metric, and the strongest pairs.
 
-    They learn from all new configurations so far; of many trials, from some evenly over the job.
+    The models learn from all new configurations so far; of many trials, from a sample.
     """
 
     def made() -> dict[str, Any]:

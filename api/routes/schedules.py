@@ -32,15 +32,15 @@ router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
 _LAST = 10  # batches that are shown with a schedule
 
 ScheduleName = Annotated[
-    str, Path(max_length=200, pattern=NAME_PATTERN, description="Its name.", examples=["nightly"])
+    str, Path(max_length=200, pattern=NAME_PATTERN, description="Name.", examples=["nightly"])
 ]
-BatchId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Its number.", examples=[1])]
+BatchId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Batch number.", examples=[1])]
 NightOf = Annotated[
     int | None,
-    Query(ge=1, le=2**63 - 1, description="The change that began with the batch of this number."),
+    Query(ge=1, le=2**63 - 1, description="Number of the batch that the change began with."),
 ]
 BatchName = Annotated[
-    str | None, Query(max_length=200, pattern=NAME_PATTERN, description="Only of this name.")
+    str | None, Query(max_length=200, pattern=NAME_PATTERN, description="Name of the batches.")
 ]
 
 
@@ -48,7 +48,7 @@ BatchName = Annotated[
     "/schedules",
     operation_id="add_schedule",
     status_code=201,
-    responses={**described(400, 409, 413), **created("It")},
+    responses={**described(400, 409, 413), **created("URL of the schedule")},
 )
 def make_schedule(
     service: ServiceDep,
@@ -56,7 +56,7 @@ def make_schedule(
     asked: ScheduleCreate,
     caller: Annotated[Caller, SUBMITS],
 ) -> SchedulePublic:
-    """Keeps a batch that starts at the times of a cron expression, checked as a whole."""
+    """Adds a schedule, which starts a batch at the times of a cron expression."""
     try:
         read_times(asked.cron, asked.time_zone)
     except InputError as error:
@@ -70,13 +70,13 @@ def make_schedule(
 
 @router.get("/schedules", dependencies=[READS])
 def list_schedules(service: ServiceDep) -> list[SchedulePublic]:
-    """All schedules by name, each with its next time and its last batches."""
+    """Lists the schedules by name, each with its next time and last batches."""
     return [_public(service, row) for row in read_schedules(service.engine)]
 
 
 @router.get("/schedules/{name}", dependencies=[READS], responses=described(404))
 def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
-    """A schedule, its next time and its last batches."""
+    """Returns a schedule with its next time and last batches."""
     return _public(service, _found(service, name))
 
 
@@ -84,10 +84,10 @@ def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
     "/schedules/{name}/run",
     status_code=201,
     dependencies=[SUBMITS],
-    responses={**described(404, 409), **created("It")},
+    responses={**described(404, 409), **created("URL of the batch")},
 )
 def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) -> BatchBrief:
-    """Starts the batch of a schedule now, and leaves its times as they are."""
+    """Starts the batch of a schedule now. Its scheduled times stay."""
     try:
         batch_id = run_now(service.engine, _found(service, name).id)
     except KeyError:
@@ -100,7 +100,7 @@ def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) ->
     "/schedules/{name}", status_code=204, dependencies=[ADMINISTERS], responses=described(404)
 )
 def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
-    """Deletes a schedule. Its batches stay, and one that runs goes on to its end."""
+    """Deletes a schedule. Its batches stay, and a running batch continues."""
     if not remove_schedule(service.engine, name):
         raise _none(name)
 
@@ -109,12 +109,12 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     "/batches",
     operation_id="begin_batch",
     status_code=201,
-    responses={**described(400, 409, 413), **created("It")},
+    responses={**described(400, 409, 413), **created("URL of the batch")},
 )
 def submit_batch(
     service: ServiceDep, response: Response, asked: BatchAsked, caller: Annotated[Caller, SUBMITS]
 ) -> BatchBrief:
-    """Begins a batch now, checked as a whole; the worker runs its jobs in their order."""
+    """Starts a batch now; the worker runs its jobs in order."""
     plan = plan_from(asked, "batch", service)
     batch_id = begin_now(service.engine, plan, submitter=caller.name)
     response.headers["Location"] = f"/v1/batches/{batch_id}"
@@ -125,7 +125,7 @@ def submit_batch(
 def list_batches(
     service: ServiceDep, name: BatchName = None, limit: Limit = 50, after: After = None
 ) -> BatchPage:
-    """Batches, newest first, a page at a time; those of terminals too."""
+    """Lists batches by page, newest first, including those of terminals."""
     rows = read_batches(service.engine, limit=limit, after=after, name=name)
     following = rows[-1].id if len(rows) == limit else None
     return BatchPage(batches=[BatchBrief.of(row) for row in rows], next=following)
@@ -133,7 +133,7 @@ def list_batches(
 
 @router.get("/batches/{batch_id}", dependencies=[READS], responses=described(404))
 def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
-    """A batch: how its jobs stand, and what came of it once it has ended."""
+    """Returns a batch: states of its jobs, and its result once it has ended."""
     try:
         row = find_batch(service.engine, batch_id)
     except KeyError:
@@ -151,9 +151,9 @@ def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
 def triage_nights(
     service: ServiceDep, name: ScheduleName, night: NightOf = None
 ) -> dict[str, Any]:
-    """What moved together in one night of a batch, and what else changed then; no cause is told.
+    """Returns the changes of one night of a batch, and what else changed then; not the cause.
 
-    The newest worsening, unless another night is named. `docs/how-to/triage.md` describes the
+    The default night is that of the newest worsening. `docs/how-to/triage.md` describes the
     document.
     """
     from jobs.regression.triage import triage_of

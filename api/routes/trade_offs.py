@@ -24,15 +24,15 @@ router = APIRouter(
     responses={**EVERYWHERE, **described(404, 409), **UNCHANGED},
 )
 Axis = Annotated[
-    str | None, Query(max_length=200, description="One metric of a front of two, with the other.")
+    str | None, Query(max_length=200, description="Metric of an axis; needs the other axis.")
 ]
 
 
 @router.get("/pareto", response_model=ParetoFront)
 def show_pareto(answer: AnswerDep, x: Axis = None, y: Axis = None) -> Response:
-    """The trials of a finished job that no other beats in every metric of the objective.
+    """Returns the Pareto front of a finished job in the metrics of its objective.
 
-    With x and y, those that no other beats in these two metrics, of any job with a baseline.
+    With x and y, the front in these two metrics, of any job with a baseline.
     """
     if x is not None and y is not None:
         return answer.json(_front_of_two(answer.service, answer.job, x, y))
@@ -91,42 +91,42 @@ async def pick_by_preference(
     answer: AnswerDep,
     weights: Annotated[
         str | None,
-        Query(max_length=2000, description="As waf=2,sa=1,rate=1; else those of the objective."),
+        Query(max_length=2000, description="As waf=2,sa=1,rate=1. Default: the objective's."),
     ] = None,
     limit: Annotated[
         list[Annotated[str, Query(max_length=500)]] | None,
-        Query(max_length=100, description="As sa <= 1.0 baseline; beside those of the job."),
+        Query(max_length=100, description="Further limits, as sa <= 1.0 baseline."),
     ] = None,
     slo: Annotated[
         list[Annotated[str, Query(max_length=500)]] | None,
         Query(
             max_length=100,
-            description="A service level, as write_p99 <= 340 us: limits, within which the "
-            "highest throughput is picked unless weights or an objective are given.",
+            description="Service levels, as write_p99 <= 340 us: limits. Without weights or an "
+            "objective, the highest throughput within them is picked.",
         ),
     ] = None,
     objective: Annotated[
         str | None,
         Query(
             max_length=_MOST_TEXT,
-            description="A shipped one, or one as JSON; instead of the job's, limits included.",
+            description="Shipped name or JSON. Replaces the job's objective with its limits.",
         ),
     ] = None,
-    top: Annotated[int, Query(ge=1, le=100, description="So many.")] = 5,
+    top: Annotated[int, Query(ge=1, le=100, description="Number of picks.")] = 5,
     model: Annotated[
-        bool, Query(description="What models learned from all trials expect, beside it.")
+        bool, Query(description="Include predictions of models of all trials.")
     ] = False,
     column_family: Annotated[
         str | None,
         Query(
             min_length=1,
             max_length=500,
-            description="Write the file for this column family of the job's OPTIONS file; else "
-            "for the one that it tuned.",
+            description="Column family of the job's OPTIONS file to write the file for. Default: "
+            "the one that was tuned.",
         ),
     ] = None,
 ) -> Response:
-    """The fittest of all measured configurations by a preference: explored, not proven."""
+    """Picks the fittest measured configurations by a preference: explored, not proven."""
 
     def made() -> dict[str, Any]:
         from jobs.views.pick import Preference

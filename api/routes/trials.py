@@ -52,20 +52,20 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 def list_trials(
     answer: AnswerDep,
     limit: Annotated[
-        int | None, Query(ge=1, le=10_000_000, description="100 in JSON, at most 1000; else all.")
+        int | None, Query(ge=1, le=10_000_000, description="JSON: 100, at most 1000. Files: all.")
     ] = None,
     after: After = None,
-    state: Annotated[TrialState | None, Query(description="JSON alone: in this state.")] = None,
-    phase: Annotated[Phase | None, Query(description="JSON alone: of this phase.")] = None,
+    state: Annotated[TrialState | None, Query(description="JSON only: trials in a state.")] = None,
+    phase: Annotated[Phase | None, Query(description="JSON only: trials of a phase.")] = None,
     sort: Annotated[
         TrialOrder,
         Query(
-            description="JSON alone: by what; with a minus the largest first. `after` is then "
-            "the number of the last trial of the page before."
+            description="JSON only: order. With a minus, largest first. `after` is then the "
+            "number of the last trial of the page before."
         ),
     ] = TrialOrder.NUMBER,
 ) -> Response:
-    """Trials by number: pages of JSON, or all of them as CSV, NDJSON or Parquet by Accept."""
+    """Returns trials by number: JSON pages, or by Accept all as CSV, NDJSON or Parquet."""
     service, job = answer.service, answer.job
     kind = accepted(answer.request.headers.get("accept"), (_JSON, *FILES))
     answer.headers["Vary"] = "Accept, Authorization"
@@ -101,13 +101,13 @@ def trial_file(
 
 @router.post("/suggestions", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def suggest_trials(service: ServiceDep, job: JobDep, asked: SuggestionsCreate) -> Suggestions:
-    """Configurations for a runner of your own to measure; several may be out at a time."""
+    """Suggests configurations for your own runner; several may be open at a time."""
     found = service.external.ask(job.id, asked.count, reclaim_seconds=asked.reclaim_seconds)
     return Suggestions.of(found)
 
 
 @router.post("/trials", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))
 def tell_trials(service: ServiceDep, job: JobDep, told: TrialsCreate) -> TrialsKept:
-    """Keeps what was measured elsewhere, all or nothing. To tell it twice changes nothing."""
+    """Stores trials measured elsewhere, all or none. Repeating the request changes nothing."""
     trials = service.external.tell(job.id, [each.told() for each in told.trials])
     return TrialsKept(trials=[TrialPublic.of(trial) for trial in trials])

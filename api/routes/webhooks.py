@@ -15,17 +15,21 @@ from jobs.webhooks import hosts_named, new_secret, require_url
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], responses=EVERYWHERE)
-WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Its number.", examples=[1])]
+WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Webhook number.", examples=[1])]
 
 
-@router.post("/webhooks", status_code=201, responses={**described(400, 409, 413), **created("It")})
+@router.post(
+    "/webhooks",
+    status_code=201,
+    responses={**described(400, 409, 413), **created("URL of its deliveries")},
+)
 def make_webhook(
     service: ServiceDep,
     response: Response,
     asked: WebhookCreate,
     caller: Annotated[Caller, ADMINISTERS],
 ) -> WebhookPublic:
-    """Adds a webhook. This answer alone holds the secret that its messages are signed with."""
+    """Adds a webhook. Only this answer contains the secret that signs its messages."""
     url, events = str(asked.url), list(dict.fromkeys(asked.events))
     try:
         require_url(url, hosts_named(service.settings.webhook_allow))
@@ -40,7 +44,7 @@ def make_webhook(
 
 @router.get("/webhooks", dependencies=[ADMINISTERS])
 def list_webhooks(service: ServiceDep) -> list[WebhookPublic]:
-    """All webhooks, the oldest first."""
+    """Lists the webhooks, oldest first."""
     return [WebhookPublic.of(row) for row in read_webhooks(service.engine)]
 
 
@@ -48,7 +52,7 @@ def list_webhooks(service: ServiceDep) -> list[WebhookPublic]:
     "/webhooks/{webhook_id}", status_code=204, dependencies=[ADMINISTERS], responses=described(404)
 )
 def delete_webhook(service: ServiceDep, webhook_id: WebhookId) -> None:
-    """Deletes a webhook with its deliveries; what was not sent is not sent any more."""
+    """Deletes a webhook with its deliveries, also those that were not sent yet."""
     if not remove_webhook(service.engine, webhook_id):
         raise _none(webhook_id)
 
@@ -57,10 +61,10 @@ def delete_webhook(service: ServiceDep, webhook_id: WebhookId) -> None:
     "/webhooks/{webhook_id}/test",
     status_code=201,
     dependencies=[ADMINISTERS],
-    responses={**described(404), **created("Its deliveries")},
+    responses={**described(404), **created("URL of its deliveries")},
 )
 def test_webhook(service: ServiceDep, response: Response, webhook_id: WebhookId) -> DeliveryPublic:
-    """Sends a test message, by the worker and with retries as any other; the deliveries tell."""
+    """Sends a test message through the worker, with retries; see its deliveries."""
     with writing(service.engine) as connection:
         subject = f"{TEST} {now(connection).isoformat()}"
         if not tell(connection, [TEST], subject, {}, only=webhook_id):
@@ -74,7 +78,7 @@ def test_webhook(service: ServiceDep, response: Response, webhook_id: WebhookId)
     "/webhooks/{webhook_id}/deliveries", dependencies=[ADMINISTERS], responses=described(404)
 )
 def list_deliveries(service: ServiceDep, webhook_id: WebhookId) -> list[DeliveryPublic]:
-    """What a webhook was told last, newest first, and what it answered."""
+    """Lists the last deliveries of a webhook with their answers, newest first."""
     if webhook_id not in {each.id for each in read_webhooks(service.engine)}:
         raise _none(webhook_id)
     return [DeliveryPublic.of(row) for row in read_deliveries(service.engine, webhook_id)]

@@ -10,7 +10,7 @@ from sampler.workload.load_class import LoadClass
 
 
 class CatalogueEntry(BaseModel):
-    """A workload, space or objective: its document, as its TOML file would hold it."""
+    """A workload, space or objective, with the fields of its TOML file."""
 
     name: str
     help: str
@@ -18,7 +18,7 @@ class CatalogueEntry(BaseModel):
 
 
 class WorkloadCreate(BaseModel):
-    """A workload to be named by jobs, and what is known of the database that it stands for."""
+    """A workload to upload, and what is known of the database that it imitates."""
 
     model_config = body(
         {
@@ -28,20 +28,20 @@ class WorkloadCreate(BaseModel):
     )
 
     workload: dict[str, Any] = Field(
-        description="As its TOML file would hold it, in at most 64 KiB; it names no program and "
-        "no file."
+        description="Workload with the fields of a TOML file, at most 64 KiB; without programs "
+        "and files."
     )
     profile: dict[str, Any] | None = Field(
         default=None,
-        description="What `rocktune profile --json` prints, in at most 256 KiB; what is not known "
-        "of it is left out.",
+        description="Output of `rocktune profile --json`, at most 256 KiB; unknown parts are left "
+        "out.",
     )
     baseline_options: str | None = Field(
         default=None,
         min_length=1,
         max_length=500_000,
-        description="The text of the database's OPTIONS file: the baseline of jobs of this "
-        "workload that ask for none.",
+        description="Text of the database's OPTIONS file: the default baseline of jobs with this "
+        "workload.",
     )
 
 
@@ -50,43 +50,41 @@ class WorkloadEntry(CatalogueEntry):
 
     origin: Literal["shipped", "operator", "uploaded"]
     load_class: LoadClass | None = Field(
-        description="What it does most; null of a benchmark of somebody's own."
+        description="What the load does most; null for a benchmark of your own."
     )
     data_bytes: int | None = Field(
-        description="Of all keys that there may be with their values, before compression."
+        description="Bytes of all possible keys with their values, uncompressed."
     )
 
 
 class WorkloadPublic(WorkloadEntry):
-    """A workload with all that is known of it; the last four are null unless it was uploaded."""
+    """A workload in detail; the last four fields are null unless it was uploaded."""
 
-    submitter: str | None = Field(default=None, description="The name of the token that sent it.")
+    submitter: str | None = Field(default=None, description="Name of the uploader's token.")
     uploaded_at: datetime | None = None
     profile: dict[str, Any] | None = None
     baseline_options: str | None = None
 
 
 class StartEntry(BaseModel):
-    """Settings that a search may begin at."""
+    """A starting point of a search."""
 
     name: str
     help: str
-    source: str = Field(description="Where they are said.")
-    usual: bool = Field(
-        description="Whether jobs of some class begin there unless told otherwise."
-    )
+    source: str = Field(description="Reference for the settings.")
+    usual: bool = Field(description="Whether jobs of some class measure it by default.")
     classes: list[str] = Field(
         default=[],
-        description="The classes of those jobs: writing, mixed, "
-        "reading or scans by their load, space where the objective is about space most of all.",
+        description="Classes of jobs that measure it by default: writing, mixed, reading or scans "
+        "by the load, space if the objective is mainly about space.",
     )
     values: dict[str, Any] | None = Field(
-        description="What it sets, full scale; what is not named stays at the baseline. A text of "
-        "cores or memory is worked out for each job, from the CPU threads of its host and its "
-        "memory for memtables; null: all is worked out, from its workload, too."
+        description="Values by parameter, at full scale; others stay at the baseline. Formulas of "
+        "cores or memory are computed for each job, from the CPU threads of its host and its "
+        "memory for memtables. null: all values are computed, also from the workload."
     )
     sources: dict[str, str] = Field(
-        default={}, description="Of single options, where that is said."
+        default={}, description="References for single parameters, if any."
     )
 
 
@@ -94,13 +92,13 @@ class HostPublic(BaseModel):
     """A bench host."""
 
     name: str
-    seen_at: datetime | None = Field(description="Of one of terminals alone, its last job's end.")
-    alive: bool = Field(description="It has shown up within the last minute.")
-    job_id: int | None = Field(description="What it measures for, if anything.")
+    seen_at: datetime | None = Field(description="Last time seen, or the end of its last job.")
+    alive: bool = Field(description="Whether it was seen in the last minute.")
+    job_id: int | None = Field(description="Job that it measures for, if any.")
     environment: dict[str, Any]
-    excluded: dict[str, Any] | None = Field(description="Its newest job, if that does without it.")
+    excluded: dict[str, Any] | None = Field(description="Its newest job, if that job excluded it.")
     worsened: bool = Field(description="Whether its newest job shows a change for the worse.")
-    changes: list[dict[str, Any]] = Field(description="Of its figures over its last 100 jobs.")
+    changes: list[dict[str, Any]] = Field(description="Changes of figures in its last 100 jobs.")
 
 
 class HostHistoryPublic(HostPublic):
@@ -125,25 +123,25 @@ class GuidedTotal(BaseModel):
 
 
 class GuideWarning(BaseModel):
-    """Where the guide says that it should not be followed blindly."""
+    """A setting that the guide itself warns about."""
 
     setting: str = Field(examples=["max_bytes_for_level_base"])
     text: str
 
 
 class GuideAnswer(BaseModel):
-    """What the guide recommends."""
+    """Recommendations of the guide."""
 
-    planned: dict[str, int] = Field(description="What it was worked out for.")
-    settings: dict[str, int] = Field(description="By the guide's own names.")
-    files: dict[str, int] = Field(description="Of keys, of values, and the keys in each.")
-    memtables: int = Field(description="All write buffers together.")
+    planned: dict[str, int] = Field(description="Database and machine that it was computed for.")
+    settings: dict[str, int] = Field(description="Values by the guide's own names.")
+    files: dict[str, int] = Field(description="Counts: key files, value files, keys per file.")
+    memtables: int = Field(description="Size of all write buffers together, in bytes.")
     levels: list[GuidedLevel]
     total: GuidedTotal
     translated: dict[str, bool | int | float | str] = Field(
-        description="The same for RocksDB with integrated BlobDB, by parameter."
+        description="The settings translated for RocksDB with integrated BlobDB, by parameter."
     )
     warnings: list[GuideWarning]
     options: dict[str, str] = Field(
-        description="The text of OPTIONS.trocksdb.ini and of OPTIONS.rocksdb.ini."
+        description="Texts of OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."
     )

@@ -25,13 +25,13 @@ def body(*examples: dict[str, Any]) -> ConfigDict:
 
 
 class JobChange(JobRequest):
-    """What a job is asked to be; the same names as the options of ``rocktune tune``."""
+    """Settings of a tuning job, named like the options of ``rocktune tune``."""
 
     model_config = body({"trials": 200, "seed": 2})
 
 
 class JobCreate(JobChange):
-    """A job to be made."""
+    """A tuning job to submit."""
 
     model_config = body(
         {"workload": "load-quick", "trials": 90},
@@ -48,8 +48,8 @@ class JobCreate(JobChange):
         },
     )
 
-    kind: Literal["tune"] = Field(default="tune", description="What the job does.")
-    workload: str = Field(min_length=1, max_length=100, description="A registered name.")
+    kind: Literal["tune"] = Field(default="tune", description="Kind of job.")
+    workload: str = Field(min_length=1, max_length=100, description="Name of a workload.")
 
 
 def kind_in(body: Any) -> str:
@@ -77,28 +77,28 @@ class Best(BaseModel):
 
 
 class JobProgress(BaseModel):
-    """How a job stands: always its phase, why it is in it, and how far it is."""
+    """Progress of a job: state, phase with its reason, and counts."""
 
     id: int
-    kind: JobKind = Field(default=JobKind.TUNE, description="What it does.")
+    kind: JobKind = Field(default=JobKind.TUNE, description="Kind of job.")
     state: JobState
     phase: str | None = Field(
-        description="baseline, sample, rank, search or confirm; null of an experiment."
+        description="baseline, sample, rank, search or confirm; null for an experiment."
     )
-    why: str = Field(description="Why it is in this state and phase.")
-    error: str | None = Field(description="What ended it, when it failed.")
+    why: str = Field(description="Reason for the state and phase.")
+    error: str | None = Field(description="Why the job failed, if it did.")
     priority: int
     submitter: str | None
     created_at: datetime
     updated_at: datetime
-    done: int = Field(description="Trials with a whole measurement.")
-    failed: int = Field(description="Trials that ended otherwise, cut-off ones included.")
-    cut_off: int = Field(default=0, description="Those of them that were cut off.")
-    total: int | None = Field(description="Trials in all; null while a time is not yet trials.")
+    done: int = Field(description="Number of completely measured trials.")
+    failed: int = Field(description="Number of other ended trials, cut-off ones included.")
+    cut_off: int = Field(default=0, description="Number of cut-off trials.")
+    total: int | None = Field(description="Total trials; null until a time limit is converted.")
     best: Best | None
-    seconds_left: float | None = Field(description="An estimate; null before the first trial.")
+    seconds_left: float | None = Field(description="Estimate; null before the first trial.")
     workload: str
-    title: str | None = Field(default=None, description="What an experiment asks, in words.")
+    title: str | None = Field(default=None, description="Question of an experiment, in words.")
     space: str | None
     objective: str | None
     strategy: str | None
@@ -110,13 +110,13 @@ class JobProgress(BaseModel):
 
 
 class JobPublic(JobProgress):
-    """A job with all that was asked for."""
+    """A job with its whole specification."""
 
-    run: int = Field(description="How often it was queued.")
-    counts: dict[str, int] = Field(description="Ended trials by state.")
+    run: int = Field(description="Number of times that it was queued.")
+    counts: dict[str, int] = Field(description="Number of ended trials by state.")
     bench_seconds: float
     specification: dict[str, Any]
-    environment: dict[str, Any] | None = Field(description="What it is measured on, once known.")
+    environment: dict[str, Any] | None = Field(description="Machine and RocksDB, once known.")
 
     @classmethod
     def of(cls, job: JobRow | ListedJob) -> JobPublic:
@@ -134,7 +134,7 @@ class JobPublic(JobProgress):
 
 
 class JobPage(BaseModel):
-    """Jobs in the order asked for; ``next`` is the ``after`` of the next page, null at the end."""
+    """A page of jobs; ``next`` is the ``after`` of the next page, null at the end."""
 
     jobs: list[JobProgress]
     next: int | None

@@ -27,7 +27,7 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
 class BatchBrief(BaseModel):
-    """How a batch stands."""
+    """State of a batch."""
 
     id: int
     name: str
@@ -35,7 +35,7 @@ class BatchBrief(BaseModel):
         description="failed: a job failed or was cancelled; skipped: nothing was started."
     )
     why: str
-    due_at: datetime | None = Field(description="The time of its schedule; null of a terminal.")
+    due_at: datetime | None = Field(description="Scheduled time; null without a schedule.")
     created_at: datetime
     ended_at: datetime | None
 
@@ -46,19 +46,19 @@ class BatchBrief(BaseModel):
 
 
 class BatchJobState(BaseModel):
-    """How one of its jobs stands."""
+    """State of a job of a batch."""
 
     item: str
-    job: int | None = Field(description="Its number; null once it is deleted.")
+    job: int | None = Field(description="Job number; null if the job was deleted.")
     state: str
 
 
 class BatchPublic(BatchBrief):
-    """A batch with its jobs, and what came of it."""
+    """A batch with its jobs and its result."""
 
     items: list[BatchJobState]
     result: dict[str, Any] | None = Field(
-        description="The document of batch.json; null while it runs, and of a skipped one."
+        description="The batch.json document; null while the batch runs, or if it was skipped."
     )
 
 
@@ -72,12 +72,12 @@ class BatchPage(BaseModel):
 class _Named(BaseModel):
     name: ItemName | None = Field(
         default=None,
-        description="What it is called every night; else WORKLOAD/SPACE/HOST_KIND, or its kind.",
+        description="Name of the job in every night. Default: WORKLOAD/SPACE/HOST_KIND or kind.",
     )
 
 
 class BatchJob(JobChange, _Named):
-    """One job of a batch, with what it does not share with the others."""
+    """One job of a batch, with its own settings."""
 
     model_config = body({"workload": "load", "trials": 400, "name": "the-load"})
 
@@ -85,7 +85,7 @@ class BatchJob(JobChange, _Named):
 
 
 class BatchExperiment(_Named):
-    """An experiment of a batch: the fields of its kind, as ``POST /v1/jobs`` takes them."""
+    """An experiment of a batch, with the fields of its kind in ``POST /v1/jobs``."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -99,28 +99,28 @@ _AnyJob = Annotated[
 
 
 class BatchAsked(JobChange):
-    """A batch as a nightly.toml holds it: lists, each with each, and single jobs.
+    """A batch, with the fields of a nightly.toml: all combinations of lists, and single jobs.
 
-    What stands beside them is common to all of its jobs that tune.
+    The other settings are common to all of its tuning jobs.
     """
 
     model_config = body({"workloads": ["load-quick"], "trials": 96})
 
     name: Name | None = Field(
-        default=None, description="What nights are compared under; the schedule's name else."
+        default=None, description="Name that nights share. Default: the schedule's."
     )
     workloads: list[Word] | None = Field(
-        default=None, min_length=1, max_length=100, description="Registered names."
+        default=None, min_length=1, max_length=100, description="Names of workloads."
     )
     spaces: list[Word | dict[str, Any]] | None = Field(
-        default=None, min_length=1, max_length=100, description="Names, or spaces themselves."
+        default=None, min_length=1, max_length=100, description="Names, or spaces as objects."
     )
     host_kinds: list[Word] | None = Field(default=None, min_length=1, max_length=100)
     job: list[_AnyJob] | None = Field(default=None, max_length=500)
 
 
 class ScheduleCreate(BaseModel):
-    """A schedule to be made."""
+    """A schedule to add."""
 
     model_config = body(
         {
@@ -135,25 +135,25 @@ class ScheduleCreate(BaseModel):
     cron: str = Field(
         min_length=1,
         max_length=200,
-        description="Minute, hour, day, month, weekday: 30 2 * * * for half past two each night.",
+        description="Minute, hour, day, month, weekday, as 30 2 * * * for 02:30 every night.",
     )
     time_zone: str = Field(
-        default="UTC", min_length=1, max_length=100, description="An IANA name."
+        default="UTC", min_length=1, max_length=100, description="IANA time zone of cron."
     )
     missed: Literal["late", "skip"] = Field(
         default="late",
-        description="A time at which nothing ran: run once as soon as it is noticed, or not.",
+        description="After a missed time: late (run once, as soon as possible) or skip.",
     )
     batch: BatchAsked
 
 
 class ScheduleItem(BaseModel):
-    """A job that a schedule starts."""
+    """A job of a schedule."""
 
     item: str
     kind: JobKind = JobKind.TUNE
     workload: str
-    title: str | None = Field(default=None, description="What an experiment asks, in words.")
+    title: str | None = Field(default=None, description="Question of an experiment, in words.")
     # null of an experiment
     space: str | None
     objective: str | None
@@ -165,7 +165,7 @@ class ScheduleItem(BaseModel):
 
 
 class SchedulePublic(BaseModel):
-    """A schedule, when it is due, and what became of its last times."""
+    """A schedule with its next time and its last batches."""
 
     name: str
     cron: str
@@ -174,9 +174,9 @@ class SchedulePublic(BaseModel):
     next_at: datetime
     submitter: str | None
     created_at: datetime
-    batch: str = Field(description="The name that its nights are compared under.")
+    batch: str = Field(description="Name that its nights share.")
     items: list[ScheduleItem]
-    last: list[BatchBrief] = Field(description="Its last batches, the newest first.")
+    last: list[BatchBrief] = Field(description="Last batches, newest first.")
 
     @classmethod
     def of(cls, row: ScheduleRow, last: list[BatchBrief]) -> SchedulePublic:

@@ -29,12 +29,12 @@ class TrialPublic(BaseModel):
     phase: str
     purpose: str
     state: TrialState
-    subject: int | None = Field(description="The trial that first measured its configuration.")
+    subject: int | None = Field(description="First trial with this configuration.")
     attempt: int
-    given: bool = Field(description="Measured before the job and told to it.")
+    given: bool = Field(description="Whether it was measured before the job and imported.")
     why: str
     configuration: dict[str, Any]
-    effective: dict[str, Any] | None = Field(description="The values that RocksDB really used.")
+    effective: dict[str, Any] | None = Field(description="Values that RocksDB really used.")
     metrics: dict[str, float]
     failure: str | None
     warnings: list[str]
@@ -51,7 +51,7 @@ class TrialPublic(BaseModel):
 
 
 class TrialPage(BaseModel):
-    """Trials by number; ``next`` is the ``after`` of the next page, null at the end."""
+    """A page of trials; ``next`` is the ``after`` of the next page, null at the end."""
 
     trials: list[TrialPublic]
     next: int | None
@@ -66,12 +66,12 @@ class TrialPage(BaseModel):
 class Suggestion(BaseModel):
     """A configuration to measure."""
 
-    number: int = Field(description="Tell the outcome under this number.")
+    number: int = Field(description="Number to report the result under.")
     attempt: int
     phase: str
     purpose: str
     why: str
-    configuration: dict[str, Any] = Field(description="A value for every active parameter.")
+    configuration: dict[str, Any] = Field(description="Value of every active parameter.")
 
     @classmethod
     def of(cls, trial: Trial) -> Suggestion:
@@ -80,22 +80,22 @@ class Suggestion(BaseModel):
 
 
 class SuggestionsCreate(BaseModel):
-    """How many configurations are wanted."""
+    """A request for configurations to measure."""
 
     model_config = body({"count": 4})
 
     count: Whole = Field(default=1, ge=1, le=1000)
     reclaim_seconds: float | None = Field(
-        default=None, gt=0, le=1e9, description="Hand out again what is out for longer than this."
+        default=None, gt=0, le=1e9, description="Age at which open suggestions are given again."
     )
 
 
 class Suggestions(BaseModel):
-    """What to measure now."""
+    """Configurations to measure now."""
 
     suggestions: list[Suggestion]
-    why: str = Field(description="Why there are no more than these.")
-    complete: bool = Field(description="The job is done: see its result.")
+    why: str = Field(description="Reason if there are fewer than asked for.")
+    complete: bool = Field(description="Whether the job is done and has a result.")
 
     @classmethod
     def of(cls, asked: AskedTrials) -> Suggestions:
@@ -105,7 +105,7 @@ class Suggestions(BaseModel):
 
 
 class TrialCreate(BaseModel):
-    """The outcome of a suggestion (``number``), or a trial that was measured before."""
+    """The result of a suggestion (``number``), or a trial measured before the job."""
 
     model_config = body(
         {"number": 1, "metrics": {"rate": 101000.0}},
@@ -115,9 +115,9 @@ class TrialCreate(BaseModel):
 
     number: Whole | None = Field(default=None, ge=1, le=2**31 - 1)
     attempt: Whole | None = Field(default=None, ge=1, le=2**31 - 1)
-    baseline: bool = Field(default=False, description="A run of the baseline, measured before.")
+    baseline: bool = Field(default=False, description="Run of the baseline, measured before.")
     configuration: dict[str, JsonValue] | None = Field(
-        default=None, description="What was measured before; what is left out is the baseline's."
+        default=None, description="Measured configuration; the rest is the baseline's."
     )
     state: Literal["done", "failed", "timed_out", "lost"] = "done"
     metrics: dict[str, Measured] = Field(default={}, max_length=500)
@@ -131,7 +131,7 @@ class TrialCreate(BaseModel):
 
 
 class TrialsCreate(BaseModel):
-    """Trials that were measured elsewhere."""
+    """Trials measured elsewhere."""
 
     model_config = body({"trials": [{"number": 1, "metrics": {"rate": 1e5}}]})
 
@@ -139,6 +139,6 @@ class TrialsCreate(BaseModel):
 
 
 class TrialsKept(BaseModel):
-    """The trials as they are kept, in the order in which they were told."""
+    """The trials as they are stored, in the order of the request."""
 
     trials: list[TrialPublic]

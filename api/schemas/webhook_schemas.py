@@ -14,18 +14,18 @@ from jobs.webhooks import event_text
 
 
 class WebhookCreate(BaseModel):
-    """A webhook to be added."""
+    """A webhook to add."""
 
     model_config = body(
         {"url": "https://chat.example.com/hooks/abc", "events": ["regression_found"]}
     )
 
-    url: HttpUrl = Field(description="Where messages are posted, without name and password.")
+    url: HttpUrl = Field(description="URL to post messages to, without name and password.")
     events: list[Event] = Field(
         default=list(EVENTS),
         min_length=1,
         max_length=len(EVENTS),
-        description="`job_ended` without `winner_proven` hears of jobs with a winner, too.",
+        description="`job_ended` without `winner_proven` also reports jobs with a winner.",
     )
 
 
@@ -33,13 +33,13 @@ class WebhookPublic(BaseModel):
     """A webhook."""
 
     id: int
-    url: str = Field(description="Its host alone: the rest may be a secret.")
+    url: str = Field(description="Host only, since the rest may be secret.")
     events: list[Event]
     submitter: str | None
     created_at: datetime
     secret: str | None = Field(
         default=None,
-        description="What messages are signed with; in the answer to its making alone.",
+        description="Secret that signs messages; only in the answer that created the webhook.",
     )
 
     @classmethod
@@ -50,19 +50,19 @@ class WebhookPublic(BaseModel):
 
 
 class DeliveryPublic(BaseModel):
-    """An event on its way to a webhook."""
+    """A message to a webhook, and its state."""
 
     id: int
     webhook_id: int
     event: Event | Literal["test"]
-    text: str = Field(description="The text of the message, without its link.")
+    text: str = Field(description="Text of the message, without its link.")
     state: State
     attempts: int
-    status: int | None = Field(description="Of the last answer.")
+    status: int | None = Field(description="HTTP status of the last answer.")
     error: str | None = Field(description="Why the last attempt failed.")
     created_at: datetime
-    tried_at: datetime | None = Field(description="When the last attempt began.")
-    next_at: datetime = Field(description="When the next one is due, as long as it is waiting.")
+    tried_at: datetime | None = Field(description="Start of the last attempt.")
+    next_at: datetime = Field(description="Time of the next attempt, while waiting.")
 
     @classmethod
     def of(cls, row: Delivery) -> DeliveryPublic:

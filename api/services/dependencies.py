@@ -69,7 +69,7 @@ async def _service(request: Request) -> Service:
 
 
 ServiceDep = Annotated[Service, Depends(_service)]
-JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="The job's number.", examples=[1])]
+JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Job number.", examples=[1])]
 
 
 def _job(service: ServiceDep, job_id: JobId) -> JobRow:
@@ -92,9 +92,7 @@ TunedJobDep = Annotated[JobRow, Depends(_tuned)]
 TUNED = Depends(_tuned)
 """For a route, or a router, that is of tuning jobs alone; after what says who may ask."""
 
-UNCHANGED: dict[int | str, dict[str, Any]] = {
-    304: {"description": "As the ETag says, nothing has changed"}
-}
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed since this ETag"}}
 """What a route that takes ``CachedJobDep`` may answer, for the description."""
 
 

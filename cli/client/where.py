@@ -18,15 +18,15 @@ from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
-Url = Annotated[str | None, Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")]
+Url = Annotated[str | None, Option(help="Service, as http://host:8080. Default: ROCKTUNE_URL.")]
 # Not that of `connections`: what was typed goes before ROCKTUNE_URL, and what is set as
 # ROCKTUNE_DB after it.
 Db = Annotated[
     str | None,
-    Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
+    Option(help="Instead of a service: a file or postgresql:// URL. Default: ROCKTUNE_DB."),
 ]
-Json = Annotated[bool, Option("--json", help="As the service tells it.")]
-JobId = Annotated[int, Argument(metavar="ID", help="The job's number.", min=1)]
+Json = Annotated[bool, Option("--json", help="Print the service's answer as JSON.")]
+JobId = Annotated[int, Argument(metavar="ID", help="Job number.", min=1)]
 
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 35.0  # the service itself gives up a statement after 30

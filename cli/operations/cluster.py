@@ -32,7 +32,7 @@ from sampler.runner.settings import load_settings
 
 SCHEDULER_EXAMPLES = """
 Examples:
-  rocktune cluster scheduler                         for hosts on this machine alone
+  rocktune cluster scheduler                         for hosts on this machine only
   rocktune cluster scheduler --host 0.0.0.0 --certificates /etc/rocktune/certificates
 """
 STATUS_EXAMPLES = """
@@ -42,12 +42,12 @@ Example:
 CERTIFICATES_EXAMPLES = """
 Examples:
   rocktune cluster certificates bench-certificates --name bench1.example --name 10.0.0.7
-  rocktune cluster certificates bench-certificates            what there is, and when it ends
-  rocktune cluster certificates bench-certificates --renew    by the same authority
+  rocktune cluster certificates bench-certificates            shows them with their expiry dates
+  rocktune cluster certificates bench-certificates --renew    renews them
 """
 cluster_command = Typer(no_args_is_help=True, add_completion=False)
 _SchedulerAddress = Annotated[
-    str, Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
+    str, Option(help="Scheduler address, as tls://HOST:8786.", envvar="ROCKTUNE_SCHEDULER")
 ]
 _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
@@ -60,17 +60,17 @@ _GOES_TO = {
 
 @cluster_command.command("scheduler", epilog=SCHEDULER_EXAMPLES)
 def _scheduler(
-    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port; 0 for any.", min=0, max=65535)] = 8786,
     certificates: Certificates = None,
     ttl: Annotated[
         float, Option(help="Seconds of silence after which a host is dead.", min=10)
     ] = 60,
     address_file: Annotated[
-        Path | None, Option(help="Receives the address once it listens: for scripts.")
+        Path | None, Option(help="File that receives the address, for scripts.")
     ] = None,
 ) -> None:
-    """Runs the scheduler that hosts and controller meet at. Stop it with Ctrl-C or SIGTERM."""
+    """Runs the scheduler between hosts and controller. Stop it with Ctrl-C or SIGTERM."""
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
     checked = listening_host(host, encrypted=certificates is not None)
@@ -93,13 +93,11 @@ def _scheduler(
 def _status(
     scheduler: _SchedulerAddress,
     certificates: Certificates = None,
-    as_json: Annotated[
-        bool, Option("--json", help="The hosts as JSON on standard output.")
-    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the hosts as JSON.")] = False,
 ) -> int:
-    """Shows the hosts that are connected: what they are, which builds they have, what they do.
+    """Shows the connected hosts: hardware, kernel, RocksDB builds and activity.
 
-    Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
+    Exit status: 0 at least one host is connected, 3 none is, 1 the scheduler cannot be reached.
     """
     with closing(cluster_of(scheduler, certificates)) as connected:
         hosts = connected.connection.seen()
@@ -126,24 +124,24 @@ def _status(
 
 @cluster_command.command("certificates", epilog=CERTIFICATES_EXAMPLES)
 def _certificates(
-    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of the set.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder of the certificates.")],
     name: Annotated[
         list[str] | None,
-        Option(help="A host name or address to write into them; may be repeated."),
+        Option(help="Host name or address that the certificates name; repeatable."),
     ] = None,
     days: Annotated[
-        int | None, Option(help="How long they hold; else 825.", min=1, max=3650)
+        int | None, Option(help="Validity in days. Default: 825.", min=1, max=3650)
     ] = None,
     renew: Annotated[
-        bool, Option("--renew", help="Make them anew by the authority of the folder.")
+        bool, Option("--renew", help="Renew the certificates, by the authority in DIR.")
     ] = False,
 ) -> int:
-    """Makes the certificates of a cluster, or shows those of a folder and when they end.
+    """Creates the certificates of a cluster, or shows those in a folder.
 
-    Whoever holds one of them can run programs on every machine of the cluster:
+    Whoever has one of them can run programs on every machine of the cluster: see
     docs/explanation/security.md.
 
-    Exit status: 0 they hold, 3 one has ended, 2 bad input.
+    Exit status: 0 all are valid, 3 one has expired, 2 bad input.
     """
     if renew:
         make_anew(folder, name, days=days or DAYS)
@@ -175,22 +173,22 @@ HOST_EXAMPLES = """
 Examples:
   rocktune host --scheduler 127.0.0.1:8786                       on the scheduler's own machine
   rocktune host --scheduler tls://scheduler.example:8786 --certificates /etc/rocktune \\
-      --kind nvme                                                 jobs may ask for --host-kind nvme
+      --kind nvme                                                 for jobs with --host-kind nvme
 """
 
 
 def host_command(
     scheduler: _SchedulerAddress,
-    kind: Annotated[str, Option(help="The kind of host: jobs may ask for one.")] = "bench",
+    kind: Annotated[str, Option(help="Kind of host, which jobs may ask for.")] = "bench",
     name: Annotated[
-        str | None, Option(help="A name unlike any other host's; else this machine's.")
+        str | None, Option(help="Unique name. Default: the name of this machine.")
     ] = None,
     listen: Annotated[
-        str | None, Option(help="The address to listen on; else the one that faces the scheduler.")
+        str | None, Option(help="Address to listen on. Default: the one that faces the scheduler.")
     ] = None,
     certificates: Certificates = None,
 ) -> None:
-    """Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM."""
+    """Runs a bench host: measures one trial at a time. Stop it with Ctrl-C or SIGTERM."""
     settings = load_settings()
     configure_logs(load_service_settings().log_level)
     encrypted = certificates is not None

@@ -24,42 +24,42 @@ from sampler.common.untrusted_text import printable
 
 EXAMPLES = """
 Examples:
-  rocktune nights nightly                        the last 14 nights, and every change found
-  rocktune nights nightly --out nights.html      all nights, drawn
+  rocktune nights nightly                        the last 14 nights, and all changes found
+  rocktune nights nightly --out nights.html      all nights as charts
   rocktune nights nightly --json                 for a program
-  rocktune nights nightly --triage               the newest worsening: what else changed then
-  rocktune nights nightly || mail -s "slower" me   3: the newest night shows a worsening
+  rocktune nights nightly --triage               the newest worsening, and what else changed
+  rocktune nights nightly || mail -s "slower" me   3: worse on the newest night
 """
 
 
 def nights_command(
-    name: Annotated[str, Argument(metavar="NAME", help="The batch's name.")],
-    last: Annotated[int, Option(help="So many nights in the table; all are judged.", min=1)] = 14,
+    name: Annotated[str, Argument(metavar="NAME", help="Batch name.")],
+    last: Annotated[int, Option(help="Nights in the table; all nights are judged.", min=1)] = 14,
     false_alarms: Annotated[
-        float, Option(help="False alarms of the whole batch that are borne in 100 nights.")
+        float, Option(help="Accepted false alarms of the whole batch in 100 nights.")
     ] = 1.0,
     out: Annotated[
-        Path | None, Option(help="Receives an HTML page with every series drawn.")
+        Path | None, Option(help="HTML page to write, with a chart of every series.")
     ] = None,
     triage: Annotated[
         bool,
         Option(
-            help="Instead: the newest worsening, what else changed then, how to measure it again."
+            help="Show the newest worsening, what else changed then, and how to measure it again."
         ),
     ] = False,
     night: Annotated[
-        int | None, Option(help="With --triage: the change that began with this batch.")
+        int | None, Option(help="With --triage: number of the batch that the change began with.")
     ] = None,
-    as_json: Annotated[bool, json_alone("One JSON document")] = False,
+    as_json: Annotated[bool, json_alone("one JSON document")] = False,
     db: Db = None,
 ) -> int:
-    """Compares each night's default and best with the nights before.
+    """Shows the nights of a batch, and detects regressions.
 
-    A change of level is told with its date, its size and its p-value, and with what
-    changed in kernel, RocksDB and machine then. docs/results/watch.md tells how often it
-    alarms without cause and how soon it finds a change.
+    The default and the best of each night are compared with the nights before. A change of
+    level is shown with its date, size and p-value, and with what changed then in kernel,
+    RocksDB and machine. Rates of false alarms and delays: docs/results/watch.md.
 
-    Exit status: 0 no worsening was found on the newest night, 3 one was, 2 bad input.
+    Exit status: 0 no worsening on the newest night, 3 a worsening, 2 bad input.
     """
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")

@@ -30,37 +30,37 @@ Examples:
   rocktune schedule add nightly.toml --cron "30 2 * * *" --time-zone Europe/Berlin
   rocktune schedule add nightly.toml --cron "0 1 * * sat" --missed skip --url http://bench:8080
 
-`rocktune worker` or `rocktune serve` starts it when it is due. The file is read now; to change it,
-delete the schedule and add it again.
+`rocktune worker` or `rocktune serve` starts the batch when it is due. The file is read now: to
+change the batch, delete the schedule and add it again.
 """
 SHOW_EXAMPLES = """
 Example:
-  rocktune schedule show nightly         when it is due, and its last nights
+  rocktune schedule show nightly         its next time and its last nights
 """
 RUN_EXAMPLES = """
 Example:
-  rocktune schedule run nightly          now, whenever it is due
+  rocktune schedule run nightly          starts the batch now
 """
 schedule_command = Typer(no_args_is_help=True, add_completion=False)
-Name = Annotated[str, Argument(metavar="NAME", help="The schedule's name.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Schedule name.")]
 
 
 @schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
-    file: Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Batch file, as nightly.toml.")],
     cron: Annotated[str, Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")],
-    time_zone: Annotated[str, Option(help="In which they are meant.")] = "UTC",
+    time_zone: Annotated[str, Option(help="Time zone of --cron.")] = "UTC",
     missed: Annotated[
-        str, Option(help="A time at which nothing ran: late (run it once) or skip.")
+        str, Option(help="Reaction to a missed time: late (run once) or skip.")
     ] = "late",
-    name: Annotated[str | None, Option(help="Its name; else the batch's.")] = None,
+    name: Annotated[str | None, Option(help="Schedule name. Default: the batch's.")] = None,
     replace: Replace = False,
     url: Url = None,
     db: Db = None,
 ) -> None:
-    """Makes a batch start by itself, at the times of a cron expression.
+    """Adds a schedule, which starts a batch at the times of a cron expression.
 
-    Exit status: 0 kept, 2 bad input.
+    Exit status: 0 added, 2 bad input.
     """
     about = {"cron": cron, "time_zone": time_zone, "missed": missed}
     with opened(url, db, makes=True, subject="NAME") as remote:
@@ -102,7 +102,7 @@ def _sent(
 @schedule_command.command("list")
 @asking("NAME")
 def _list(remote: Remote, as_json: Json = False) -> None:
-    """Lists the schedules, when each is due, and how its last batch stands."""
+    """Lists the schedules, with their next times and the states of their last batches."""
     rows, documents = remote.told(list[SchedulePublic], "schedules")
     if as_json:
         print_json(documents)
@@ -115,7 +115,7 @@ def _list(remote: Remote, as_json: Json = False) -> None:
 @schedule_command.command("show", epilog=SHOW_EXAMPLES)
 @asking("NAME")
 def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
-    """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
+    """Shows a schedule: its jobs, next time, last batches and newest result."""
     found, document = remote.told(SchedulePublic, f"schedules/{require_name(name, 'NAME')}")
     if as_json:
         print_json(document)
@@ -138,7 +138,7 @@ def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
 @schedule_command.command("delete")
 @asking("NAME")
 def _delete(remote: Remote, name: Name) -> None:
-    """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
+    """Deletes a schedule. Its measurements stay, and a running batch continues."""
     remote.delete(f"schedules/{require_name(name, 'NAME')}")
     say(screen(), f"schedule {name} is deleted")
 
@@ -148,8 +148,8 @@ def _delete(remote: Remote, name: Name) -> None:
 def _run(remote: Remote, name: Name) -> None:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 
-    Exit status: 0 it begins, 2 there is no such schedule or its last batch
-    has not ended.
+    Exit status: 0 started, 2 there is no such schedule or its last batch has
+    not ended.
     """
     begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
     say(screen(), f"batch {begun.id} ({begun.name}) is {begun.state.value}")

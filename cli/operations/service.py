@@ -41,19 +41,19 @@ from sampler.runner.settings import Settings, load_settings
 
 SERVE_EXAMPLES = """
 Examples:
-  rocktune serve                                         everything in one process, on SQLite
+  rocktune serve                                         all in one process, on SQLite
   rocktune serve --db postgresql://me@host/rocktune --migrate --no-worker
   rocktune serve --host 0.0.0.0 --token-file /run/secrets/rocktune
 """
 WORKER_EXAMPLES = """
-Example:
-  rocktune worker --db postgresql://me@host/rocktune     on the bench host
-  rocktune worker --db ... --scheduler tls://bench:8786 --certificates DIR     for many hosts
+Examples:
+  rocktune worker --db postgresql://me@host/rocktune     measures on this machine
+  rocktune worker --db ... --scheduler tls://bench:8786 --certificates DIR     on a cluster
 """
 TOKEN_EXAMPLES = """
 Examples:
-  rocktune token show                                    the server's own, of an administrator
-  rocktune token make ci --role submit                   shows the token, once
+  rocktune token show                                    the server's own token (admin)
+  rocktune token make ci --role submit                   shows the token once
   rocktune token list
   rocktune token revoke ci
 """
@@ -61,23 +61,21 @@ _log = structlog.get_logger("server")
 token_command = Typer(no_args_is_help=True, add_completion=False)
 _TokenFile = Annotated[
     Path | None,
-    Option(
-        help="The file with the server's own token; else in your data folder.", envvar=VARIABLE
-    ),
+    Option(help="File of the server's own token. Default: in your data folder.", envvar=VARIABLE),
 ]
 
 
 def serve_command(
-    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="The port; 0 for any.", min=0, max=65535)] = 8080,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port; 0 for any.", min=0, max=65535)] = 8080,
     db: Db = None,
     no_worker: Annotated[
-        bool, Option("--no-worker", help="HTTP alone; `rocktune worker` runs the jobs.")
+        bool, Option("--no-worker", help="HTTP only; `rocktune worker` runs the jobs.")
     ] = False,
     migrate: Migrate = False,
     token_file: _TokenFile = None,
 ) -> None:
-    """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
+    """Runs the HTTP service and its jobs. Stop it with Ctrl-C or SIGTERM."""
     with importing():
         from api.server import serve as serve_http
 
@@ -134,7 +132,7 @@ def worker_command(
     db: Db = None,
     migrate: Migrate = False,
 ) -> None:
-    """Runs the jobs of a database, one at a time; a second worker waits its turn."""
+    """Runs the queued jobs of a database, one at a time. A second worker stands by."""
     with importing():
         from jobs.worker import Worker
 
@@ -157,11 +155,11 @@ def _configured() -> tuple[Settings, ServiceSettings]:
 
 @token_command.command("make", epilog=TOKEN_EXAMPLES)
 def _make(
-    name: Annotated[str, Argument(help="Whose it is, for the logs and the list.")],
-    role: Annotated[str, Option(help="read, submit or admin.")] = "submit",
+    name: Annotated[str, Argument(help="Owner, shown in logs and in the list.")],
+    role: Annotated[str, Option(help="Role: read, submit or admin.")] = "submit",
     db: Db = None,
 ) -> None:
-    """Makes a token and shows it, once."""
+    """Creates a token, and shows it once."""
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")
     with open_database(db) as engine:
@@ -170,7 +168,7 @@ def _make(
 
 @token_command.command("show")
 def _show(token_file: _TokenFile = None) -> None:
-    """Prints the server's own token, which `rocktune serve` has made for whoever runs it."""
+    """Prints the server's own token, which `rocktune serve` created."""
     path = place_of_token(token_file)
     token = read_token(path)
     if token is None:
@@ -195,8 +193,10 @@ def _list(db: Db = None) -> None:
 
 
 @token_command.command("revoke")
-def _revoke(name: Annotated[str, Argument(help="The token's name or id.")], db: Db = None) -> None:
-    """Makes a token invalid from this moment on."""
+def _revoke(
+    name: Annotated[str, Argument(help="Name or id of the token.")], db: Db = None
+) -> None:
+    """Revokes a token, with immediate effect."""
     require_there(db)
     with open_database(db) as engine:
         revoke_token(engine, name)
@@ -204,19 +204,19 @@ def _revoke(name: Annotated[str, Argument(help="The token's name or id.")], db: 
 
 ARCHIVE_EXAMPLES = """
 Examples:
-  rocktune db archive 12 job-12.jsonl.gz                 all that job 12 has measured
+  rocktune db archive 12 job-12.jsonl.gz                 job 12 with all its trials
   gzip -cd job-12.jsonl.gz | head -2                     the specification, and the first trial
 """
 RESTORE_EXAMPLES = """
 Examples:
-  rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
+  rocktune db restore job-12.jsonl.gz --db other.db      then `tune ... --resume --db other.db`
 """
 db_command = Typer(no_args_is_help=True, add_completion=False)
 
 
 @db_command.command("upgrade")
 def _upgrade(db: Db = None) -> None:
-    """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
+    """Creates or upgrades the tables. Safe at any time, even by several at once."""
     with connected(db) as engine:
         before = current(engine)
         upgrade(engine)
@@ -226,11 +226,11 @@ def _upgrade(db: Db = None) -> None:
 
 @db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
 def _archive(
-    job_id: Annotated[int, Argument(metavar="ID", help="The job's number.")],
-    file: Annotated[Path, Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
+    job_id: Annotated[int, Argument(metavar="ID", help="Job number.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="File to write, as job-12.jsonl.gz.")],
     db: Db = None,
 ) -> None:
-    """Writes a job with all its trials to one compressed file of JSON lines."""
+    """Writes a job with all its trials to one compressed JSON Lines file."""
     from jobs.archive import write_archive
 
     require_there(db)
@@ -244,14 +244,14 @@ def _archive(
 
 @db_command.command("restore", epilog=RESTORE_EXAMPLES)
 def _restore(
-    file: Annotated[Path, Argument(metavar="FILE", help="What `db archive` wrote.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="File that `db archive` wrote.")],
     db: Db = None,
     migrate: Migrate = False,
 ) -> None:
-    """Puts an archived job into a database, where it can go on.
+    """Restores an archived job into a database, where it can be resumed.
 
-    An archive holds trials, not what was concluded from them: when the job goes on
-    and all its trials are there, that is worked out again, and nothing is measured.
+    An archive holds trials, not conclusions. When the job is resumed and has all its
+    trials, its result is computed again, and nothing is measured.
     """
     from jobs.archive import restore_archive
 

@@ -14,23 +14,23 @@ from cli.render.screen import bare_table, print_json, say, screen
 
 ADD_EXAMPLES = """
 Examples:
-  rocktune webhooks add https://chat.example.com/hooks/abc       is told all events
+  rocktune webhooks add https://chat.example.com/hooks/abc       sends all events
   rocktune webhooks add https://chat.example.com/hooks/abc --event winner_proven --event job_ended
 """
 TEST_EXAMPLES = """
 Example:
-  rocktune webhooks test 1 || echo "nobody is told"
+  rocktune webhooks test 1 || echo "no messages arrive"
 """
 _ROUND_SECONDS = 0.5
 _PATIENCE_SECONDS = 60.0  # an attempt takes 35 at most
 webhooks_command = Typer(no_args_is_help=True, add_completion=False)
-WebhookId = Annotated[int, Argument(metavar="ID", help="The webhook's number.", min=1)]
+WebhookId = Annotated[int, Argument(metavar="ID", help="Webhook number.", min=1)]
 
 
 @webhooks_command.command("list")
 @asking()
 def _list(remote: Remote, as_json: Json = False) -> None:
-    """Lists the webhooks: the host that each leads to, and what it is told."""
+    """Lists the webhooks, with the host and the events of each."""
     rows, documents = remote.told(list[WebhookPublic], "webhooks")
     if as_json:
         print_json(documents)
@@ -47,13 +47,13 @@ def _list(remote: Remote, as_json: Json = False) -> None:
 @asking("URL")
 def _add(
     remote: Remote,
-    address: Annotated[str, Argument(metavar="URL", help="Where messages are posted.")],
+    address: Annotated[str, Argument(metavar="URL", help="URL to post messages to.")],
     event: Annotated[
-        list[str] | None, Option(help="What it is told; may be given again. All if none.")
+        list[str] | None, Option(help="Event to send; repeatable. Default: all.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Adds a webhook, and shows the secret that its messages are signed with, once."""
+    """Adds a webhook, and shows once the secret that signs its messages."""
     document = remote.post("webhooks", {"url": address, **({"events": event} if event else {})})
     made = understood(WebhookPublic, document)
     if as_json:
@@ -66,9 +66,9 @@ def _add(
 @webhooks_command.command("test", epilog=TEST_EXAMPLES)
 @asking()
 def _test(remote: Remote, webhook_id: WebhookId) -> None:
-    """Sends a test message, and tells whether it was acknowledged.
+    """Sends a test message, and shows whether it was acknowledged.
 
-    The worker of the service sends it, as any other.
+    The worker of the service sends it, like any other message.
 
     Exit status: 0 acknowledged, 3 not, or not sent within a minute, 2 bad input.
     """
@@ -91,6 +91,6 @@ def _test(remote: Remote, webhook_id: WebhookId) -> None:
 @webhooks_command.command("delete")
 @asking()
 def _delete(remote: Remote, webhook_id: WebhookId) -> None:
-    """Deletes a webhook; what was not sent is not sent any more."""
+    """Deletes a webhook, with the messages that were not sent yet."""
     remote.delete(f"webhooks/{webhook_id}")
     say(screen(), f"webhook {webhook_id} is deleted")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 Db = Annotated[
     str | None,
-    Option(help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"),
+    Option(help="File or postgresql:// URL. Default: in your data folder.", envvar="ROCKTUNE_DB"),
 ]
 
-Migrate = Annotated[bool, Option("--migrate", help="Bring a server's tables up to date first.")]
+Migrate = Annotated[bool, Option("--migrate", help="Upgrade a database server's tables first.")]
 
 
 def require_there(db: str | None) -> None:
@@ -90,14 +90,14 @@ def upgrade(engine: Engine) -> None:
 Certificates = Annotated[
     Path | None,
     Option(
-        help="The folder with authority.pem and this role's certificate; needed beyond loopback.",
+        help="Folder with authority.pem and this role's certificate; required beyond loopback.",
         envvar="ROCKTUNE_CERTIFICATES",
     ),
 ]
 Scheduler = Annotated[
     str | None,
     Option(
-        help="Measure on the hosts of this scheduler, as tls://HOST:8786; else on this machine.",
+        help="Measure on the hosts of this scheduler, as tls://HOST:8786. Default: this machine.",
         envvar="ROCKTUNE_SCHEDULER",
     ),
 ]

@@ -15,14 +15,14 @@ from sampler.common.errors import InputError, noting, refuse_noted
 
 # What may be a file at a terminal, where a request holds what is in it.
 _FILES = {
-    "workload": "A workload's name or TOML file.",
-    "space": "A parameter space's name or TOML file.",
-    "objective": "An objective's name or TOML file. [default: paper; for reads reading]",
-    "limits": "'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again.",
-    "baseline": "library, db_bench or an OPTIONS file; else the space's.",
-    "start_from": "Measure this first: a starting point's name (`rocktune starts`), an OPTIONS "
-    "file, or none; may be given again. Else the usual points for the load.",
-    "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
+    "workload": "Workload name or TOML file.",
+    "space": "Parameter space name or TOML file.",
+    "objective": "Objective name or TOML file. Default: paper, or reading for prepared databases.",
+    "limits": "Limit on a metric, as 'rate >= 0.95 baseline' or 'write_p99 <= 200us'; repeatable.",
+    "baseline": "Baseline: library, db_bench or an OPTIONS file. Default: the space's.",
+    "start_from": "Settings to measure first: a starting point (`rocktune starts`), an OPTIONS "
+    "file, or none; repeatable. Default: the usual starting points for the load.",
+    "db_bench": "RocksDB build: a name in ROCKTUNE_BUILDS, or a path.",
 }
 Workload = Annotated[str, Option(help=_FILES["workload"])]
 Baseline = Annotated[str | None, Option(help=_FILES["baseline"])]
@@ -30,19 +30,19 @@ DbBench = Annotated[str | None, Option(help=_FILES["db_bench"])]
 Scale = Annotated[int | None, Option(help="Divisor of byte-sized options.")]
 ColumnFamily = Annotated[
     str | None,
-    Option(help="The column family of the OPTIONS file; default if left out."),
+    Option(help="Column family of the OPTIONS file. Default: the one named `default`."),
 ]
 DropUnknown = Annotated[
     bool,
     Option(
         "--drop-unknown",
-        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
+        help="Measure without the options of the OPTIONS file that RocksDB does not know.",
     ),
 ]
-ResumeRuns = Annotated[bool, Option("--resume", help="Go on with the runs that --out holds.")]
+ResumeRuns = Annotated[bool, Option("--resume", help="Continue with the runs in --out.")]
 _AT_A_SERVICE = {
-    "workload": "A name that the service knows, or a TOML file, which is uploaded.",
-    "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
+    "workload": "Name of a workload that the service knows, or a TOML file to upload.",
+    "db_bench": "RocksDB build that measures, by the name that its hosts use.",
 }
 _USUAL = {"workload": "load-quick", "objective": None}
 _AGAIN = ("limits", "start_from")

@@ -49,11 +49,11 @@ def screen(*, stderr: bool = False) -> Console:
 
 def json_alone(what: str) -> Any:
     """The option ``--json`` of a command that then writes a document and nothing else."""
-    return Option("--json", help=f"{what} alone on standard output.")
+    return Option("--json", help=f"Print only {what} to standard output.")
 
 
 Verbose = Annotated[
-    bool, Option("--verbose", help="Print how it was measured, why it is better, what matters.")
+    bool, Option("--verbose", help="Also print measurement, explanation and parameter ranking.")
 ]
 
 

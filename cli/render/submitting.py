@@ -25,9 +25,9 @@ from sampler.common.errors import InputError, refuse_noted
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 Submit = Annotated[
-    bool, Option("--submit", help="Let a service (--url) measure it; prints the job.")
+    bool, Option("--submit", help="Submit as a job to a service (--url); measure nothing here.")
 ]
-Replace = Annotated[bool, Option("--replace", help="Replace the service's workload by your file.")]
+Replace = Annotated[bool, Option("--replace", help="Replace the service's workload by yours.")]
 
 
 def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | None]], Any]:

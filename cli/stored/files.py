@@ -17,29 +17,29 @@ from sampler.options.forms import FORMS
 
 OPTIONS_EXAMPLES = """
 Examples:
-  rocktune options 12                      to standard output
-  rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
+  rocktune options 12                      prints the file
+  rocktune options 12 --out OPTIONS.ini    writes it to a file
   rocktune options 12 --minimal            the fewest changes that are as good
-  rocktune options 12 --fullest            the candidate that it was simplified from
+  rocktune options 12 --fullest            the candidate before it was simplified
   rocktune options 12 --format setoptions  the calls that change a running database
-  rocktune options 12 --format string      option strings, as MyRocks takes them
+  rocktune options 12 --format string      option strings, for MyRocks
 """
 
 
 def options_command(
     job_id: JobId,
-    out: Annotated[Path | None, Option(help="Receives it; else standard output does.")] = None,
+    out: Annotated[Path | None, Option(help="File to write. Default: standard output.")] = None,
     minimal: Annotated[
-        bool, Option("--minimal", help="The one with the fewest changes, by models.")
+        bool, Option("--minimal", help="File with the fewest changes, according to models.")
     ] = False,
     fullest: Annotated[
-        bool, Option("--fullest", help="The candidate with most changes, not proven.")
+        bool, Option("--fullest", help="File of the candidate with the most changes, not proven.")
     ] = False,
-    form: Annotated[str, Option("--format", help=f"The form: {', '.join(FORMS)}.")] = "ini",
+    form: Annotated[str, Option("--format", help=f"Format: {', '.join(FORMS)}.")] = "ini",
     url: Url = None,
     db: Db = None,
 ) -> None:
-    """Writes the OPTIONS file of what a job has proven better, or another form of it.
+    """Writes the OPTIONS file of a job's winner, or the same in another format.
 
     Exit status: 0 written, 3 the job found nothing better (or has no file with fewer
     changes for --minimal, with more for --fullest), 2 bad input.
@@ -73,8 +73,8 @@ def options_command(
 REPORT_EXAMPLES = """
 Examples:
   rocktune report 12                        writes report-12.html
-  rocktune report 12 --out /tmp/load.html   writes it there, whole or not at all
-  rocktune report 12 --db /tmp/other.db     of a job in another database
+  rocktune report 12 --out /tmp/load.html   writes /tmp/load.html
+  rocktune report 12 --db /tmp/other.db     a job in another database
 """
 
 
@@ -83,12 +83,12 @@ def report_command(
     remote: Remote,
     job_id: JobId,
     out: Annotated[
-        Path | None, Option(help="Receives the page; report-ID.html by default.")
+        Path | None, Option(help="HTML file to write. Default: report-ID.html.")
     ] = None,
 ) -> None:
-    """Writes the report of a finished job: one HTML file that opens without a network.
+    """Writes the report of a finished job: one HTML file that opens offline.
 
-    Where an earlier version of Rocktune made it, it is made anew from the stored trials.
+    A report by an earlier version of Rocktune is made anew from the stored trials.
 
     Exit status: 0 written, 2 bad input, such as a job that has not ended.
     """

@@ -14,8 +14,8 @@ from sampler.common.errors import InputError
 
 EXAMPLES = """
 Examples:
-  rocktune hosts                                 all of them, with what changed
-  rocktune hosts bench-1                         one, with its noise and speed
+  rocktune hosts                                 all hosts, and what changed on them
+  rocktune hosts bench-1                         one host, with its noise and speed
   rocktune hosts --url http://bench:8080 || mail -s "a host drifts" me
 """
 _FINGERPRINT = ("cpu", "cores", "governor", "disk", "file_system", "kernel", "rocksdb")
@@ -24,15 +24,17 @@ _FINGERPRINT = ("cpu", "cores", "governor", "disk", "file_system", "kernel", "ro
 @asking()
 def hosts_command(
     remote: Remote,
-    name: Annotated[str | None, Argument(metavar="[NAME]", help="One of them.")] = None,
+    name: Annotated[
+        str | None, Argument(metavar="[NAME]", help="Host. Default: all hosts.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Shows the bench hosts: what each is and does, its noise and speed, and whether it drifts.
+    """Shows the bench hosts: state, noise, speed and drift.
 
-    Noise and speed are those of its runs of the baseline, followed over its last 100 jobs.
+    Noise and speed come from a host's runs of the baseline in its last 100 jobs.
 
-    Exit status: 0 all are well, 3 the newest job of a host shows a change for the worse,
-    or a job that runs does without a host, 2 bad input.
+    Exit status: 0 all hosts are well, 3 the newest job of a host shows a change for the
+    worse, or a running job has excluded a host, 2 bad input.
     """
     with understanding():
         names = [each["name"] for each in remote.get("hosts")]

@@ -35,7 +35,7 @@ from sampler.common.untrusted_text import cleaned
 
 JOBS_EXAMPLES = """
 Examples:
-  rocktune jobs                                 the newest
+  rocktune jobs                                 the newest 20
   rocktune jobs --url http://bench:8080 --state queued
   rocktune jobs --json --limit 1000             for a program
 """
@@ -45,7 +45,7 @@ Example:
 """
 RESUME_EXAMPLES = """
 Example:
-  rocktune resume 12       goes on from what was measured
+  rocktune resume 12       continues with the trials that are left
 """
 _PAGE = 1000
 _ROUND_SECONDS = 1.0
@@ -57,14 +57,14 @@ _Answer = TypeVar("_Answer")
 def jobs_command(
     remote: Remote,
     state: Annotated[
-        str | None, Option(help="Only queued, running, done, failed or cancelled ones.")
+        str | None, Option(help="State: queued, running, done, failed or cancelled. Default: all.")
     ] = None,
     kind: Annotated[
         str | None,
-        Option(help="Only tune, compare, upgrade-check, explain or profile-check ones."),
+        Option(help="Kind: tune, compare, upgrade-check, explain or profile-check. Default: all."),
     ] = None,
-    limit: Annotated[int, Option(help="How many at most.", min=1)] = 20,
-    as_json: Annotated[bool, Option("--json", help="As the service lists them.")] = False,
+    limit: Annotated[int, Option(help="Maximum number of jobs.", min=1)] = 20,
+    as_json: Annotated[bool, Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """Lists jobs, newest first."""
     documents, listed, following = _list(remote, state, kind, limit)
@@ -117,13 +117,13 @@ def _table(listed: list[JobProgress]) -> Table:
 
 @asking()
 def cancel_command(remote: Remote, job_id: JobId) -> None:
-    """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
+    """Cancels a job and keeps its measurements. The benchmark stops within 2 s."""
     _change(remote, "cancel", job_id, f"`rocktune resume {job_id}` goes on with it")
 
 
 @asking()
 def resume_command(remote: Remote, job_id: JobId) -> None:
-    """Resumes a failed or cancelled job from what it has measured."""
+    """Resumes a failed or cancelled job. Its measurements are kept."""
     _change(remote, "resume", job_id, f"Watch it with: rocktune show {job_id}")
 
 
@@ -135,9 +135,9 @@ def _change(remote: Remote, what: str, job_id: int, then: str) -> None:
 
 SHOW_EXAMPLES = """
 Examples:
-  rocktune show 12                     on a terminal until it ends, live
-  rocktune show 12 --no-follow         as it stands
-  rocktune show 12 --follow --json     waits, then all of it as JSON
+  rocktune show 12                     on a terminal: follows the job to its end
+  rocktune show 12 --no-follow         the current state
+  rocktune show 12 --follow --json     waits for the end, then prints JSON
 """
 
 
@@ -149,22 +149,22 @@ def show_command(
         bool | None,
         Option(
             "--follow/--no-follow",
-            help="Until it ends; without either, on a terminal.",
+            help="Follow the job to its end. Default: on a terminal, without --json.",
             show_default=False,
         ),
     ] = None,
     as_json: Annotated[
-        bool, Option("--json", help="The job's document, with its result once it has one.")
+        bool, Option("--json", help="Print the job as JSON, with its result if there is one.")
     ] = False,
     verbose: Verbose = False,
 ) -> int:
-    """Shows a job: its phase and why, how far it is, and what it found.
+    """Shows a job: its phase, progress and result.
 
-    Ctrl-C ends the showing and leaves the job alone.
+    Ctrl-C ends the display, not the job.
 
-    Exit status: 0 shown, or better options were found; 3 nothing better
-    was found, or an experiment answers no; 1 the job failed; 130 it was
-    cancelled, or the showing was interrupted; 2 bad input.
+    Exit status: 0 shown, or better options were found; 3 nothing better was
+    found, or the answer of an experiment is no; 1 the job failed; 130 the job
+    was cancelled, or the display was interrupted; 2 bad input.
     """
     wanted = sys.stdout.isatty() and not as_json if follow is None else follow
     return print_job(remote, job_id, follow=wanted, as_json=as_json, verbose=verbose)

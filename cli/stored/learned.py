@@ -42,18 +42,18 @@ _UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured th
 def parameters_command(
     remote: Remote,
     job_id: JobId,
-    metric: Annotated[str | None, Option(help="Of this metric alone, in its own order.")] = None,
-    top: Annotated[int | None, Option(help="Only so many.", min=1)] = None,
+    metric: Annotated[str | None, Option(help="Show this metric alone, and rank by it.")] = None,
+    top: Annotated[int | None, Option(help="Number of parameters to show.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
-    """Ranks the parameters, the most important first.
+    """Ranks the parameters of a job by importance.
 
-    For each metric: which share of its variance the parameter makes over the
-    whole space, by a random forest (functional analysis of variance) or a
-    Gaussian process of all trials, whichever predicts unseen trials better;
-    and the p-value of no effect by the process. --metric shows both side by
-    side, the forest's other measures, and the analysis of variance of the
-    draws alone. p are corrected for all parameters and metrics (Holm).
+    Importance is the share of a metric's variance over the whole space. It is by
+    a random forest (functional analysis of variance) or a Gaussian process of all
+    trials, whichever predicts unseen trials better; the p-value of no effect is
+    by the process. --metric shows both side by side, the forest's other measures,
+    and the analysis of variance of the draws alone. p-values are corrected for
+    all parameters and metrics (Holm).
     """
     ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
     if as_json:
@@ -149,7 +149,7 @@ def _r2(ranking: Ranking) -> dict[str, float | None]:
 CONTRIBUTIONS_EXAMPLES = """
 Examples:
   rocktune contributions 12                 the top 6
-  rocktune contributions 12 --top 100       all that changed
+  rocktune contributions 12 --top 100       all changed parameters
 """
 
 
@@ -157,13 +157,13 @@ Examples:
 def contributions_command(
     remote: Remote,
     job_id: JobId,
-    top: Annotated[int, Option(help="So many parameters.", min=1)] = 6,
+    top: Annotated[int, Option(help="Number of parameters to show.", min=1)] = 6,
     as_json: Json = False,
 ) -> None:
-    """Shows what each parameter contributed in a greedy job.
+    """Shows the gain of each parameter in a greedy job.
 
-    In percent of each metric of the objective, value against value as they
-    were kept, and in percent of the whole gain.
+    In percent of each metric of the objective, each kept value against the
+    one before it, and in percent of the whole gain.
     """
     _, document = remote.told(Contributions, f"jobs/{job_id}/contributions")
     if as_json:
@@ -175,10 +175,10 @@ def contributions_command(
 
 EXPLAIN_EXAMPLES = """
 Examples:
-  rocktune explain 12                      at once, by models of the job's trials
-  rocktune explain 12 --runs 7             and measures the first steps on this machine
+  rocktune explain 12                      by models of the job's trials
+  rocktune explain 12 --runs 7             also measures the first steps on this machine
   rocktune explain 12 --runs 7 --submit    the same as a job of a service
-  rocktune explain 12 --runs 7 --steps 0   only the fewest changes against the winner
+  rocktune explain 12 --runs 7 --steps 0   measures only the fewest changes and the winner
   rocktune options 12 --minimal            the OPTIONS file with the fewest changes
 """
 
@@ -187,11 +187,11 @@ Examples:
 def explain_command(
     job_id: JobId,
     runs: Annotated[
-        int, Option(help="Real runs of each configuration, at least 3; 0: none.", min=0)
+        int, Option(help="Measured runs of each configuration, at least 3; 0: none.", min=0)
     ] = 0,
-    steps: Annotated[int, Option(help="With --runs: so many first steps of the path.", min=0)] = 3,
+    steps: Annotated[int, Option(help="With --runs: first steps to measure.", min=0)] = 3,
     margin: Annotated[
-        str, Option(help="With --runs: the fitness that the fewest changes may lose.")
+        str, Option(help="With --runs: share of the fitness that the fewest changes may lose.")
     ] = "10%",
     as_json: Json = False,
     url: Url = None,
@@ -199,16 +199,16 @@ def explain_command(
 ) -> None:
     """Explains why a job's winner is better than its baseline.
 
-    A path from the baseline to the winner, the largest gain first, and the
-    fewest changes that are as good: by models of the job's trials. With --runs
-    the baseline, the first steps, the fewest changes and the winner are
-    measured in turn on this machine, and that is kept with the job.
+    Shows a path from the baseline to the winner, largest gain first, and the
+    fewest changes that are as good, by models of the job's trials. --runs also
+    measures the baseline, the first steps, the fewest changes and the winner by
+    interleaved runs on this machine, and stores them with the job.
 
-    An explanation that too few configurations support is withheld: a line says
-    how many it needs.
+    With too few configurations the explanation is withheld; a line says how many
+    it needs.
 
     Exit status: 0 explained, 3 nothing was proven better, or the explanation is
-    withheld, 2 bad input, 130 interrupted (the same command goes on).
+    withheld, 2 bad input, 130 interrupted (continue with the same command).
     """
     if runs:
         _measure(job_id, runs, steps, margin, url=url, db=db)

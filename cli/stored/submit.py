@@ -19,26 +19,26 @@ EXAMPLES = """
 Examples:
   export ROCKTUNE_URL=http://bench:8080 ROCKTUNE_TOKEN=...
   rocktune submit --workload load --trials 400     prints the job's number
-  rocktune submit --space mine.toml --watch        and shows how it goes
-  rocktune submit --workload my-db.toml            uploads it; later jobs name it
-  rocktune submit --baseline /etc/my/OPTIONS       to beat what you run today
+  rocktune submit --space mine.toml --watch        follows the job to its end
+  rocktune submit --workload my-db.toml            uploads the workload
+  rocktune submit --baseline /etc/my/OPTIONS       your OPTIONS file as the baseline
 """
 
 
 @job_options(at_a_service=True)
 def submit_command(
     asked: Mapping[str, Any],
-    watch: Annotated[bool, Option("--watch", help="Show how it goes, to its end.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Follow the job to its end.")] = False,
     replace: Replace = False,
-    as_json: Annotated[bool, json_alone("The job's document")] = False,
+    as_json: Annotated[bool, json_alone("the job as JSON")] = False,
     url: Url = None,
 ) -> int:
-    """Asks a service for a tuning job, and prints the job's number.
+    """Submits a tuning job to a service, and prints the job's number.
 
     For other jobs give --submit to `compare`, `upgrade-check`, `explain` or `profile`.
 
-    Exit status: 0 the service has it, 2 bad input, 1 the service failed or
-    cannot be reached; with --watch that of `rocktune show`.
+    Exit status: 0 submitted, 2 bad input, 1 the service failed or cannot be
+    reached; with --watch that of `rocktune show`.
     """
     require_service(url)
     found: list[InputError] = []

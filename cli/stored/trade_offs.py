@@ -23,7 +23,7 @@ from sampler.common.atomic_write import write_output
 
 FRONT_EXAMPLES = """
 Examples:
-  rocktune front 12                                in the metrics of the job's objective
+  rocktune front 12                                by the metrics of the job's objective
   rocktune front 12 --x write_p99 --y rate         throughput against latency
   rocktune front 12 --x cpu_percent --y rate       throughput against CPU use
 """
@@ -33,13 +33,13 @@ Examples:
 def front_command(
     remote: Remote,
     job_id: JobId,
-    x: Annotated[str | None, Option(help="One metric of two; with --y.")] = None,
-    y: Annotated[str | None, Option(help="The other; the best in it is last.")] = None,
+    x: Annotated[str | None, Option(help="First metric of a front of two; with --y.")] = None,
+    y: Annotated[str | None, Option(help="Second metric; the best in it is last.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Lists the Pareto front: what no other measured configuration beats.
+    """Lists the Pareto front of a job's measured configurations.
 
-    Single runs: explored, not proven. `rocktune pick` takes one of them by a
+    Single runs: explored, not proven. `rocktune pick` chooses one of them by a
     service level or by weights.
     """
     answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
@@ -68,54 +68,54 @@ Examples:
   rocktune pick 12                                    by the job's own objective
   rocktune pick 12 --weights waf=2,sa=1,rate=1        WAF counts twice
   rocktune pick 12 --weights rate --limit "sa <= 1.0 baseline" --limit "memory <= 64MiB"
-  rocktune pick 12 --slo "write_p99 <= 340 us"        the most throughput within a service level
-  rocktune pick 12 --objective mine.toml --model      beside it what models expect
-  rocktune pick 12 --weights waf --out picked         the first as picked/OPTIONS.ini
+  rocktune pick 12 --slo "write_p99 <= 340 us"        highest throughput within a service level
+  rocktune pick 12 --objective mine.toml --model      with the predictions of models
+  rocktune pick 12 --weights waf --out picked         writes picked/OPTIONS.ini
 """
 
 
 def pick_command(
     job_id: JobId,
     weights: Annotated[
-        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
+        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT. Default: the objective's.")
     ] = None,
     limit: Annotated[
         list[str] | None,
-        Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
+        Option(help="Further limit, as 'sa <= 1.0 baseline'; repeatable."),
     ] = None,
     slo: Annotated[
         list[str] | None,
         Option(
-            help="A service level: 'write_p99 <= 340 us'. A limit; by itself picks by throughput."
+            help="Service level: a limit, as 'write_p99 <= 340 us'. Alone, the highest rate wins."
         ),
     ] = None,
     objective: Annotated[
-        str | None, Option(help="A name or TOML file instead of the job's, its limits included.")
+        str | None, Option(help="Name or TOML file. Replaces the job's objective with its limits.")
     ] = None,
-    top: Annotated[int, Option(help="So many.", min=1, max=100)] = 5,
+    top: Annotated[int, Option(help="Number of picks.", min=1, max=100)] = 5,
     model: Annotated[
-        bool, Option("--model", help="Beside it what models of the metrics expect: seconds.")
+        bool, Option("--model", help="Also show the predictions of models; takes seconds.")
     ] = False,
     column_family: Annotated[
         str | None,
         Option(
-            help="Write it for this column family of the job's OPTIONS file, else the job's own."
+            help="Column family to write the OPTIONS file for. Default: the one that was tuned."
         ),
     ] = None,
     out: Annotated[
-        Path | None, Option(help="A folder that receives the OPTIONS file of the first.")
+        Path | None, Option(help="Folder for the OPTIONS file of the first pick.")
     ] = None,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
 ) -> None:
-    """Picks the best configurations that a job has measured, by any preference.
+    """Picks a job's best measured configurations by other weights or limits.
 
-    Nothing is measured. What is picked is explored, not proven: most
-    configurations were measured once, and the best of many is partly luck.
+    Nothing is measured. The picks are explored, not proven: most configurations
+    were measured once, and the best of many is partly luck.
 
-    Exit status: 0 picked, 3 nothing keeps the limits or is better than the
-    baseline, 2 bad input.
+    Exit status: 0 picked, 3 no configuration keeps the limits or is better than
+    the baseline, 2 bad input.
     """
     if out is not None:
         require_folder(out)

@@ -14,8 +14,8 @@ EXAMPLES = """
 Examples:
   rocktune autotune                                   35 s of a sine wave under each policy
   rocktune autotune --policy tuned --policy duty --shape 700 --seconds 70 --out curves
-  rocktune autotune --shape 350 --seconds 350         the whole wave of the thesis
-  rocktune autotune --low 25MB --high 100MB           a slower disk; --capacity follows
+  rocktune autotune --shape 350 --seconds 350         the wave at its full length
+  rocktune autotune --low 25MB --high 100MB           for a slower disk; --capacity follows
 """
 _COMPARED = ("on", "off", "tuned", "duty")
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
@@ -24,42 +24,42 @@ _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's p
 def autotune_command(
     policy: Annotated[
         list[str] | None,
-        Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
+        Option(help="on, lifted, off, tuned or duty; repeatable. Default: all but lifted."),
     ] = None,
-    shape: Annotated[str, Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
+    shape: Annotated[str, Option(help="Wave shape: 350, 700 or 1000 s in the thesis.")] = "350",
     seconds: Annotated[
-        float | None, Option(help="How long it takes here; a tenth of the shape's.")
+        float | None, Option(help="Length of the wave, in seconds. Default: a tenth of --shape.")
     ] = None,
-    low: Annotated[str, Option(help="The wave's trough, bytes a second.")] = "50MB",
-    high: Annotated[str, Option(help="Its peak.")] = "200MB",
-    tail: Annotated[str, Option(help="The rate after the wave.")] = "10MB",
+    low: Annotated[str, Option(help="Lowest write rate of the wave, bytes/s.")] = "50MB",
+    high: Annotated[str, Option(help="Peak write rate of the wave, bytes/s.")] = "200MB",
+    tail: Annotated[str, Option(help="Write rate after the wave, bytes/s.")] = "10MB",
     capacity: Annotated[
-        str | None, Option(help="What counts as 100% of the disk; 95% of --high.")
+        str | None, Option(help="Disk capacity (100%), bytes/s. Default: 95% of --high.")
     ] = None,
-    low_mark: Annotated[float, Option(help="tuned: the flushes' share to switch at.")] = 0.5,
-    high_mark: Annotated[float, Option(help="tuned: the share of all.")] = 0.9,
-    full_mark: Annotated[float, Option(help="duty: no compaction at this share.")] = 1.0,
+    low_mark: Annotated[float, Option(help="tuned: flush share at which to switch.")] = 0.5,
+    high_mark: Annotated[float, Option(help="tuned: share of all background writes.")] = 0.9,
+    full_mark: Annotated[float, Option(help="duty: flush share that stops compaction.")] = 1.0,
     step: Annotated[
-        float | None, Option(help="Seconds that shares are measured over; 10 at full length.")
+        float | None, Option(help="Interval of shares, in seconds. Default: 10 at full length.")
     ] = None,
-    value_size: Annotated[int, Option(help="Bytes of a value.")] = 100_000,
+    value_size: Annotated[int, Option(help="Value size in bytes.")] = 100_000,
     rate_limit: Annotated[
-        str | None, Option(help="RocksDB's limit of background writes, bytes a second.")
+        str | None, Option(help="RocksDB's limit of background writes, bytes/s. Default: none.")
     ] = None,
-    read_seconds: Annotated[float, Option(help="Of reads, each kind; 0: none.")] = 3.0,
-    direct_reads: Annotated[bool, Option(help="Read past the page cache.")] = True,
-    recovery_seconds: Annotated[float, Option(help="The longest wait for it.")] = 600.0,
-    seed: Annotated[int, Option(help="Of keys and values.")] = 1,
+    read_seconds: Annotated[float, Option(help="Seconds of each kind of read; 0: none.")] = 3.0,
+    direct_reads: Annotated[bool, Option(help="Bypass the page cache in reads.")] = True,
+    recovery_seconds: Annotated[float, Option(help="Maximum wait for recovery, seconds.")] = 600.0,
+    seed: Annotated[int, Option(help="Random seed of keys and values.")] = 1,
     configuration: Annotated[
-        Path | None, Option(help="A JSON file of policy and marks (space warlo).")
+        Path | None, Option(help="JSON file with policy and marks (space warlo).")
     ] = None,
-    out: Annotated[Path | None, Option(help="A folder for plots and figures.")] = None,
-    as_json: Annotated[bool, Option("--json", help="All figures and curves.")] = False,
+    out: Annotated[Path | None, Option(help="Folder for plots and figures.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print figures and curves as JSON.")] = False,
     as_metrics: Annotated[
-        bool, Option("--metrics", help="One policy's metrics, as a [command] prints them.")
+        bool, Option("--metrics", help="Print one policy's metrics, for a command workload.")
     ] = False,
 ) -> None:
-    """Loads a database with a sine wave of writes under each policy, and compares them."""
+    """Compares compaction policies under a sine wave of writes."""
     from jobs.autotune.compare import run_alone, table, write_autotune_files
     from jobs.autotune.policy import Marks
     from jobs.autotune.request import (

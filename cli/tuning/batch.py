@@ -43,24 +43,24 @@ from sampler.runner.settings import Settings, load_settings
 
 EXAMPLES = """
 Examples:
-  rocktune batch nightly.toml                        once, now
-  rocktune batch nightly.toml --resume               goes on where the last was stopped
+  rocktune batch nightly.toml                        runs all jobs once, now
+  rocktune batch nightly.toml --resume               continues an interrupted batch
   rocktune batch nightly.toml --json > batch.json    for a program
 
 The file: name = "nightly", then workloads = ["load-quick"], spaces = ["default", "paper"] and any
-option of `rocktune tune`, as trials = 96; or one [[job]] for each job, with options of its own.
+option of `rocktune tune`, as trials = 96. Or one [\\[job]] for each job, with its own options.
 """
 CHECK_EXAMPLES = """
 Examples:
   rocktune check nightly.toml --db nights.db --junit junit.xml --markdown summary.md
   rocktune check nightly.toml --db postgresql://me@host/rocktune --resume
 
-The nights before are those of the database that --db names: keep it from run to run. Workflows for
-GitHub and GitLab: deploy/ci.
+Earlier nights are read from the database (--db): keep it between runs. Workflows for GitHub and
+GitLab: deploy/ci.
 """
-BatchFile = Annotated[Path, Argument(metavar="FILE", help="The batch, as nightly.toml.")]
-Out = Annotated[Path, Option(help="Receives batch.json, and a folder for each job.")]
-Resume = Annotated[bool, Option("--resume", help="Go on with the newest one that has not ended.")]
+BatchFile = Annotated[Path, Argument(metavar="FILE", help="Batch file, as nightly.toml.")]
+Out = Annotated[Path, Option(help="Folder for batch.json and a folder for each job.")]
+Resume = Annotated[bool, Option("--resume", help="Continue the newest unfinished batch of FILE.")]
 OUT = Path("rocktune-batch")
 Judged = Callable[[Engine, Mapping[str, Any]], int]
 """The exit status of a batch whose jobs have ended, by its document."""
@@ -76,12 +76,12 @@ def batch_command(
     resume: Resume = False,
     as_json: Annotated[bool, json_alone("batch.json")] = False,
 ) -> int:
-    """Runs the jobs of a file once, one after another, here or on a cluster.
+    """Runs the jobs of a batch file, one after another, here or on a cluster.
 
     Exit status: 0 all jobs ended well, whether or not they found anything
     better; 1 a job failed or its files could not be written (the others
-    still ran), or the batch is being run already; 2 bad input, before
-    anything was run; 130 interrupted (go on with --resume).
+    still ran), or the batch is running already; 2 bad input, before any
+    run; 130 interrupted (continue with --resume).
     """
     plan = read_batch(file, complain)
     return _run_plan(plan, scheduler, certificates, db, migrate, out, resume, as_json)
@@ -90,9 +90,9 @@ def batch_command(
 def check_command(
     file: BatchFile,
     junit: Annotated[
-        Path | None, Option(help="Receives JUnit XML: a suite a job, a case a metric.")
+        Path | None, Option(help="JUnit XML file to write: a suite per job, a case per metric.")
     ] = None,
-    markdown: Annotated[Path | None, Option(help="Receives a summary in Markdown.")] = None,
+    markdown: Annotated[Path | None, Option(help="Markdown summary to write.")] = None,
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
@@ -100,11 +100,11 @@ def check_command(
     out: Out = OUT,
     resume: Resume = False,
 ) -> int:
-    """Runs a batch for a CI, and ends with 3 where it is worse than the nights before.
+    """Runs a batch for CI; exits with 3 on a regression against earlier nights.
 
-    Exit status: 0 no regression found, 3 one was, whatever else failed; 1 a job
+    Exit status: 0 no regression; 3 a regression, whatever else failed; 1 a job
     failed, a report could not be written, or the batch could not be run or
-    compared; 2 bad input, before anything was run; 130 interrupted (go on with
+    compared; 2 bad input, before any run; 130 interrupted (continue with
     --resume).
     """
     plan = read_batch(file, complain)

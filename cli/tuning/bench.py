@@ -18,10 +18,10 @@ from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
-  rocktune bench                                                the library's defaults
+  rocktune bench                                                RocksDB's defaults
   rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
-  rocktune bench --baseline OPTIONS.ini --workload load         a file of your own
-  rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB
+  rocktune bench --baseline OPTIONS.ini --workload load         your OPTIONS file
+  rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB build
 """
 
 
@@ -31,16 +31,16 @@ def bench_command(
         list[str] | None, Option("--set", help="parameter=value at full scale; repeatable.")
     ] = None,
     baseline: Annotated[
-        str | None, Option(help="What is not set: library, db_bench or an OPTIONS file.")
+        str | None, Option(help="All other values: library, db_bench or an OPTIONS file.")
     ] = None,
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
     db_bench: DbBench = None,
     runs: Annotated[int, Option(help="Number of runs.", min=1)] = 1,
-    as_json: Annotated[bool, Option("--json", help="A JSON object per run.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object per run.")] = False,
 ) -> int:
-    """Measures one configuration with the real benchmark, outside of any job."""
+    """Runs the benchmark with one configuration, outside of any job."""
     configuration: dict[str, Value] = {}
     for assignment in assignments or []:
         name, equals, text = assignment.partition("=")

@@ -20,24 +20,24 @@ from sampler.workload.workload_file import load_workload, workload_document, wor
 
 SPACE_EXAMPLES = """
 Examples:
-  rocktune space                              all spaces
-  rocktune space default                      its parameters, ranges and help
-  rocktune space default --toml > mine.toml   a file to change and tune with
+  rocktune space                              lists all spaces
+  rocktune space default                      its parameters and their ranges
+  rocktune space default --toml > mine.toml   a file to edit and tune with
 """
 STARTS_EXAMPLES = """
 Examples:
-  rocktune starts                         by class of load, and all
-  rocktune starts writing-leveled         its values, each with its source
+  rocktune starts                         lists all, by class of load
+  rocktune starts writing-leveled         its values with their sources
   rocktune starts --for mixed-quick       what a job of this load measures first
 """
 WORKLOADS_EXAMPLES = """
 Example:
   rocktune workloads load --toml > mine.toml
 """
-_Name = Annotated[str | None, Argument(help="A name or TOML file; without it, a list.")]
+_Name = Annotated[str | None, Argument(help="Name or TOML file. Default: list all.")]
 _For = Annotated[
     str | None,
-    Option("--for", metavar="WORKLOAD", help="What a job of this workload begins with."),
+    Option("--for", metavar="WORKLOAD", help="Show what a job of this workload measures first."),
 ]
 _CLASSES = {
     "writing": "for loads that write",
@@ -46,11 +46,11 @@ _CLASSES = {
     "scans": "for loads that scan",
     "space": "where space counts most",
 }
-_Toml = Annotated[bool, Option("--toml", help="As the file that would define it.")]
+_Toml = Annotated[bool, Option("--toml", help="Print the TOML file.")]
 
 
 def space_command(name: _Name = None, toml: _Toml = False) -> None:
-    """Shows parameter spaces."""
+    """Lists the parameter spaces, or shows one."""
     if name is None:
         texts = {name: parse_toml(space_text(name), field=name) for name in SPACES}
         _list({name: text["help"] for name, text in texts.items()})
@@ -80,7 +80,7 @@ def space_command(name: _Name = None, toml: _Toml = False) -> None:
 
 
 def starts_command(name: _Name = None, load: _For = None) -> None:
-    """Shows the starting points that --start-from takes, each with its source."""
+    """Lists the starting points for --start-from, or shows one with its sources."""
     points = known_points()
     if load is not None:
         if name is not None:
@@ -124,7 +124,7 @@ def _begins(load: str) -> None:
 
 
 def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
-    """Shows workloads."""
+    """Lists the workloads, or shows one."""
     if name is None:
         _list({name: load_workload(name).help for name in WORKLOADS})
         return
@@ -137,7 +137,7 @@ def workloads_command(name: _Name = None, toml: _Toml = False) -> None:
 
 
 def objectives_command(name: _Name = None, toml: _Toml = False) -> None:
-    """Shows objectives."""
+    """Lists the objectives, or shows one."""
     if name is None:
         _list({name: load_objective(name).help for name in OBJECTIVES})
         return

@@ -25,30 +25,30 @@ from sampler.runner.settings import load_settings
 EXAMPLES = """
 Examples:
   rocktune doctor                    all checks, and ten runs of the baseline
-  rocktune doctor --quick            without the runs: some seconds
-  rocktune doctor --quick --json     for scripts: one JSON document
-  rocktune doctor --workload load --trials 400    what can that job prove here?
+  rocktune doctor --quick            without the runs: takes seconds
+  rocktune doctor --quick --json     one JSON document, for scripts
+  rocktune doctor --workload load --trials 400    the smallest change that this job can prove
 """
 
 
 def doctor_command(
     workload: Workload = "load-quick",
-    space: Annotated[str, Option(help="A parameter space's name or TOML file.")] = "default",
+    space: Annotated[str, Option(help="Parameter space name or TOML file.")] = "default",
     baseline: Baseline = None,
-    runs: Annotated[int, Option(help="Runs of the baseline.", min=2, max=1000)] = 10,
+    runs: Annotated[int, Option(help="Number of runs of the baseline.", min=2, max=1000)] = 10,
     trials: Annotated[
-        int | None, Option(help="Trials of the job in question; else 90, 400 and 1000 are told.")
+        int | None, Option(help="Trials of the planned job. Default: shows 90, 400 and 1000.")
     ] = None,
     quick: Annotated[
-        bool, Option("--quick", help="Without runs of the baseline, and without waiting.")
+        bool, Option("--quick", help="Skip the baseline runs, and wait for no other benchmark.")
     ] = False,
-    as_json: Annotated[bool, json_alone("One JSON document")] = False,
+    as_json: Annotated[bool, json_alone("one JSON document")] = False,
 ) -> int:
-    """Tells whether this machine is fit to measure on, and what to do about it.
+    """Checks whether this machine is fit to measure on, and says what to fix.
 
-    Looks at db_bench, processors, other load, memory and disk, then runs the baseline
-    ten times and tells how small a change can be proven.
-    docs/how-to/check-the-machine.md explains it.
+    Looks at db_bench, processors, other load, memory and disk. Then runs the baseline
+    ten times and shows the smallest change that can be proven here. See
+    docs/how-to/check-the-machine.md.
 
     Exit status: 0 fit (notes and warnings allowed), 3 not fit (a problem was found),
     2 bad input, 1 the tool failed, 130 interrupted.

@@ -45,62 +45,62 @@ from sampler.workload.workload_file import load_workload
 _KEPT = "interrupted; the runs are in {}. Continue with the same command and --resume"
 COMPARE_EXAMPLES = """
 Examples:
-  rocktune compare default OPTIONS.ini                      my file against the defaults
+  rocktune compare default OPTIONS.ini                      your file against the defaults
   rocktune compare default compression_type=zstd,block_size=16KiB
   rocktune compare OPTIONS.old OPTIONS.new --workload load --workload mixed-50-50 --rounds 9
-  rocktune compare default job:12                           a job's winner, again
-  rocktune compare default /opt/10.2/db_bench               another RocksDB
+  rocktune compare default job:12                           a job's winner
+  rocktune compare default /opt/10.2/db_bench               another RocksDB build
   rocktune compare rocksjava java:rocksjava --workload rocksjava-readseq     C++ against Java
-  rocktune compare --around max_background_jobs             half of the default, it, and double
-  rocktune compare guide --around write_buffer_size         half, calculated, and double
-  rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
+  rocktune compare --around max_background_jobs             half, the default, double
+  rocktune compare guide --around write_buffer_size         half, the guide's value, double
+  rocktune compare default OPTIONS.ini --resume             continues an interrupted comparison
   rocktune compare default OPTIONS.ini --submit             as a job of a service
 """
 _SIDE = (
-    "default, parameter=value,..., a file (OPTIONS, TOML or JSON of parameters), job:NUMBER, a "
-    "starting point, guide or guide:CPU_THREADS, a db_bench, or BUILD:... with a build of "
-    "ROCKTUNE_BUILDS or java."
+    "default; parameter=value,...; a file (OPTIONS, TOML or JSON of parameters); job:NUMBER; a "
+    "starting point; guide or guide:CPU_THREADS; a db_bench; or BUILD:... with one of these and a "
+    "build of ROCKTUNE_BUILDS or java."
 )
-_RUNS_IT = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
+_RUNS = "RocksDB build that runs {}: a name in ROCKTUNE_BUILDS, java, or a path."
 
 
 @submittable(JobKind.COMPARE, workloads="workload")
 def compare_command(
     a: Annotated[
-        str | None, Argument(metavar="A", help=f"{_SIDE} With --around: default if left out.")
+        str | None, Argument(metavar="A", help=f"Side A: {_SIDE} May be left out with --around.")
     ] = None,
-    b: Annotated[str | None, Argument(metavar="B", help="The same.")] = None,
+    b: Annotated[str | None, Argument(metavar="B", help="Side B, in the same forms.")] = None,
     around: Annotated[
-        str | None, Option(metavar="PARAMETER", help="Instead of B: half, A's value, and double.")
+        str | None, Option(metavar="PARAMETER", help="Instead of B: A's value halved and doubled.")
     ] = None,
     workloads: Annotated[
         list[str] | None,
-        Option("--workload", help="A name or TOML file; repeatable. Else load-quick."),
+        Option("--workload", help="Workload name or TOML file; repeatable. Default: load-quick."),
     ] = None,
-    rounds: Annotated[int, Option(help="Runs of each, at least 3.")] = 5,
+    rounds: Annotated[int, Option(help="Number of runs of each side, at least 3.")] = 5,
     metrics: Annotated[
-        str | None, Option(help="What is compared, as rate,waf,read_p99; else the usual.")
+        str | None, Option(help="Metrics to compare, as rate,waf,read_p99. Default: the usual.")
     ] = None,
-    db_bench_a: Annotated[str | None, Option(help=_RUNS_IT)] = None,
-    db_bench_b: Annotated[str | None, Option(help="The same for B.")] = None,
+    db_bench_a: Annotated[str | None, Option(help=_RUNS.format("A"))] = None,
+    db_bench_b: Annotated[str | None, Option(help=_RUNS.format("B"))] = None,
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
-    seed: Annotated[int, Option(help="Decides the order of the runs.")] = 1,
+    seed: Annotated[int, Option(help="Random seed of the order of the runs.")] = 1,
     out: Annotated[
-        Path, Option(help="Receives every run, result.json, CSV files and a page.")
+        Path, Option(help="Folder for all runs, result.json, CSV files and a report page.")
     ] = Path("rocktune-compare"),
     resume: ResumeRuns = False,
     db: Db = None,
     as_json: Annotated[bool, json_alone("result.json")] = False,
 ) -> int:
-    """Measures A and B in turn on this machine, and says what differs and how sure that is.
+    """Compares A and B by interleaved runs on this machine, with confidence intervals.
 
-    The runs are interleaved: each round measures both under every workload, one
-    right after the other; who goes first is drawn, and turned round in the next.
+    Each round measures both sides under every workload, one right after the other.
+    Their order is drawn at random, and reversed in the next round.
 
-    Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
-    interrupted (go on with --resume).
+    Exit status: 0 compared, 1 a side has no successful run, 2 bad input, 130
+    interrupted (continue with --resume).
     """
     terminate_like_interrupt()
     if a is None and around is None:
@@ -160,36 +160,36 @@ def _show_subjects(console: Console, asked: ComparisonRequest) -> None:
 _MOST_NAMES = 12
 UPGRADE_CHECK_EXAMPLES = """
 Examples:
-  rocktune upgrade-check default /opt/10.2/db_bench      by their names or paths
-  rocktune upgrade-check 7.8 10.2 --options /etc/my/OPTIONS    with the file that you run
-  rocktune upgrade-check 7.8 10.2 --pairs 0              only what can be told without a load
+  rocktune upgrade-check default /opt/10.2/db_bench      builds by name or path
+  rocktune upgrade-check 7.8 10.2 --options /etc/my/OPTIONS    your OPTIONS file as well
+  rocktune upgrade-check 7.8 10.2 --pairs 0              only what needs no load
   rocktune upgrade-check 7.8 10.2 --configurations 5 --pairs 10
-  rocktune upgrade-check 7.8 10.2 --resume               goes on where it was stopped
+  rocktune upgrade-check 7.8 10.2 --resume               continues an interrupted check
   rocktune upgrade-check default 10.2 --submit           as a job of a service
 """
-_BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
+_BUILD = "{} build: a name in ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 
 
 @submittable(JobKind.UPGRADE_CHECK)
 def upgrade_check_command(
-    old: Annotated[str, Argument(help=_BUILD)],
-    new: Annotated[str, Argument(help=_BUILD)],
+    old: Annotated[str, Argument(help=_BUILD.format("Old"))],
+    new: Annotated[str, Argument(help=_BUILD.format("New"))],
     workload: Workload = "load-quick",
     options: Annotated[
-        Path | None, Option(help="The OPTIONS file that you run with, to be tried as well.")
+        Path | None, Option(help="Your OPTIONS file, to check and measure as well.")
     ] = None,
     pairs: Annotated[
-        int, Option(help="Runs of each configuration on either build; 0: no load.", min=0)
+        int, Option(help="Runs of each configuration on each build; 0: run no load.", min=0)
     ] = 7,
     configurations: Annotated[
-        int, Option(help="Random configurations of --space as well.", min=0)
+        int, Option(help="Number of random configurations of --space to add.", min=0)
     ] = 0,
-    space: Annotated[str, Option(help="Where those are drawn from.")] = "default",
+    space: Annotated[str, Option(help="Space to draw random configurations from.")] = "default",
     column_family: ColumnFamily = None,
     drop_unknown: DropUnknown = False,
     scale: Scale = None,
-    seed: Annotated[int, Option(help="Decides the draws and the order of the runs.")] = 1,
-    out: Annotated[Path, Option(help="Receives every run, and upgrade.json.")] = Path(
+    seed: Annotated[int, Option(help="Random seed of draws and of the order of runs.")] = 1,
+    out: Annotated[Path, Option(help="Folder for all runs and upgrade.json.")] = Path(
         "rocktune-upgrade"
     ),
     resume: ResumeRuns = False,
@@ -198,8 +198,8 @@ def upgrade_check_command(
     """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
 
     Exit status: 0 nothing got significantly worse, 3 something did (or the new build
-    refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
-    with --resume).
+    refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted
+    (continue with --resume).
     """
     terminate_like_interrupt()
     if options is not None:

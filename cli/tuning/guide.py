@@ -26,31 +26,31 @@ Examples:
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB
   rocktune guide --keys 1e9 --key-size 16 --value-size 400 --cpu-threads 16 --memory 64GiB --out guided
   rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB --json
-  rocktune tune --space blob --start-from guide       the search begins there
+  rocktune tune --space blob --start-from guide       starts a search from these options
 """  # noqa: E501
 _SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def guide_command(
-    keys: Annotated[str, Option(help="Pairs that the database will hold: 8e9.")],
-    key_size: Annotated[str, Option(help="Bytes of a key: 20.")],
-    value_size: Annotated[str, Option(help="Bytes of a value: 800, or 4KiB.")],
-    cpu_threads: Annotated[str, Option(help="Hardware threads: two a core where cores have two.")],
-    memory: Annotated[str, Option(help="Memory of the machine: 128GB, or 64GiB.")],
+    keys: Annotated[str, Option(help="Number of key-value pairs, as 8e9.")],
+    key_size: Annotated[str, Option(help="Key size in bytes, as 20.")],
+    value_size: Annotated[str, Option(help="Value size in bytes, as 800 or 4KiB.")],
+    cpu_threads: Annotated[str, Option(help="Number of hardware threads, as 48.")],
+    memory: Annotated[str, Option(help="Memory of the machine, as 128GB or 64GiB.")],
     open_files: Annotated[
-        str, Option(help="Files that may be open: half for keys, half for values.")
+        str, Option(help="Limit of open files: half for keys, half for values.")
     ] = "80000",
     out: Annotated[
         Path | None,
-        Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
+        Option(help="Folder for OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
     ] = None,
-    as_json: Annotated[bool, json_alone("One JSON document")] = False,
+    as_json: Annotated[bool, json_alone("one JSON document")] = False,
 ) -> None:
-    """Works out options from the size of a database, as KIOXIA's tuning guide does.
+    """Computes options from the size of a database, by KIOXIA's tuning guide.
 
-    For TRocksDB, which keeps keys and values in files of their own, and translated for
-    RocksDB with integrated BlobDB. Nothing is measured; docs/explanation/kioxia-guide.md says how
-    good it is.
+    The options are for TRocksDB, which keeps keys and values in separate files, and
+    translated for RocksDB with integrated BlobDB. Nothing is measured. How good they
+    are: docs/explanation/kioxia-guide.md.
     """
     planned = read_planned(
         keys=keys,

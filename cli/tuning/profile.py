@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
-from cli.options.job_options import ColumnFamily, DbBench, Scale
+from cli.options.job_options import DbBench, Scale
 from cli.render.outcome_screen import show_told
 from cli.render.screen import (
     TextConsole,
@@ -41,42 +41,44 @@ from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
 Examples:
-  rocktune profile /var/lib/mydb                        a database's folder, open or not
-  rocktune profile LOG --column-family users            a LOG alone, one of its families
-  rocktune profile /var/lib/mydb --check                runs the load, and compares
-  rocktune profile /var/lib/mydb --check --submit       uploads it; a service runs the check
-  rocktune profile trace.bin --out my-load.toml         what DB::StartTrace recorded
-  rocktune profile trace.bin --replay                   a load that replays the trace itself
-  rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes what was written
+  rocktune profile /var/lib/mydb                        the folder of a database, in use or not
+  rocktune profile LOG --column-family users            a LOG alone, one column family
+  rocktune profile /var/lib/mydb --check                runs the load and compares both
+  rocktune profile /var/lib/mydb --check --submit       uploads the load; a service checks it
+  rocktune profile trace.bin --out my-load.toml         a trace by DB::StartTrace
+  rocktune profile trace.bin --replay                   a load that replays the trace
+  rocktune tune --workload mydb.toml --baseline mydb.OPTIONS    tunes the load that was written
 """
 _TAKEN = {"workload": "load-quick", "baseline": None}  # by `tune --like` of the database
 
 
 def profile_command(
     path: Annotated[
-        Path, Argument(help="A database's folder, its LOG, or a trace; it is read only.")
+        Path, Argument(help="Folder of a database, its LOG, or a trace. Opened for reading only.")
     ],
     out: Annotated[
-        Path | None, Option(help="The workload file. [default: the folder's name.toml]")
+        Path | None, Option(help="Workload file to write. Default: the folder's name, with .toml.")
     ] = None,
     check: Annotated[
-        bool, Option("--check", help="Run the workload once, and compare both.")
+        bool, Option("--check", help="Run the workload once, and compare it with the database.")
     ] = False,
     replay: Annotated[
-        bool, Option("--replay", help="Of a trace: a workload that replays it.")
+        bool, Option("--replay", help="Write a workload that replays the trace.")
     ] = False,
-    column_family: ColumnFamily = None,
+    column_family: Annotated[
+        str | None, Option(help="Column family to imitate. Default: the most written one.")
+    ] = None,
     scale: Scale = None,
     db_bench: DbBench = None,
     submit: Submit = False,
     replace: Replace = False,
     url: Url = None,
-    as_json: Annotated[bool, json_alone("The profile")] = False,
+    as_json: Annotated[bool, json_alone("the profile as JSON")] = False,
 ) -> int:
-    """Reads a database, its LOG or a trace, and writes a workload that does the same.
+    """Writes a workload that imitates a database, from its folder, LOG or trace.
 
-    Exit status: 0 written (with --check: and nothing that decides differs, or is told),
-    3 the workload does not behave like the database, 2 bad input.
+    Exit status: 0 written (with --check: write amplification and tree agree, as far as
+    known), 3 the workload does not behave like the database, 2 bad input.
     """
     if submit and not check:
         raise InputError("--submit", "a job runs the workload; give --check as well")

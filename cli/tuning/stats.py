@@ -27,24 +27,23 @@ from sampler.stats_dumps.stall_reasons import as_document
 EXAMPLES = """
 Examples:
   rocktune stats /var/lib/mydb/LOG                     write amplification, and why writes stall
-  rocktune stats db_bench.log --out curves             CSV, HTML and SVG plots, pgfplots
-  rocktune stats db_bench.log --json                   every figure of the file, for a program
+  rocktune stats db_bench.log --out curves             writes CSV, HTML and SVG plots, pgfplots
+  rocktune stats db_bench.log --json                   all figures, for a program
   cat LOG.old.* LOG > all; rocktune stats all          all openings of a database
 """
 
 
 def stats_command(
-    log: Annotated[
-        Path, Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
-    ],
+    log: Annotated[Path, Argument(help="RocksDB LOG or output of db_bench; RocksDB 2.0 to 11.")],
     out: Annotated[
-        Path | None, Option(help="A folder for CSV, plots and pgfplots coordinates.")
+        Path | None, Option(help="Folder for CSV, plots and pgfplots coordinates.")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Every figure as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
-    """Reads the statistics that RocksDB dumps: writes, compaction and stalls.
+    """Shows the statistics in a RocksDB LOG or db_bench output: writes, compaction, stalls.
 
-    By interval, column family and level. Tells why writes stall and which options to look at.
+    Figures are by interval, column family and level. A summary says why writes stall, and
+    which options to look at.
     """
     openings = read_openings(log)
     written: list[Path] = []

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 Examples:
-  rocktune tune                                   the quick load, a few minutes
-  rocktune tune --like /var/lib/mydb              the load and the OPTIONS of your own database
-  rocktune tune --workload load --trials 400      the paper's load, some hours
+  rocktune tune                                   the quick load: a few minutes
+  rocktune tune --like /var/lib/mydb              your database: its load and its OPTIONS
+  rocktune tune --workload load --trials 400      the paper's load: some hours
   rocktune tune --objective waf --workload load --memory 512MiB    fewer writes, more memory
-  rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
-  rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
-  rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
-  rocktune tune --strategy guided --warm-start auto    with what earlier jobs learned
+  rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and at least 95% of the rate
+  rocktune tune --baseline /etc/my/OPTIONS        against your current OPTIONS file
+  rocktune tune --detect 5% --trials 400          enough proof runs to show 5%
+  rocktune tune --strategy guided --warm-start auto    learns from earlier jobs
   rocktune tune --start-from /etc/my/OPTIONS      measures these settings first
-  rocktune tune --confirm-scale 8                 searches small, proves on eight times as much
-  rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one
-  rocktune tune --scheduler tls://bench:8786 --certificates DIR    on many hosts
-  rocktune tune --minutes 30 --resume             the same command goes on where it was stopped
+  rocktune tune --confirm-scale 8                 proves on 8 times the data
+  rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB build
+  rocktune tune --scheduler tls://bench:8786 --certificates DIR    on a cluster
+  rocktune tune --minutes 30 --resume             continues an interrupted job
 """
 
 
@@ -57,18 +57,18 @@ def tune_command(
         Path | None,
         Option(
             metavar="PATH",
-            help="Tune the load of this database (its folder, LOG or a trace) from its OPTIONS "
-            "file, if one lies there.",
+            help="Database to tune for: its folder, LOG or a trace. The workload imitates its "
+            "load. The baseline is its OPTIONS file, if there is one.",
         ),
     ] = None,
     no_check: Annotated[
-        bool, Option("--no-check", help="With --like: do not run the load beside it first.")
+        bool, Option("--no-check", help="With --like: do not check the workload by a run first.")
     ] = False,
-    out: Annotated[Path, Option(help="Receives the OPTIONS file and the report.")] = Path(
+    out: Annotated[Path, Option(help="Folder for the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
     resume: Annotated[
-        bool, Option("--resume", help="Go on with the newest job of just these options.")
+        bool, Option("--resume", help="Continue the newest job that has exactly these options.")
     ] = False,
     as_json: Annotated[bool, json_alone("result.json")] = False,
     verbose: Verbose = False,
@@ -76,7 +76,7 @@ def tune_command(
     """Tunes RocksDB on this machine and proves the result.
 
     Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
-    130 interrupted (go on with --resume).
+    130 interrupted (continue with --resume).
     """
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified

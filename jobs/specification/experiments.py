@@ -24,12 +24,12 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Build = Annotated[
     str,
     StringConstraints(min_length=1, max_length=64),
-    Field(description="A build's name (`builds` under /v1/hosts), or default."),
+    Field(description="Name of a RocksDB build (`builds` under /v1/hosts), or default."),
 ]
 Side = Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | StartFile
 _SIDE = (
-    "default, parameter=value,..., job:NUMBER, a starting point, guide or guide:CPU_THREADS, a "
-    "build's name, or BUILD:... with one of these; an OPTIONS file as an object of name and text."
+    "default; parameter=value,...; job:NUMBER; a starting point; guide or guide:CPU_THREADS; a "
+    "build; BUILD:... with one of these; or an OPTIONS file as an object of name and options."
 )
 
 
@@ -40,19 +40,19 @@ class ExperimentRequest(BaseModel):
 
     kind: str
     priority: Whole = Field(
-        default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
+        default=0, ge=-1000, le=1000, description="Priority in the queue; the highest first."
     )
 
 
 class _OnOptions(ExperimentRequest):
     column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
-        default=None, description="That of the OPTIONS file; default if left out."
+        default=None, description="Column family of the OPTIONS file; `default` by default."
     )
     drop_unknown: bool = Field(
         default=False, description="Leave out options of the file that RocksDB does not know."
     )
     scale: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
-    seed: Whole = Field(default=1, ge=0, lt=2**31, description="Decides the order of the runs.")
+    seed: Whole = Field(default=1, ge=0, lt=2**31, description="Random seed of the order of runs.")
 
 
 def _example(**body: Any) -> ConfigDict:
@@ -60,7 +60,7 @@ def _example(**body: Any) -> ConfigDict:
 
 
 class CompareRequest(_OnOptions):
-    """Two or three configurations or builds, measured in turn: ``rocktune compare``."""
+    """Two or three configurations or builds, by interleaved runs: ``rocktune compare``."""
 
     model_config = _example(kind="compare", a="default", b="compression_type=none")
 
@@ -68,10 +68,10 @@ class CompareRequest(_OnOptions):
     a: Side = Field(default="default", description=_SIDE)
     b: Side | None = None
     around: Name | None = Field(
-        default=None, description="A parameter: instead of b half, a's value, and double."
+        default=None, description="Instead of b: a parameter, for a's value halved and doubled."
     )
-    workload: Name | list[Name] = Field(default="load-quick", description="One name, or a list.")
-    rounds: Whole = Field(default=5, ge=3, le=1000, description="Runs of each.")
+    workload: Name | list[Name] = Field(default="load-quick", description="A name, or a list.")
+    rounds: Whole = Field(default=5, ge=3, le=1000, description="Runs of each side.")
     metrics: Annotated[list[Name], Field(max_length=100)] | None = None
     db_bench_a: Build | None = None
     db_bench_b: Build | None = None
@@ -87,36 +87,36 @@ class UpgradeCheckRequest(_OnOptions):
     new: Build
     workload: Name = "load-quick"
     options: str | None = Field(
-        default=None, max_length=500_000, description="The text of the OPTIONS file in use."
+        default=None, max_length=500_000, description="Text of the OPTIONS file in use."
     )
-    pairs: Whole = Field(default=7, ge=0, le=1000, description="Runs on either build; 0: none.")
+    pairs: Whole = Field(default=7, ge=0, le=1000, description="Runs on each build; 0: none.")
     configurations: Whole = Field(
-        default=0, ge=0, le=100, description="Random configurations of the space as well."
+        default=0, ge=0, le=100, description="Number of random configurations of the space to add."
     )
     space: str | dict[str, Any] = "default"
 
 
 class ExplainRequest(ExperimentRequest):
-    """Real runs that check a job's explanation: ``rocktune explain --runs``."""
+    """Measured runs that check a job's explanation: ``rocktune explain --runs``."""
 
     model_config = _example(kind="explain", job=1)
 
     kind: Literal["explain"]
-    job: JobNumber = Field(description="The finished tuning job that is explained.")
+    job: JobNumber = Field(description="Number of the finished tuning job to explain.")
     runs: Whole = Field(default=7, ge=3, le=1000, description="Runs of each configuration.")
-    steps: Whole = Field(default=3, ge=0, le=1000, description="So many first steps of the path.")
+    steps: Whole = Field(default=3, ge=0, le=1000, description="First steps to measure.")
     margin: Annotated[str, Field(max_length=30)] | Number = Field(
-        default="10%", description="The fitness that the fewest changes may lose."
+        default="10%", description="Share of the fitness that the fewest changes may lose."
     )
 
 
 class ProfileCheckRequest(ExperimentRequest):
-    """An uploaded workload beside the database that it is of: ``rocktune profile --check``."""
+    """An uploaded workload, compared with its database: ``rocktune profile --check``."""
 
     model_config = _example(kind="profile-check", workload="my-db")
 
     kind: Literal["profile-check"]
-    workload: Name = Field(description="One that was uploaded with its profile.")
+    workload: Name = Field(description="Workload that was uploaded with its profile.")
     db_bench: Build | None = None
 
 

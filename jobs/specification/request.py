@@ -42,34 +42,34 @@ JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
 
 
 class StartFile(BaseModel):
-    """An OPTIONS file to begin at."""
+    """An OPTIONS file as a starting point."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str = Field(min_length=1, max_length=200, description="What it is called in reports.")
-    options: str = Field(min_length=1, max_length=500_000, description="Its text.")
+    name: str = Field(min_length=1, max_length=200, description="Name of the file in reports.")
+    options: str = Field(min_length=1, max_length=500_000, description="Text of the file.")
 
 
 class JobDocuments(BaseModel):
     """What is measured, what is moved, and what better means."""
 
-    workload: str = Field(default="", max_length=100, description="A registered name.")
+    workload: str = Field(default="", max_length=100, description="Name of a workload.")
     space: str | dict[str, Any] = Field(
         default="default",
         title="Parameter space",
-        description="A shipped name, or a space as its TOML file would hold it.",
+        description="Name of a shipped space, or an object with the fields of a TOML file.",
     )
     objective: str | dict[str, Any] = Field(
         default="paper",
-        description="A shipped name, or an objective as its file would hold it. Left out: paper, "
-        "or reading where the workload reads a prepared database.",
+        description="Name of a shipped objective, or an object with the fields of a TOML file. "
+        "Default: paper, or reading if the workload reads a prepared database.",
     )
     limits: list[Annotated[str, StringConstraints(max_length=300)]] | None = Field(
         default=None,
         max_length=50,
-        title="Limits, one a line",
-        description="Added to those of the objective, as 'rate >= 0.95 baseline' or "
-        "'write_p99 <= 200us'. In a clone they stand instead of all limits of its objective.",
+        title="Limits, one per line",
+        description="Limits besides those of the objective, as 'rate >= 0.95 baseline' or "
+        "'write_p99 <= 200us'. In a clone they replace all limits of its objective.",
     )
 
 
@@ -79,49 +79,49 @@ class JobSettings(BaseModel):
     strategy: StrategyName = Field(
         default="guided",
         max_length=100,
-        description="guided (by models; once called forest), genetic (the paper's), greedy "
-        "(Samsung's), nsga2, random, lhs or sobol; after `make compare` tpe or smac, and with "
-        "torch optuna-gp.",
+        description="guided (by models; formerly forest), genetic (the paper's), greedy "
+        "(Samsung's), nsga2, random, lhs or sobol; after `make compare` also tpe and smac, and "
+        "with torch optuna-gp.",
     )
     baseline: Literal["library", "db_bench"] | None = Field(
-        default=None, description="Else the space's own."
+        default=None, description="Baseline: library or db_bench. Default: the space's."
     )
     column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
         default=None,
-        description="The column family of the OPTIONS file that is tuned, default if left out; "
-        "the others are kept as they are.",
+        description="Column family of the OPTIONS file to tune. The others are not changed. "
+        "Default: the one named `default`.",
     )
     trials: Whole | None = Field(
-        default=None, description="Runs of the benchmark in all, at least 12; 96 by default."
+        default=None, description="Total runs of the benchmark, at least 12; 96 by default."
     )
-    minutes: Number | None = Field(default=None, description="Time instead of trials.")
+    minutes: Number | None = Field(default=None, description="Minutes to run, instead of trials.")
     scale: Whole | None = Field(
-        default=None, description="Divisor of byte-sized options; else the workload's."
+        default=None, description="Divisor of byte-sized options. Default: the workload's."
     )
     confirm_scale: Whole | None = Field(
         default=None,
-        title="Scale of the confirmation",
-        description="Choose and prove the winner at this larger scale (smaller divisor), with as "
-        "many times more keys; the same by default.",
+        title="Scale of the proof",
+        description="Larger scale (smaller divisor) to choose and prove the winner at, with "
+        "proportionally more keys. Default: the scale of the search.",
     )
-    seed: Whole = Field(default=1, description="Everything random comes from it.")
+    seed: Whole = Field(default=1, description="Random seed.")
     warm_start: Literal["auto", "none"] | JobNumber | None = Field(
         default=None,
         title="Learn from earlier jobs",
-        description="Let guided learn from earlier jobs: auto for similar ones of the same hosts, "
-        "or the number of one; none by default.",
+        description="Earlier jobs that guided learns from: auto (similar jobs on the same hosts), "
+        "the number of a job, or none. Default: none.",
     )
     no_price: bool = Field(
         default=False,
-        title="Do not measure what reads pay",
-        description="Leave out the reads of both settled trees that follow each run of the proof "
-        "of a load that writes; a limit on them is measured all the same.",
+        title="Skip the reads after the proof",
+        description="Skip the reads of both settled trees after each run of the proof (of a load "
+        "that writes). Limits on these reads are measured nevertheless.",
     )
     host_kind: str | None = Field(
         default=None,
         max_length=64,
         title="Kind of hosts",
-        description="The kind of hosts that it is for; else any.",
+        description="Kind of host that measures the job. Default: any.",
     )
 
 
@@ -134,80 +134,80 @@ class JobRequest(JobSettings, JobDocuments):
         default=None,
         max_length=500_000,
         title="Baseline: the text of an OPTIONS file",
-        description="The text of an OPTIONS file, to beat that.",
+        description="Text of an OPTIONS file, as the baseline to beat.",
     )
     drop_unknown: bool | None = Field(
         default=None,
-        title="Leave out options of it that RocksDB does not know",
-        description="Leave options of the OPTIONS file that RocksDB does not know out while "
-        "measuring, and keep them in the file that is handed back.",
+        title="Leave out unknown options of the OPTIONS file",
+        description="Measure without the options of the OPTIONS file that RocksDB does not know, "
+        "and keep them in the resulting file.",
     )
     memory: (
         Annotated[Whole, Field(ge=0, le=2**60)] | Annotated[str, Field(max_length=30)] | None
     ) = Field(
         default=None,
-        description="Memtables and block cache, in bytes or as 512MiB; else the baseline's.",
+        description="Limit of memtables and block cache, as 512MiB. Default: the baseline's.",
     )
     samples: Whole | None = Field(
         default=None,
         ge=1,
         le=1_000_000,
-        description="Drawn before the search; by default 20 of guided, of genetic half of all.",
+        description="Draws before the search. Default: 20 for guided, half of all for genetic.",
     )
     top: Whole | None = Field(
         default=None,
         ge=1,
         le=1000,
-        description="genetic searches so many of the most important parameters; 5 by default.",
+        description="Number of most important parameters that genetic searches. Default: 5.",
     )
     over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
         default=None,
         max_length=500,
-        title="Search these parameters alone, with commas between",
-        description="Search these parameters alone.",
+        title="Search only these parameters, separated by commas",
+        description="Search only these parameters.",
     )
     generations: Whole | None = Field(
-        default=None, ge=1, le=1_000_000, description="Stop the genetic search after so many."
+        default=None, ge=1, le=1_000_000, description="Maximum number of generations (genetic)."
     )
     fitness: Number | None = Field(
         default=None,
-        title="Enough fitness",
-        description="Stop the genetic search once this is reached.",
+        title="Target fitness",
+        description="Fitness at which the genetic search stops.",
     )
     stop_early: bool | None = Field(
         default=None,
-        title="Stop early, when nothing better is to be expected",
-        description="Stop searching once it no longer improves.",
+        title="Stop early when no improvement is expected",
+        description="End the search when no improvement is expected.",
     )
     cutoff: Number | None = Field(
         default=None,
         ge=0,
         le=1e6,
         title="Cut-off",
-        description="Cut runs off at so many times the baseline's time; 4 by default, 0: never.",
+        description="Multiple of the baseline's time to cut runs off at. Default: 4; 0: never.",
     )
     detect: Annotated[str, Field(max_length=220)] | Number | None = Field(
         default=None,
-        title="Change to be shown",
-        description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
-        "a number is in percent.",
+        title="Change to detect",
+        description="Change that the proof is planned to show, given the measured noise: 5% or "
+        "rate=5%; a number is in percent.",
     )
     start_from: list[Annotated[str, StringConstraints(max_length=100)] | StartFile] | None = Field(
         default=None,
         max_length=20,
-        title="Starting points, with commas between",
-        description="Measured first: names of starting points, or OPTIONS files as objects of "
-        "name and options; ['none'] for none. By default the usual points for the load.",
+        title="Starting points, separated by commas",
+        description="Settings to measure first: names of starting points, or OPTIONS files as "
+        "objects of name and options; ['none'] for none. Default: the usual points for the load.",
     )
     db_bench: str | None = Field(
         default=None,
         max_length=64,
         title="RocksDB build",
-        description="The RocksDB build that measures, by the name that hosts know it by "
-        "(`builds` under /v1/hosts); each host's default else. No path.",
+        description="RocksDB build that measures, by the name that hosts use (`builds` under "
+        "/v1/hosts); not a path. Default: each host's default.",
     )
     priority: Whole = Field(
-        default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
+        default=0, ge=-1000, le=1000, description="Priority in the queue; the highest first."
     )
 
 

@@ -22,7 +22,7 @@ def test_the_list_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     shown = capsys.readouterr().out
     assert [name for name in COMMANDS if f" {name} " not in shown] == []
     groups = list(dict.fromkeys(each.group for each in COMMANDS.values()))
-    assert groups[0] == "Tune"
+    assert groups[0] == "Tune and measure"
     assert [shown.index(f"─ {group} ─") for group in groups] == sorted(
         shown.index(f"─ {group} ─") for group in groups
     )
