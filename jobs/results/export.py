@@ -114,7 +114,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     )
     scales = f"measured at scale 1/{workload.scale}"
     if problem.confirm is not None:
-        scales = f"searched at scale 1/{workload.scale}, proved at 1/{problem.confirm.scale}"
+        scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
     how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
     lines = [
         *([str(verdict["trade"])] if verdict.get("trade") else []),
