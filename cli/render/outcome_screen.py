@@ -49,7 +49,7 @@ from sampler.workload.tree_reads import COLD, READS
 _BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
 _READS_ARE = f"read_..., scan_...: operations/s on both trees, {COLD} from the device; not tuned."
 _STEPS = 3
-_STYLES = {"better": "green", "worse": "red", "not shown": "dim"}
+_STYLES = {"better": "green", "worse": "red", "not significant": "dim"}
 _BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 

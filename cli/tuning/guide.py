@@ -84,23 +84,23 @@ def guide_command(
 
 def _settings(found: Guide) -> Table:
     planned = found.planned
-    per_file = f"{found.keys_per_file:,} a file"
-    buffers = f"{found.max_write_buffer_number} of them are {format_decimal(found.memtables)}"
+    per_file = f"{found.keys_per_file:,}"
+    buffers = f"{found.max_write_buffer_number} write buffers: {format_decimal(found.memtables)}"
     why = {
-        "max_background_jobs": "the CPU threads",
-        "num_threads": "the CPU threads; db_bench's --threads",
-        "max_write_buffer_number": "a quarter of them and one",
-        "level0_file_num_compaction_trigger": "always",
-        "level0_slowdown_writes_trigger": "three quarters of them",
-        "level0_stop_writes_trigger": "the CPU threads",
-        "target_file_size_base": f"{per_file}, {planned.key_bytes} B each with its pointer; "
-        f"{found.key_files:,} files",
-        "max_bytes_for_level_base": "eight files",
-        "max_bytes_for_level_multiplier": "always",
-        "vlogfile_max_size": f"{per_file}, {planned.value_size} B each; "
+        "max_background_jobs": "CPU threads",
+        "num_threads": "CPU threads; --threads of db_bench",
+        "max_write_buffer_number": "a quarter of the CPU threads, plus 1",
+        "level0_file_num_compaction_trigger": "fixed",
+        "level0_slowdown_writes_trigger": "three quarters of the CPU threads",
+        "level0_stop_writes_trigger": "CPU threads",
+        "target_file_size_base": f"{per_file} keys per file, {planned.key_bytes} B each with the "
+        f"pointer; {found.key_files:,} files",
+        "max_bytes_for_level_base": "8 files",
+        "max_bytes_for_level_multiplier": "fixed",
+        "vlogfile_max_size": f"{per_file} values per file, {planned.value_size} B each; "
         f"{found.value_files:,} files",
-        "write_buffer_size": f"a file of keys and one of values; {buffers}",
-        "cache_size": "four fifths of what the write buffers leave; set in the application",
+        "write_buffer_size": f"a file of keys plus a file of values; {buffers}",
+        "cache_size": "80% of the memory left by the write buffers; set in the application",
     }
     table = bare_table(("setting",), ("value", ""), ("why",))
     for name, value in settings(found).items():

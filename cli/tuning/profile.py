@@ -142,7 +142,7 @@ def asked_like(
     workload, options = out / f"{load_name(like)}.toml", out / OPTIONS
     console, family = TextConsole(stderr=True), asked.get("column_family")
     if resume and workload.exists():
-        say(console, f"--resume: takes the profile that is in {workload}")
+        say(console, f"--resume: using the profile in {workload}")
         return _settings(asked, workload, options, family or read_profile(like).busiest())
     told = told_by_tenths(console)
     found = profiled(like, column_family=family, scale=asked.get("scale"), told=told)
@@ -156,12 +156,13 @@ def asked_like(
         if not fidelity["fits"]:
             say(
                 console,
-                f"Tuning goes on with it. To correct it, copy {workload}, edit the copy, and tune "
-                f"with --workload COPY" + (f" --baseline {options}" if options.exists() else ""),
+                f"Tuning continues with this load. To correct it, copy {workload}, edit the copy, "
+                "and tune with --workload COPY"
+                + (f" --baseline {options}" if options.exists() else ""),
             )
     longer = found.long_enough()
     if longer is not found:
-        say(console, f"Not expressed: {longer.chosen.not_expressed[0]}")
+        say(console, f"Not reproduced: {longer.chosen.not_expressed[0]}")
         longer.write(workload)
     return _settings(asked, workload, options, found.family.name)
 
@@ -190,22 +191,22 @@ def _fidelity(
 def _show(console: Console, found: Profiled) -> None:
     """A table a family: each figure, how sure it is and its source; then the load."""
     profile, load = found.profile, found.chosen.workload
-    of = f"RocksDB {profile.version}" if profile.version else "RocksDB of unknown version"
+    of = f"RocksDB {profile.version}" if profile.version else "RocksDB, version unknown"
     span = f", {span_words(profile.seconds)}" if profile.seconds else ""
     say(console, f"{of}{span}, column families: {len(profile.families)}")
     for family in profile.families:
         say(console, "", f"Column family {family.name}")
         console.print(_family_table(profile, family))
-    say(console, *(f"Unknown: {each.what}. To learn it: {each.how}" for each in profile.unknown))
-    beside = f". Left out: {', '.join(found.others)}" if found.others else ""
+    say(console, *(f"Unknown: {each.what}. To find out: {each.how}" for each in profile.unknown))
+    beside = f". Not profiled: {', '.join(found.others)}" if found.others else ""
     say(console, "", f"Profiled for tuning: column family {found.family.name}{beside}")
     names = ", ".join(dict.fromkeys(load.benchmarks))
     say(console, f"Workload: {names}, {load.num:,} keys, scale 1/{load.scale}")
-    say(console, *(f"Not expressed: {line}" for line in found.chosen.not_expressed))
+    say(console, *(f"Not reproduced: {line}" for line in found.chosen.not_expressed))
 
 
 def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
-    table = bare_table(("figure",), ("value",), ("how sure", "from"))
+    table = bare_table(("figure",), ("value",), ("confidence", "source"))
     total = sum(family.operations.values())
     for field, what, value in (*figure_rows(family_document(family)), *_of_database(profile)):
         source = family.sources.get(field) or profile.sources.get(field)
@@ -217,13 +218,13 @@ def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
 
 def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
     if profile.batch_size is not None:
-        yield "batch_size", "keys of a write", f"{profile.batch_size:.4g}"
+        yield "batch_size", "keys per write", f"{profile.batch_size:.4g}"
     if profile.ingest_rate is not None:
         peak = profile.ingest_peak
         told = "" if peak is None else f", peak {peak / 2**20:.4g}"
         yield (
             "ingest_rate",
-            "written by the application",
+            "user writes",
             f"{profile.ingest_rate / 2**20:.4g} MiB/s{told}",
         )
     if profile.stall_percent is not None:

@@ -80,8 +80,8 @@ def show_openings(openings: Sequence[Opening]) -> None:
     if len(shown) < len(openings):
         console.print()
         console.print(
-            f"Openings 1 to {len(openings) - len(shown)} are shown by their totals alone; "
-            "--json and --out have all."
+            f"Only totals are shown for openings 1 to {len(openings) - len(shown)}; "
+            "--json and --out have all figures."
         )
 
 

@@ -51,17 +51,17 @@ def changes_chart(
     beyond = [n for n, c in rows if c["low"] < -_FARTHEST or c["high"] > _FARTHEST]
     told = {
         how: ", ".join(n for n in names if n in minimised and sure.get(n) is good)
-        for how, good in (("better", True), ("worse", False), ("not told from noise", None))
+        for how, good in (("better", True), ("worse", False), ("not significant", None))
     }
-    shaded = " Shaded: changes too small for this proof to show them 8 times in 10."
+    shaded = " Shaded: changes too small to detect with 80% power."
     return chart.Chart(
         name="changes",
         title="; ".join(f"{those} {how}" for how, those in told.items() if those)
-        or "Changes with their intervals",
-        caption="Dots: mean change of the pairs; bars: 95% intervals. One that crosses 0 may be "
-        "noise."
+        or "Changes with 95% intervals",
+        caption="Dots: mean change over the pairs. Bars: 95% intervals. A change whose interval "
+        "includes 0 is not significant."
         + (shaded if bands else "")
-        + (f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""),
+        + (f" The interval of {', '.join(beyond)} extends beyond the plot." if beyond else ""),
         traces=points,
         x=chart.axis("change against the baseline, %", zeroline=False, range=[left, right]),
         y=chart.rows_axis(names),
@@ -104,8 +104,8 @@ def runs_chart(
     last = max(number for points in runs.values() for number, _ in points)
     return chart.Chart(
         name=name,
-        title=f"{metric}, round by round",
-        caption="Each dot is a run. What goes up and down together is the machine.",
+        title=f"{metric} by round",
+        caption="Each dot is a run. If all lines rise and fall together, the machine changed.",
         traces=traces,
         x=chart.axis("round", dtick=max(1, last // 10)),
         y=chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
@@ -124,11 +124,11 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
     rows = [*names, "winner"]
     return chart.Chart(
         name="contributions",
-        title=f"Surely gained by {', '.join(sure[:3])}" + (" and more" if len(sure) > 3 else "")
+        title=f"Significant predicted gain: {', '.join(sure[:3])}" + ", ..." * (len(sure) > 3)
         if sure
-        else "Of no step alone are the models sure that it gains",
-        caption="Each bar is one step, on top of those above it, as models of the job's trials "
-        "expect it; lines: 95% intervals. One that crosses where its bar begins may be nothing."
+        else "No single step has a significant predicted gain",
+        caption="Each bar is one step on top of those above, as predicted by models of the job's "
+        "trials. Lines: 95% intervals. A gain whose interval includes 0 is not significant."
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
         traces=_traces(steps, measured),
         x=chart.axis("fitness", zeroline=False),
@@ -205,19 +205,19 @@ def fitness_terms_chart(
     total = sum(proven.values())
     most = max(shown, key=lambda name: proven[name])
     title = (
-        f"{most} gives {proven[most]:+z.0f} of the fitness of {total:.0f}"
+        f"{most} contributes {proven[most]:+z.0f} to the fitness of {total:.0f}"
         if total > 0
         else f"In the proof the terms add up to {total:.0f}: nothing was gained"
     )
-    series = [("proof: medians of fresh runs", proven, "@accent")]
+    series = [("proof: medians of the paired runs", proven, "@accent")]
     if found:
-        series.append(("search: the one run that found it", found, "@soft"))
+        series.append(("search: the single run that found it", found, "@soft"))
     rows = [*shown, "fitness"]
     return chart.Chart(
         name="terms",
         title=title,
-        caption="Each term is 1000 times the relative gain of its metric times its weight; they "
-        "add up to the fitness. What a single run promised is drawn beside what was proven.",
+        caption="Each term is 1000 times the relative gain of its metric times its weight. The "
+        "terms add up to the fitness. The single run of the search is drawn next to the proof.",
         traces=[
             chart.bar_trace(
                 label,
@@ -228,7 +228,7 @@ def fitness_terms_chart(
             )
             for label, terms, color in series
         ],
-        x=chart.axis("term, thousandths of the baseline", zeroline=False),
+        x=chart.axis("contribution to the fitness", zeroline=False),
         y=chart.rows_axis(rows),
         shapes=[chart.line_at(0.0, across="x", dash="solid")],
         more={"barmode": "group"},

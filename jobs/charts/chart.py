@@ -199,9 +199,9 @@ def again_words(again: int) -> str:
     """What a caption says where configurations were measured several times."""
     if not again:
         return ""
-    return f" {again} {'run' if again == 1 else 'runs'} measured again what was doubted: means."
+    return f" {again} {'run' if again == 1 else 'runs'} repeated doubtful results: dots are means."
 
 
 def thinned_words(shown: int, of: int) -> str:
     """What the caption says of points that are left out."""
-    return "" if shown == of else f" {shown:,} of {of:,} points are drawn, evenly chosen."
+    return "" if shown == of else f" {shown:,} of {of:,} points are drawn, evenly spaced."

@@ -89,15 +89,15 @@ _SHARES: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], str]]] 
     "process": (
         "effects",
         "model",
-        "Share of the variance over the whole space; bars: the parameter alone, diamonds: "
-        "with its pairs, and the 95% interval of that.",
+        "Share of the variance over the whole space. Bars: the parameter alone. Diamonds: "
+        "with its pairs, and the 95% interval.",
         lambda each: p_words(each["p_holm"]),
     ),
     "forest": (
         "forest",
         "importance",
-        "Functional analysis of variance of the forest; bars: the parameter alone, diamonds: "
-        "with its pairs, and 95% of what resampled trials give.",
+        "Functional analysis of variance of the forest. Bars: the parameter alone. Diamonds: "
+        "with its pairs, and the 95% interval over resampled trials.",
         lambda each: f"impurity {each['mdi']:.2f}",
     ),
 }
@@ -177,7 +177,7 @@ def _bars_and_diamonds(
     marker = {"color": "@second", "size": 9, "symbol": "diamond"}
     return chart.Chart(
         name=name,
-        title=f"{subject}: {names[0]} matters most"
+        title=f"{subject}: {names[0]} is most important"
         if sure
         else f"{subject}: do not rely on the order, {doubt}",
         caption=caption,
@@ -208,12 +208,11 @@ def stability_chart(
     steady = sum(min(each) <= 5 for each in highs)
     return chart.Chart(
         name="stability",
-        title=f"Surely among the five most important for a metric: {steady} of the "
-        f"{len(rows)} first"
+        title=f"Stable in the top five of a metric: {steady} of the first {len(rows)}"
         if steady
-        else "No parameter is surely among the five most important for any metric",
+        else "No parameter is stable in the top five of any metric",
         caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
-        "Short lines at the left are knowledge, long ones are guesses.",
+        "A short line is a stable rank, a long one an uncertain rank.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
         y=chart.rows_axis([row["name"] for row in rows]),
@@ -245,7 +244,7 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
 
 
 _LINES = (
-    ("top_k_overlap", "share of the top that stays", "@accent"),
+    ("top_k_overlap", "share of the top that is kept", "@accent"),
     ("kendall_tau", "rank correlation, Kendall's tau", "@second"),
 )
 
@@ -260,8 +259,8 @@ def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
     return chart.Chart(
         name="sampling",
         title=f"The ranking rests on {draws} draws{of}",
-        caption="How much of the ranking stays when the draws are resampled, by how many there "
-        "were; 1 is all of it.",
+        caption="Agreement of rankings from resampled draws, by the number of draws; 1: the same "
+        "ranking.",
         traces=[_line(curve, *line) for line in _LINES],
         x=chart.axis("draws", rangemode="tozero"),
         y=chart.axis("agreement", range=[-0.05, 1.05]),

@@ -26,9 +26,7 @@ from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
 
 _EACH = 2
-_CLOCK = (
-    " Tested are logarithms, corrected for drift; runs that were cut off count by their bound."
-)
+_CLOCK = " The test uses logarithms corrected for drift; runs cut off count with their bound."
 
 
 @dataclass(frozen=True)
@@ -174,10 +172,10 @@ def dependence_chart(
         traces.append(_line(curve, labels, color))
     return chart.Chart(
         name=f"dependence-{parameter}",
-        title=f"{parameter} moves {most.metric} by {np.ptp(most.effect):.1f} points of percent",
-        caption="Expected by models of all trials, in the mean over all settings of the other "
-        "parameters; 0 is the mean of this one's own settings. With 95% intervals, if the "
-        "models are right. Values are those with all others at the baseline.",
+        title=f"{parameter} changes {most.metric} by {np.ptp(most.effect):.1f} percentage points",
+        caption="Predicted by models of all trials, averaged over all settings of the other "
+        f"parameters; 0 is the mean over the settings of {parameter}. 95% intervals, if the "
+        "models are right. Values are those with all other parameters at the baseline.",
         traces=traces,
         x=chart.axis(chart.words(parameter), zeroline=False, **_ticks(labels)),
         y=chart.axis("effect on the metric, %"),
@@ -196,10 +194,10 @@ def pair_effect_chart(
     most = float(np.abs(pair.beyond).max()) or 1.0
     return chart.Chart(
         name=f"pair-{one}-{other}-{pair.metric}",
-        title=f"{pair.metric}: {one} and {other} together make {100 * pair.share:.1f}% of the "
-        "variance",
-        caption="What both do together beyond what each does alone, in percent of the metric, as "
-        "models of all trials expect it. Pale: nothing beyond the sum of the two.",
+        title=f"{pair.metric}: the interaction of {one} and {other} is {100 * pair.share:.1f}% of "
+        "the variance",
+        caption="Effect of both beyond the sum of their separate effects, in percent of the "
+        "metric, as predicted by models of all trials. Pale: no interaction.",
         traces=[
             {
                 "type": "contour" if min(len(across), len(up)) > _STEPS else "heatmap",
@@ -299,8 +297,9 @@ def parallel_chart(
     return chart.Chart(
         name="parallel",
         title=f"Where the {len(best)} best of {len(candidates):,} configurations lie",
-        caption=f"Each line is a configuration; the {len(best)} best stand out, the very best is "
-        "thick. Where they meet on an axis, the value matters; where they spread, it hardly does."
+        caption=f"Each line is a configuration; the {len(best)} best are coloured, the very best "
+        "is thick. Where the best meet on an axis, the value matters; where they spread, it "
+        "hardly does."
         + (f" {shown} of {len(candidates):,} are drawn." if shown < len(candidates) else ""),
         traces=[
             _lines(others, axes, "others", {"color": "@faint", "width": 1}),

@@ -65,18 +65,18 @@ def convergence_chart(
     return chart.Chart(
         name="convergence",
         title=_title(noise, points),
-        caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
-        "so far. The best of many single runs is partly luck: the proof decides."
+        caption="Dots: single runs of new configurations, times and rates corrected for drift. "
+        "Line: best so far. The best of many single runs is partly luck, so the proof decides."
         + chart.again_words(again)
         + ("" if noise is None else f" {_NOISE}, ±{2 * noise:.0f}.")
-        + (f" Triangles: {len(below)} far below." if below else "")
+        + (f" Triangles: {len(below)} below the plot." if below else "")
         + (f" Crosses: {len(broken):,} broke a limit and do not count." if broken else "")
         + chart.thinned_words(len(shown), len(inside)),
         traces=[
             *chart.dots("breaks a limit", crossed, hover, **cross),
             *chart.dots("configuration", shown, hover, color="@accent", size=6, opacity=0.5),
             chart.step_line("best so far", steps, last, "@second", f"best up to {hover}"),
-            *chart.dots("far below", drawn_below, "trial %{x}: lower than drawn", **triangle),
+            *chart.dots("far below", drawn_below, "trial %{x}: below the plot", **triangle),
         ],
         x=chart.axis("trial", range=[0, last + 1]),
         y=chart.axis("fitness, 0 = baseline", zeroline=False),
@@ -129,11 +129,11 @@ def metric_series_chart(
     low, high = _range([values[number] for number in numbers], level, value)
     title, band, told = term.metric, [], ""
     if value is not None and level:
-        title += f": the fittest run so far {100 * (value - level) / abs(level):+.1f}%"
+        title += f": best run so far {100 * (value - level) / abs(level):+.1f}%"
     if noise.spread is not None:
         reach = 2 * noise.spread * abs(level)
         band = [chart.band((level - reach) / scale, (level + reach) / scale)]
-        told = f" Band: two standard deviations of its runs, ±{200 * noise.spread:.1f}%."
+        told = f" Band: two standard deviations of baseline runs, ±{200 * noise.spread:.1f}%."
     places = {number: (number, values[number] / scale) for number in numbers}
     best_places = [places[number] for number in numbers if number == best]
     hover, diamond = "trial %{x}: %{y}", {"color": "@second", "size": 11, "symbol": "diamond"}
@@ -188,8 +188,8 @@ def drift_chart(
     return chart.Chart(
         name="drift",
         title=_drift_title(baseline, drifting),
-        caption="Dots: runs of the baseline, those of the proof included."
-        + (" Lines: the smoothed level that trials are corrected by." if drifting else "")
+        caption="Dots: runs of the baseline, including those of the proof."
+        + (" Lines: the smoothed level by which trials are corrected." if drifting else "")
         + " Byte counters are never corrected.",
         traces=traces,
         x=chart.axis("minutes since the first run", rangemode="tozero"),
@@ -201,12 +201,12 @@ def drift_chart(
 def _drift_title(baseline: Baseline, drifting: Sequence[str]) -> str:
     if drifting:
         return (
-            f"The machine drifted: of each trial, {', '.join(drifting)} compared with the "
-            "baseline of that time"
+            f"The machine drifted: {', '.join(drifting)} compared with the baseline at the time "
+            "of each trial"
         )
     if all(noise.drift_p is None for noise in baseline.noise.values()):
-        return "Drift could not be tested on so few runs of the baseline, and none was corrected"
-    return "No drift was seen, and none was corrected"
+        return "Drift could not be tested: too few runs of the baseline. Nothing was corrected"
+    return "No drift was detected, so nothing was corrected"
 
 
 def _minutes(run: Trial, first: Trial) -> float:

@@ -46,8 +46,8 @@ def front_chart(
     drawn_words = (
         f"Better is {better}."
         if about
-        else f"Of {len(terms)} metrics two are drawn: better is {better}. "
-        "What looks beaten here is better in another metric."
+        else f"Two of {len(terms)} metrics are drawn; better is {better}. "
+        "A trial of the front that looks worse here is better in another metric."
     )
     kinds = [("others", shown, {"color": "@faint", "size": 6})]
     if broken:
@@ -56,7 +56,7 @@ def front_chart(
     return chart.Chart(
         name=name,
         title=f"{about}: {title}" if about else f"{title}: no other is better in all metrics",
-        caption=f"Single runs, clocks corrected for drift. {drawn_words}"
+        caption=f"Single runs, times and rates corrected for drift. {drawn_words}"
         + (f" Crosses: {len(broken):,} that break a limit do not count." if broken else "")
         + chart.again_words(again)
         + chart.thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
@@ -83,12 +83,12 @@ def front_growth_chart(
     shown = chart.thinned(growth)
     return chart.Chart(
         name="front-growth",
-        title=f"The front grew until trial {number}, and covers {value:.3g} times what the "
-        "baseline covers",
-        caption="Hypervolume: how much of all trades between the metrics some configuration meets "
-        "or beats, down to twice the baseline where less is better and to 0 where more is; the "
-        "baseline alone is 1 (dashed). Single runs, clocks corrected for drift; what breaks a "
-        "limit does not count. Noise raises it: the luckiest runs stay."
+        title=f"The front grew until trial {number}, to {value:.3g} times the hypervolume of the "
+        "baseline",
+        caption="Hypervolume: the volume of metric values that the front dominates; the baseline "
+        "alone is 1 (dashed). Reference point: twice the baseline where less is better, 0 where "
+        "more is better. Single runs, times and rates corrected for drift; runs that break a "
+        "limit do not count. Noise raises the hypervolume: the luckiest runs stay on the front."
         + chart.thinned_words(len(shown), len(growth)),
         traces=[
             chart.step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")
@@ -166,14 +166,14 @@ def memory_chart(
     traces = [_dots(others, fitness, "configuration", color="@accent", size=7, opacity=0.5)]
     if won := [t for t in candidates if t.number == winner]:
         diamond = {"color": "@second", "size": 13, "symbol": "diamond"}
-        traces.append(_dots(won, fitness, "went into the proof", **diamond))
+        traces.append(_dots(won, fitness, "tested in the proof", **diamond))
     return chart.Chart(
         name="memory",
         title=_title(best_within(trials, fitness, baseline), candidates, fitness),
         caption=f"Memtables and block cache at full scale. Dashed: the baseline's "
         f"{format_bytes(baseline)}."
         + (f" Dotted: the budget, {format_bytes(budget)}." if len(marks) > 1 and budget else "")
-        + (f" {below} lie below the plot." if below else "")
+        + (f" Trials below the plot: {below}." if below else "")
         + chart.thinned_words(len(shown), len(candidates)),
         traces=traces,
         x=chart.axis("memory, MiB", rangemode="tozero"),

@@ -178,23 +178,21 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
     runs = {phase: mine for phase in Phase if (mine := [t for t in own if t.phase is phase])}
     known, guided = sum(trial.done for trial in runs.get(Phase.BASELINE, ())), _guided(result)
     begun = {
-        Phase.BASELINE: "what every trial is compared with comes first",
-        Phase.SAMPLE: f"the baseline was known from {known} runs; draws from the whole space "
-        "teach most",
-        Phase.SEARCH: "the models say what is worth measuring, and learn from every trial"
+        Phase.BASELINE: "every trial is compared with the baseline",
+        Phase.SAMPLE: f"the baseline was measured ({known} runs); draws cover the whole space",
+        Phase.SEARCH: "the models propose configurations, and learn from every trial"
         if guided
-        else "the ranking names what is worth searching",
-        Phase.CONFIRM: "the best few single runs may be luck: they are measured again beside the "
-        "baseline",
+        else "the ranking selects the parameters to search",
+        Phase.CONFIRM: "the best single runs may be luck, so they are repeated with the baseline",
     }
     rows = []
     for phase, mine in runs.items():
         if phase is Phase.SEARCH:
             names = ", ".join(row["name"] for row in result["parameters"][:5])
-            what = "models know what the draws teach" if guided else "the parameters are ranked"
-            why = f"{what}; at the end of the job the first are: {names}"
+            what = "the models learned from the draws" if guided else "the parameters are ranked"
+            why = f"{what}; most important at the end of the job: {names}"
             span = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
-            rows.append(PhaseRow(Phase.RANK.value, *span, 0, "the draws were in", why))
+            rows.append(PhaseRow(Phase.RANK.value, *span, 0, "all draws were measured", why))
         why = _why_ended(phase, runs, result)
         rows.append(PhaseRow(phase.value, *_span(mine), len(mine), begun[phase], why))
     return rows
@@ -219,16 +217,16 @@ def _why_ended(
     """``runs`` are the trials of each phase, in their order."""
     mine = runs[phase]
     if phase is Phase.BASELINE:
-        return f"its {len(mine)} first runs were made"
+        return f"the first {len(mine)} runs were measured"
     if phase is Phase.CONFIRM:
         purposes = Counter(trial.purpose for trial in mine)
         well = sum(trial.done for trial in mine if trial.purpose is Purpose.PROVE)
         chosen = f"{purposes[Purpose.SELECT]} runs chose the winner"
-        return f"{chosen}, {well} of {purposes[Purpose.PROVE]} proof runs ended well"
+        return f"{chosen}, {well} of {purposes[Purpose.PROVE]} proof runs succeeded"
     if phase is Phase.SAMPLE and Phase.SEARCH in runs:
         draws = sum(trial.purpose is Purpose.CANDIDATE for trial in mine)
         why = (result.get("sampling") or {}).get("why")
-        return str(why) if why else f"its share of the budget, {draws} draws, was used"
+        return str(why) if why else f"the sampling budget, {draws} draws, was used"
     search = result.get("search")
     if search and search["saved"]:
         return str(search["why"])
@@ -245,11 +243,11 @@ def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, las
     if planned is None:
         return f"{new} new configurations were tried{unproven}"
     if explored >= planned:
-        twice = f", {repeats} of it to measure again what was doubted" if repeats else ""
+        twice = f", {repeats} of it to repeat doubtful results" if repeats else ""
         return f"the budget for new configurations, {planned}, was used{twice}{unproven}"
     search = job.get("search") or {}
     if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
         return f"the search stopped early, as its settings allow, after {new} configurations"
     if job.get("minutes") is not None:
-        return "what was left of the minutes was needed to confirm"
+        return "the remaining time was needed for the confirmation"
     return f"{new} of {planned} planned configurations were tried{unproven}"

@@ -86,14 +86,14 @@ def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str
     ]
 
 
-_MARKS = ("better", "worse", "not shown")
+_MARKS = ("better", "worse", "not significant")
 
 
 def trade_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each metric that the trade tells of: what was won, what was paid, what is open.
+    """A row for each metric of the trade-off: gains, then costs, then what is not significant.
 
     ``mark`` is ``better`` or ``worse`` where the 95% interval lies on one side of no change, else
-    ``not shown``. A metric that did not move in any run is left out.
+    ``not significant``. A metric that did not move in any run is left out.
     """
     verdict, level = result["verdict"], result["baseline"]["metrics"]
     if verdict is None:
@@ -204,8 +204,8 @@ def _percent(estimate: Mapping[str, float] | None) -> str:
 _FRONT_ROWS = 12
 TOP = 6
 CAUTION = (
-    "By the runs that chose the values, mostly single ones and the best of several: the gains are "
-    "flattered. What the whole is worth, only the proof says."
+    "These gains are optimistic: they come from the runs that chose the values, mostly single "
+    "ones and the best of several. Only the proof measures the gain of the whole configuration."
 )
 
 
@@ -253,9 +253,9 @@ def contribution_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """How far the search came, and how far the figures can be relied on."""
     lines = [f"Greedy search: {found['why']}."]
     if found["idle"]:
-        lines.append(f"Did nothing in their turn: {', '.join(found['idle'])}.")
+        lines.append(f"Skipped, as they had no effect: {', '.join(found['idle'])}.")
     if not found["parameters"]:
-        return [*lines, "No value was better than the one that the search began with."]
+        return [*lines, "No value was better than those that the search began with."]
     return [*lines, CAUTION]
 
 
@@ -293,6 +293,6 @@ def warm_start_lines(result: Mapping[str, Any]) -> list[str]:
         agreed = ", ".join(f"{metric} {value:.2f}" for metric, value in row["agreement"].items())
         lines.append(
             f"Warm start: {row['trials']} of {row['of']} trials of job {row['job']} "
-            f"({row['workload']}); agreement with this one, from 0 to 1: {agreed}"
+            f"({row['workload']}); agreement with this job (0 to 1): {agreed}"
         )
     return lines

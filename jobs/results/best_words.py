@@ -21,7 +21,7 @@ def reasons(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def change_lines(result: Mapping[str, Any]) -> list[str]:
-    """A line each, as ``write_buffer_size = 32 MiB: fitness +210 [120, 300] by models``."""
+    """A line each, as ``write_buffer_size = 32 MiB: predicted fitness +210 [120, 300]``."""
     known = catalogue()
     return [
         f"{row['name']} = {option_value(row['value'], known.get(row['name']))}: {row['reason']}"
@@ -46,17 +46,18 @@ def starting_point_line(result: Mapping[str, Any]) -> str | None:
         return None
     said = f"starting point {start['name']} (trial {start['trial']})"
     if start["is_best"]:
-        return f"The candidate is the {said}: nothing that was searched is as simple and as good."
+        return f"The candidate is the {said}: the search found nothing as simple and as good."
     if start["fitness"] is None:
         return None
-    measured = f"{said}, measured beside it: fitness {_interval(start, start['fitness'])}"
     ahead = start["ahead"]
-    figures = _interval(ahead, ahead["fitness"])
-    if ahead["low"] > 0:
-        return f"Ahead of the best {measured}; ahead by {figures}."
-    if ahead["high"] < 0:
-        return f"Behind the best {measured}; behind it: {figures}. Begin there, or search longer."
-    return f"Not surely ahead of the best {measured}; ahead by {figures}."
+    how = "Worse" if ahead["high"] < 0 else "Not significantly better"
+    how = "Better" if ahead["low"] > 0 else how
+    advice = " Start from that point, or search longer." if ahead["high"] < 0 else ""
+    return (
+        f"{how} than the best {said}, whose fitness in the proof is "
+        f"{_interval(start, start['fitness'])}; difference {_interval(ahead, ahead['fitness'])}."
+        f"{advice}"
+    )
 
 
 def _no_trade(result: Mapping[str, Any]) -> str | None:
@@ -64,14 +65,14 @@ def _no_trade(result: Mapping[str, Any]) -> str | None:
     if not untraded:
         return None
     if untraded["is_best"]:
-        return "No trade: the best is worse than the baseline in no term of the objective."
+        return "No trade-off: the best is not worse than the baseline in any objective metric."
     terms = ", ".join(f"{name} {gain:+z.0f}" for name, gain in untraded["terms"].items())
     limits = " ".join(f'--limit "{limit}"' for limit in untraded["limits"])
     runs = "1 run" if untraded["runs"] == 1 else f"{untraded['runs']} runs"
     return (
-        f"No trade: trial {untraded['trial']} is worse than the baseline in no term, fitness "
-        f"{untraded['fitness']:.0f} ({terms}; {runs}): explored, not proven; its file: "
-        f"`rocktune pick ID {limits} --out DIR`."
+        f"No trade-off: trial {untraded['trial']} is not worse than the baseline in any objective "
+        f"metric, fitness {untraded['fitness']:.0f} ({terms}; {runs}): explored, not proven. "
+        f"Its file: `rocktune pick ID {limits} --out DIR`."
     )
 
 
@@ -81,8 +82,8 @@ def _fullest(result: Mapping[str, Any]) -> str | None:
         return None
     return (
         f"Simplified: trial {full['trial']} with {full['changes']} changes had fitness "
-        f"{full['fitness']:.0f} where this one had {full['best_fitness']:.0f}, each in "
-        f"{full['runs']} run{'s' * (full['runs'] != 1)} of the choice; its file: "
+        f"{full['fitness']:.0f}, this one {full['best_fitness']:.0f}, each in {full['runs']} "
+        f"selection run{'s' * (full['runs'] != 1)}. File of trial {full['trial']}: "
         "`rocktune options ID --fullest`."
     )
 
@@ -92,14 +93,14 @@ def _interval(row: Mapping[str, float], value: float) -> str:
 
 
 def price_lines(result: Mapping[str, Any]) -> list[str]:
-    """Lines on what was paid: losses over a fifth, memory, and why what was not measured."""
+    """Lines on costs: losses over 20%, memory, and why reads were not measured."""
     verdict = result.get("verdict") or {}
     price = verdict.get("price") or {}  # a job of an earlier version has none
     lost, unread = price.get("losses", []), price.get("not_measured", {})
     lines = []
     if lost:
         rows = ", ".join(f"{row['name']} {_change_words(row)}" for row in lost)
-        lines.append(f"More than a fifth was paid: {rows}")
+        lines.append(f"Costs over 20%: {rows}")
     changes, level = verdict.get("change", {}), (result.get("baseline") or {}).get("metrics", {})
     amounts = {
         name: f"{metric_amount(level[name], name)} -> {metric_amount(now, name)} "
@@ -109,12 +110,12 @@ def price_lines(result: Mapping[str, Any]) -> list[str]:
     }
     if len(amounts) == 2:
         lines.append(
-            f"Memory, configured at full scale: {amounts['memory']}; real, the most of the "
+            f"Memory configured at full scale: {amounts['memory']}; peak memory of the "
             f"measured process: {amounts['peak_rss']}"
         )
     for why in dict.fromkeys(unread.values()):
         names = [name for name, said in unread.items() if said == why]
-        which = "Reads of the tree" if len(names) == len(READS) else ", ".join(names)
+        which = "Reads" if len(names) == len(READS) else ", ".join(names)
         lines.append(f"{which} were not measured: {why}")
     return lines
 
@@ -123,7 +124,7 @@ def read_lines(result: Mapping[str, Any]) -> list[str]:
     """One line with the change of each kind of read; none where reads were not measured."""
     changes = (result.get("verdict") or {}).get("change", {})
     said = ", ".join(f"{name} {_change_words(changes[name])}" for name in READS if name in changes)
-    return [f"Reads of both trees, measured, not tuned: {said}"] if said else []
+    return [f"Reads of the settled trees (measured, not tuned): {said}"] if said else []
 
 
 def _change_words(change: Mapping[str, float]) -> str:
@@ -140,7 +141,7 @@ def step_words(step: Mapping[str, Any]) -> str:
         before, after = (option_value(change[side], known) for side in ("from", "to"))
         changes.append(f"{change['name']} {before} -> {after}")
     said = " and ".join(changes)
-    return f"{said} (in every configuration of the space)" if step["fixed"] else said
+    return f"{said} (fixed by the space)" if step["fixed"] else said
 
 
 def estimate_words(estimate: Mapping[str, float]) -> str:
@@ -151,35 +152,35 @@ def estimate_words(estimate: Mapping[str, float]) -> str:
 def basis_words(explanation: Mapping[str, Any]) -> str:
     """What the figures rest on."""
     said = (
-        f"Expected by models of {explanation['trials']} trials, 95% intervals; each step is on "
-        "top of those before it"
+        f"Predicted by models of {explanation['trials']} trials, with 95% intervals; each step "
+        "adds to those before it"
     )
     measured = explanation["measured"]
     if measured is None:
-        return f"{said}. Nothing of it was measured: `rocktune explain ID --runs 7` does that."
+        return f"{said}. Not measured; to measure the steps: `rocktune explain ID --runs 7`."
     return f"{said}. Measured: {measured['rounds']} rounds on {measured['host']}."
 
 
 def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
-    """Which changes are enough."""
+    """Which changes suffice."""
     minimal, measured = explanation["minimal"], explanation["measured"]
     if minimal is None:
-        return ["The models do not see that the winner is better: no change is called idle."]
+        return ["The models do not predict a gain, so they cannot tell which changes are needed."]
     count = len(minimal["kept"]) + len(minimal["dropped"])
     if not minimal["dropped"]:
         if count == 1:
-            return ["The one change is kept: the trials do not show that it is idle."]
-        return [f"All {count} changes are kept: the trials do not show that any of them is idle."]
+            return ["The only change is kept: the trials do not show it to be unnecessary."]
+        return [f"All {count} changes are kept: the trials show none of them to be unnecessary."]
     loss = minimal["loss"]
     against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
     lines = [
-        f"{len(minimal['kept'])} of {count} changes are enough: {_some(minimal['kept'])}. "
-        f"Left at the baseline: {_some(minimal['dropped'])}.",
-        f"Fewest changes against the winner, expected: fitness {estimate_words(against)} "
-        f"(allowed: {-minimal['noise']:.0f}).",
+        f"By the models, {len(minimal['kept'])} of the {count} changes suffice: "
+        f"{_some(minimal['kept'])}. Not needed: {_some(minimal['dropped'])}.",
+        "Predicted fitness with these changes alone, relative to the winner: "
+        f"{estimate_words(against)} (allowed: {-minimal['noise']:.0f}).",
     ]
     if minimal["refused"]:
-        lines.append(f"RocksDB does not take that file: {minimal['refused']}.")
+        lines.append(f"RocksDB rejects the file with the fewest changes: {minimal['refused']}.")
     judged = (measured or {}).get("minimal")
     if judged is not None:
         shown = "not worse" if judged["shown"] else "not shown to be as good"

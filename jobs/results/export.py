@@ -45,7 +45,7 @@ def export_options(
     """
     options = plan.export(configuration)
     version = installed.version if installed else _UNTRIED_VERSION
-    said = [*comments, *(f"Not measured as your file says: {note}" for note in plan.notes)]
+    said = [*comments, *(f"Not measured as in your file: {note}" for note in plan.notes)]
     if plan.text is None:
         # An older RocksDB cannot read the version of a file of the user's that is newer.
         mine = tuple(int(part) for part in version.split(".") if part.isdecimal())
@@ -59,7 +59,7 @@ def export_options(
     part = measured_part(plan.taken(options), 1)
     tried = try_options(installed.program, part)
     if tried.options is None:
-        raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}", text)
+        raise ExportRefusedError(f"RocksDB {version} rejects the file: {tried.complaint}", text)
     # A value that equals the default is not in the file, and can be changed all the same.
     _, repaired = effective_values(tried.options, configuration, plan.space, scale=1)
     # What the user's own file says and nobody moved is the user's.
@@ -76,19 +76,19 @@ def _patched(own: str, wanted: OptionsFile, comments: list[str]) -> tuple[str, O
     """The user's text with what is wanted of the family in it, and what that says."""
     family = wanted.family
     if own.startswith("\ufeff"):
-        comments = [*comments, "Without the byte order mark of your file: RocksDB refuses one"]
+        comments = [*comments, "The byte order mark of your file is removed: RocksDB refuses it"]
     changes = changes_to(read_user_options(own, family=family), wanted)
     text = patched(own, changes, comments=comments)
     try:
         found = read_user_options(text, family=family)
     except InputError as error:
-        problem = f"your OPTIONS file cannot be read once it is changed: {error.problem}"
+        problem = f"your OPTIONS file cannot be read after the changes: {error.problem}"
         raise ExportRefusedError(problem, text) from None
     said, meant = (dict(leaves(without_derived(each))) for each in (found, wanted))
     wrong = [place for place in said | meant if said.get(place) != meant.get(place)]
     if wrong:
         keys = ", ".join(key for _, key in wrong)
-        problem = f"your OPTIONS file cannot be changed as it is written: {keys}"
+        problem = f"your OPTIONS file has lines that cannot be changed: {keys}"
         raise ExportRefusedError(problem, text)
     return text, found
 
@@ -114,19 +114,19 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     )
     scales = f"measured at scale 1/{workload.scale}"
     if problem.confirm is not None:
-        scales = f"searched at scale 1/{workload.scale}, proved at 1/{problem.confirm.scale}"
+        scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
     how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
     lines = [
         *([str(verdict["trade"])] if verdict.get("trade") else []),
         f"Tuned by Rocktune for the workload {workload.name}{how}",
-        f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
-        f"{best['runs']} fresh runs of each",
+        f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} (baseline: 0), "
+        f"{best['runs']} paired runs",
         f"Changes with 95% intervals: {changes}",
         *read_lines(result),
         *price_lines(result),
     ]  # fmt: skip
     why = change_lines(result)
-    lines += [*(["Each change, and why:"] if why else []), *why, *beside_lines(result)]
+    lines += [*(["Changed options, with reasons:"] if why else []), *why, *beside_lines(result)]
     limits = [f"Limit {kept_words(row)}" for row in verdict.get("limits", [])]
     return lines + about_configuration(problem, best["configuration"], limits, tried=tried)
 
@@ -138,10 +138,10 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
     lines = [
         f"Tuned by Rocktune for the workload {problem.workload.name}: the fewest changes, "
         f"{len(kept)} of {len(kept) + len(dropped)}, that keep the gain of trial {best['trial']}",
-        "By models of the job's trials, not by runs of its own: fitness "
+        "Predicted by models of the job's trials, not measured: fitness "
         f"{-loss['expected']:+z.0f} [{-loss['high']:+z.0f}, {-loss['low']:+z.0f}] "
-        f"against that trial's, {best['fitness']:.0f}",
-        f"Left at the baseline: {', '.join(dropped)}",
+        f"relative to the {best['fitness']:.0f} of trial {best['trial']}",
+        f"As in the baseline: {', '.join(dropped)}",
     ]
     return lines + about_configuration(problem, minimal["configuration"], tried=tried)
 
@@ -152,8 +152,8 @@ def describe_fullest(problem: Problem, result: Mapping[str, Any], *, tried: bool
     lines = [
         f"Tuned by Rocktune for the workload {problem.workload.name}: trial {full['trial']} with "
         f"all its {full['changes']} changes, explored and not proven",
-        f"In {full['runs']} runs of the choice fitness {full['fitness']:.0f}; the simpler trial "
-        f"{best['trial']}, which was proven, had {full['best_fitness']:.0f} there",
+        f"Fitness {full['fitness']:.0f} in {full['runs']} selection runs; the simpler trial "
+        f"{best['trial']}, which was proven, had {full['best_fitness']:.0f}",
     ]
     return lines + about_configuration(problem, full["configuration"], tried=tried)
 
@@ -174,13 +174,13 @@ def about_configuration(
     lines = [f"Memtables and block cache: {memory}", *limits]
     if not tried:
         how = "by your own command" if problem.workload.command else "elsewhere"
-        lines.append(f"Measured {how}: this file was not tried with RocksDB")
+        lines.append(f"Measured {how}: RocksDB has not loaded this file")
     for name in [*known, *(name for name in configuration if name not in known)]:
         said = f"{name} = {values.get(name)}"
         if name not in known:
-            lines.append(f"Set {said} yourself: it is no option of RocksDB")
+            lines.append(f"Set {said} yourself: not an option of RocksDB")
         elif name in configuration and known[name].section == "deployment":
-            lines.append(f"Set {said} in the application: no OPTIONS file can hold it")
+            lines.append(f"Set {said} in the application: an OPTIONS file cannot hold it")
         elif name in configuration and not known[name].is_option:
-            lines.append(f"Measured with {said}, a fact of the workload, not an option")
+            lines.append(f"Measured with {said}: a setting of the workload, not an option")
     return lines

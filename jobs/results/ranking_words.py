@@ -90,21 +90,21 @@ def trust_words(found: Mapping[str, Any]) -> list[str]:
     lines = []
     for metric, r2 in ranked_r2(found).items() if by_models(found) else ():
         if r2 is None:
-            lines.append(f"{metric}: too few trials to say how far to trust the order")
+            lines.append(f"{metric}: too few trials to judge the order")
             continue
         first = shown_first(found, metric)
         other = model_r2(found, _OTHER[first], metric)
         beside = "" if other is None else f" ({_OTHER[first]} {other:.2f})"
         lines.append(
-            f"{metric}: by the {first}, R2 {r2:.2f} of unseen trials{beside}: {_worth(r2)}"
+            f"{metric}: by the {first}, R2 {r2:.2f} on unseen trials{beside}: {_worth(r2)}"
         )
     return lines
 
 
 def _worth(r2: float) -> str:
     if r2 < LEAST_R2:
-        return "do not rely on the order, give it more trials"
-    return "trust the first few" if r2 >= _GOOD_R2 else "a rough order"
+        return "do not rely on the order; add trials"
+    return "the first few are reliable" if r2 >= _GOOD_R2 else "the order is rough"
 
 
 def disagreement_words(found: Mapping[str, Any]) -> list[str]:
@@ -113,13 +113,13 @@ def disagreement_words(found: Mapping[str, Any]) -> list[str]:
     for metric in found.get("shown_first") or {}:
         forest, process = (top_of(found, model, metric) for model in ("forest", "process"))
         parts = [
-            f"the {model} alone has {', '.join(n for n in own if n not in rest)}"
+            f"only the {model} has {', '.join(n for n in own if n not in rest)}"
             for model, own, rest in (("forest", forest, process), ("process", process, forest))
             if set(own) - set(rest)
         ]
         if parts:
             both = len(set(forest) & set(process))
-            lines.append(f"{metric}: both have {both} of the top {TOP}; {', '.join(parts)}")
+            lines.append(f"{metric}: {both} of the top {TOP} in common; {', '.join(parts)}")
     return lines
 
 
@@ -129,10 +129,10 @@ def anova_words(found: Mapping[str, Any]) -> str | None:
     if power is None:
         return None
     draws, smallest = power["draws"], power["smallest_share"]
-    seen = "no effect of any size could have been seen"
+    seen = "too few to detect an effect of any size"
     if smallest is not None:
         seen = (
-            f"the smallest effect that it could have seen is {smallest:.0%} of the variance "
+            f"minimum detectable effect {smallest:.0%} of the variance "
             f"(80% power at 0.05, {power['groups']} groups)"
         )
     ranks = "" if ranks_anova(found) else f"; below {power['least']} draws it ranks nothing"

@@ -185,8 +185,8 @@ def _comments(
     runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
     return [
         f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
-        f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was named "
-        "afterwards; measure it against what you run today",
+        f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was set after "
+        "the runs; measure it against your current options",
         f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
         *(f"Limit {limit_words(limit)}" for limit in objective.limits),
         f"Against the baseline: {shown}",

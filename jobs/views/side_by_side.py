@@ -38,8 +38,8 @@ def side_by_side(
     facts = [SideBySideRow(name, tuple(each[name] for each in columns)) for name in columns[0]]
     apart = ", ".join(row.name for row in facts if row.name in _ALIKE and row.differs)
     caution = (
-        f"The jobs differ in {apart}: compare changes against each one's own baseline, "
-        "not figures across."
+        f"The jobs differ in {apart}: compare their changes against their own baselines, not "
+        "their figures."
     )
     results = [result for _, result in jobs]
     return {

@@ -82,8 +82,8 @@ def judge_minimal(
     found = compared.fitness
     above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
     why = (
-        f"fitness {found.expected:+z.0f} [{found.low:+z.0f}, {found.high:+z.0f}] against the "
-        f"winner's over {compared.rounds} rounds, {'above' if above else 'not above'} "
+        f"fitness {found.expected:+z.0f} [{found.low:+z.0f}, {found.high:+z.0f}] relative to the "
+        f"winner over {compared.rounds} rounds, {'above' if above else 'not above'} "
         f"the declared {-margin:.0f}"
     )
     pairs = [(each[BASELINE], each[MINIMAL]) for each in whole]
@@ -93,7 +93,7 @@ def judge_minimal(
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"
     if failed:
-        why += f"; {failed} of its runs failed, where the others ended well"
+        why += f"; {failed} of its runs failed, while the others succeeded"
     if not enough:
         why += f"; {LEAST_PAIRS} rounds are needed"
     shown = above and enough and not broken and not failed

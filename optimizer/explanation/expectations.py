@@ -253,12 +253,12 @@ class Withheld:
         """One line."""
         least = "as many as a ranking of the options"
         if self.needed > max(LEAST_JUDGED, self.changes):
-            least = "with fewer its intervals do not hold"
+            least = "with fewer, its intervals are too narrow"
         elif self.needed > LEAST_JUDGED:
             least = f"one for each of the {self.changes} options that the winner changes"
         return (
-            f"withheld: {self.configurations} different configurations ended well, and an "
-            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures as many"
+            f"withheld: {self.configurations} different configurations succeeded, and an "
+            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures that many"
         )
 
     def document(self) -> dict[str, Any]:

@@ -52,17 +52,17 @@ def changes_document(
             None if mine is None else {"expected": mine.gain, "low": mine.low, "high": mine.high}
         )
         if name in changes.fixed:
-            reason = "the space sets it in every configuration"
+            reason = "fixed by the space"
         elif name in leaders:
-            reason = f"follows {' and '.join(leaders[name])}"
+            reason = f"required by {' and '.join(leaders[name])}"
         elif mine is None:
-            reason = "too few trials to tell it from the others"
+            reason = "too few trials to predict its effect"
         else:
-            shown = "" if mine.low > 0 else ", not shown by itself"
+            shown = "" if mine.low > 0 else ", not significant by itself"
             figures = f"{mine.gain:+z.0f} [{mine.low:+z.0f}, {mine.high:+z.0f}]"
             others = sorted(mine.names - {name})
             beside = f" together with {' and '.join(others)}" if others else ""
-            reason = f"fitness {figures} by models{beside}{shown}"
+            reason = f"predicted fitness {figures}{beside}{shown}"
         rows.append(
             {
                 "name": name,

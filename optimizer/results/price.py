@@ -107,12 +107,12 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     rows = traded(problem.objective, verdict.changes)
     beside = [name for name in (*READS, *_MEMORY) if name not in problem.objective.metrics]
     load = problem.confirm or problem.workload
-    why = why_unread(load) or ("" if problem.reads(proves=True) else "it was not asked for")
+    why = why_unread(load) or ("" if problem.reads(proves=True) else "not requested")
     warnings = [warning for trial in proof for warning in trial.warnings]
     return {
         "measured": [name for name in beside if name in verdict.changes],
         "not_measured": {
-            name: why or why_untold(name, warnings) or "a run of the proof lacks it"
+            name: why or why_untold(name, warnings) or "a run of the proof lacks the metric"
             for name in READS
             if name not in verdict.changes
         },

@@ -56,12 +56,12 @@ def why_sampling_ended(evaluation: Evaluation, strategy: Strategy, *, explore: i
         ended = f"enough after {drawn} of at most {planned} draws"
     elif drawn + given >= planned:
         asked = problem.search.samples is not None
-        ended = f"all {planned} draws {'that were asked for ' if asked else ''}are in"
-        ended += f", {given} of them given" if given else ""
+        ended = f"all {planned} {'requested ' if asked else ''}draws were measured"
+        ended += f", {given} of them imported" if given else ""
     else:
-        ended = f"{drawn} of {planned} draws are in; time or new configurations ran out"
+        ended = f"{drawn} of {planned} draws were measured; time or new configurations ran out"
     if strategy.has_models:
-        return f"{ended}: models learn from them, and from every trial of the search"
+        return f"{ended}: the models learn from them, and from every trial of the search"
     curve = _curve(evaluation)
     return f"{ended}: {_judged(problem, curve[-1], strategy)}" if curve else ended
 
@@ -74,12 +74,12 @@ def _curve(evaluation: Evaluation) -> list[Checkpoint]:
 
 def _judged(problem: Problem, last: Checkpoint, strategy: Strategy) -> str:
     if problem.search.over:
-        return "the search goes over the parameters that were named, whatever the ranking"
+        return "the search covers the parameters named, whatever the ranking"
     if "top" not in strategy.settings:
-        return "the search goes over all parameters that may move, whatever the ranking"
+        return "the search covers all parameters that may move, whatever the ranking"
     agreement, top = agreement_of(problem, last), problem.search.top
     if agreement is None:
-        return "every parameter is searched, so no ranking decides"
+        return "the search covers every parameter, whatever the ranking"
     return (
         f"the ranking is {'stable' if agreement >= LEVEL - 1e-9 else 'not yet stable'}, "
         f"random halves of the draws share {top * last.top_k_overlap:.1f} of their top {top}"
@@ -113,7 +113,7 @@ def search_document(
     if saved:
         why += f": {saved} runs saved"
     elif stopping_rule.exhausted and spent:
-        why += f": {spent} runs went on since it was; --stop-early saves them"
+        why += f": {spent} more runs were made since then; --stop-early saves them"
     return {
         "gain": stopping_rule.gain,
         "lately": stopping_rule.lately,
@@ -184,15 +184,15 @@ def why_ended(problem: Problem, series: SweepProgress) -> str:
     left = series.left(problem.searched)
     if left:
         done = len(problem.searched) - len(left)
-        said = f"{done} of {len(problem.searched)} parameters were swept before the budget ended"
-        return f"{said}; left: {', '.join(left)}"
-    said = f"all {len(problem.searched)} parameters were swept"
+        said = f"{done} of {len(problem.searched)} parameters were varied before the budget ended"
+        return f"{said}; not varied: {', '.join(left)}"
+    said = f"all {len(problem.searched)} parameters were varied"
     if series.parameter is not None:
         return f"{said}; the budget ended in pass {series.number}, at {series.parameter}"
     if problem.search.stop_early:
         return f"{said} once"
     last = max((sweep.number for sweep in series.sweeps), default=1)
-    return f"{said}; pass {last} kept nothing"
+    return f"{said}; pass {last} found nothing better"
 
 
 def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]]:

@@ -181,7 +181,7 @@ def test_few_draws_test_nothing_and_say_what_they_could_have_seen(
     page = see(client, f"/jobs/{job}/matters").text
     told = part(page, '<section aria-labelledby="anova-title">', "</section>")
     assert "below 30 draws it ranks nothing" in told and "<table>" not in told
-    assert "the smallest effect that it could have seen is" in told
+    assert "minimum detectable effect" in told
 
 
 def test_where_nothing_was_learned_that_is_said(client: TestClient, database: Engine) -> None:

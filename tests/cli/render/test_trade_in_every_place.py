@@ -45,9 +45,9 @@ def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
     assert finished.result["best"] and verdict["trade"].startswith("Better than the baseline: ")
     assert "short scans -" in verdict["trade"].partition("costs: ")[2]
     lines = price_lines(finished.result)
-    assert lines[0].startswith("More than a fifth was paid: ") and "short scans" in lines[0]
+    assert lines[0].startswith("Costs over 20%: ") and "short scans" in lines[0]
     assert lines[1].startswith(
-        "Memory, configured at full scale: 128 MiB -> 128 MiB (+0.0%); real"
+        "Memory configured at full scale: 128 MiB -> 128 MiB (+0.0%); peak memory"
     )
     screen, page = printed(finished, verbose=True), unescape(report_html(finished))
     file = describe(replace(problem_of(), space=problem_of().space), finished.result, tried=True)
@@ -58,7 +58,7 @@ def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
         assert f"{line}." in page and line in file
     for name in READS:
         assert name in screen and name in page
-        assert any(line.startswith("Reads of both trees") and name in line for line in file)
+        assert any(line.startswith("Reads of the settled trees") and name in line for line in file)
     assert "not tuned" in screen and "measured, not tuned" in page
     # The verdict first, a line for each part, then the statistic.
     *told, proof = screen.splitlines()[: verdict["trade"].count("; ") + 2]

@@ -39,13 +39,13 @@ def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
     (desk.folder / "codecs.toml").write_text(SPACE)
     ended = client(
         "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
-        "--strategy", "lhs", "--trials", 23, "--db", desk.database,
+        "--strategy", "lhs", "--trials", 23, "--db", desk.database, "--verbose",
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out
-    why = "Why, by models (fitness of each step): compression_type snappy -> zstd +"
+    why = "Largest gains in fitness, by models: compression_type snappy -> zstd +"
     assert why in said, said
-    assert "1 of 2 changes are enough: compression_type." in said, said
+    assert "1 of the 2 changes suffice: compression_type." in said, said
     return desk
 
 
@@ -58,7 +58,7 @@ def test_what_matters_is_explained_and_measured(
     text = (tuned.folder / "rocktune-out" / "OPTIONS.minimal.ini").read_text()
     assert best.get("DBOptions", "max_background_jobs") not in (None, "2")
     assert "max_background_jobs=" not in text
-    assert "# Left at the baseline: max_background_jobs" in text
+    assert "# As in the baseline: max_background_jobs" in text
     folder = tuned.folder / "tried"
     folder.mkdir()
     assert try_options(installed.program, text, folder).options is not None
@@ -66,7 +66,7 @@ def test_what_matters_is_explained_and_measured(
     assert capsys.readouterr().out == text
 
     assert client("explain", 1, *db) == 0
-    assert "Nothing of it was measured: `rocktune explain 1 --runs 7`" in capsys.readouterr().out
+    assert "Not measured; to measure the steps: `rocktune explain 1 --" in capsys.readouterr().out
     assert client("explain", 1, "--runs", 3, "--steps", 1, "--margin", "20%", *db) == 0
     printed = capsys.readouterr()
     # The first step is the minimal configuration: it is measured once a round, not twice.
@@ -96,12 +96,12 @@ def test_few_configurations_are_not_explained(desk: Desk, client: Client, capsys
     (desk.folder / "codecs.toml").write_text(SPACE)
     ended = client(
         "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
-        "--strategy", "lhs", "--trials", 12, "--db", desk.database,
+        "--strategy", "lhs", "--trials", 12, "--db", desk.database, "--verbose",
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out
-    assert "Explanation withheld: 4 different configurations ended well" in said, said
-    assert "changes are enough" not in said and "Why, by models" not in said
+    assert "Explanation withheld: 4 different configurations succeeded" in said, said
+    assert "changes suffice" not in said and "Largest gains in fitness" not in said
     assert not (desk.folder / "rocktune-out" / "OPTIONS.minimal.ini").exists()
     assert client("explain", 1, "--db", desk.database) == 3
     told = capsys.readouterr().err

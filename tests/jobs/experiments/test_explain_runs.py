@@ -175,7 +175,7 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     monkeypatch.setattr(LocalRunner, "run", run)
     minimal = job.measure(runs=4)["measured"]["minimal"]
     assert not minimal["shown"]
-    assert "1 of its runs failed, where the others ended well" in minimal["why"]
+    assert "1 of its runs failed, while the others succeeded" in minimal["why"]
 
 
 @pytest.mark.slow

@@ -45,10 +45,10 @@ class TestChanges:
         assert (waf["x"], waf["error_x"]["array"], waf["error_x"]["arrayminus"]) == (
             [-10.0], [4.0], [3.0])  # fmt: skip
 
-    def test_what_crosses_zero_is_not_told_from_noise(self):
+    def test_what_crosses_zero_is_not_significant(self):
         chart = changes_chart([("waf", {"percent": -1.0, "low": -3.0, "high": 1.0})], TERMS, {})
         assert chart is not None
-        assert chart.title == "waf not told from noise"
+        assert chart.title == "waf not significant"
 
     def test_what_could_be_seen_is_shaded(self):
         chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
@@ -65,7 +65,7 @@ class TestChanges:
         chart = changes_chart(self.ROWS, TERMS, {})
         assert chart is not None
         assert chart.layout["xaxis"]["range"][0] > -170
-        assert "The interval of write_p99 goes on" in chart.caption
+        assert "The interval of write_p99 extends beyond" in chart.caption
 
     def test_nothing_was_compared(self):
         assert changes_chart([], TERMS, {}) is None
@@ -75,7 +75,7 @@ class TestTerms:
     def test_they_add_up_to_the_fitness(self):
         chart = fitness_terms_chart(["waf", "rate"], {"waf": 100.0, "rate": 300.0}, {"waf": 1.0})
         assert chart is not None
-        assert chart.title == "rate gives +300 of the fitness of 400"
+        assert chart.title == "rate contributes +300 to the fitness of 400"
         assert chart.traces[0]["x"] == [100.0, 300.0, 400.0]
         assert chart.traces[1]["x"] == [1.0, None, 1.0]
 
@@ -104,7 +104,7 @@ class TestMemory:
             "Within the baseline's memory trial 2 is best (500); trial 4 reaches 900 with 512 MiB"
         )
         assert [s["x0"] for s in chart.layout["shapes"] if "x0" in s][:2] == [64.0, 512.0]
-        assert trace(chart, "went into the proof")["x"] == [64.0]
+        assert trace(chart, "tested in the proof")["x"] == [64.0]
         assert trace(chart, "configuration")["y"] == [300.0, 900.0]
         assert "the budget, 512 MiB" in chart.caption
 
@@ -112,7 +112,7 @@ class TestMemory:
         fitness = {**self.FITNESS, 3: -9000.0}
         chart = memory_chart(self.trials(), fitness, baseline=64 * MIB, budget=None, winner=None)
         assert chart is not None
-        assert "1 lie below the plot." in chart.caption
+        assert "Trials below the plot: 1." in chart.caption
 
     def test_none_stays_within(self):
         assert best_within(self.trials(), self.FITNESS, MIB) is None
@@ -149,11 +149,11 @@ class TestConvergence:
         assert chart.title == "The best single run was trial 6, new configuration 4 of 5"
 
     def test_runs_that_measured_again_are_told(self):
-        for count, told in ((1, "1 run measured again"), (2, "2 runs measured again")):
+        for count, told in ((1, "1 run repeated"), (2, "2 runs repeated")):
             chart = convergence_chart(self.trials(), self.FITNESS, again=count)
             assert chart is not None and told in chart.caption
         once = convergence_chart(self.trials(), self.FITNESS)
-        assert once is not None and "measured again" not in once.caption
+        assert once is not None and "repeated" not in once.caption
 
     def test_a_best_within_the_noise_is_called_so(self):
         chart = convergence_chart(self.trials()[:3], self.FITNESS)

@@ -92,7 +92,7 @@ class TestDrift:
         runs = self.runs([10.0, 10.1, 9.9, 10.1, 9.9, 10.0, 10.1])
         chart = drift_chart(runs, summarise(runs), ["time"])
         assert chart is not None
-        assert chart.title == "No drift was seen, and none was corrected"
+        assert chart.title == "No drift was detected, so nothing was corrected"
         assert len(chart.traces) == 1
 
     def test_dots_are_as_corrected_as_their_median(self):

@@ -13,7 +13,7 @@ class TestImportance:
         rows = [row("a", 1, 0.2), row("b", 2, 0.7)]
         chart = importance_chart("waf", rows, {"r2": 0.8, "trials": 50})
         assert chart is not None
-        assert chart.title == "waf: b matters most"
+        assert chart.title == "waf: b is most important"
         assert trace(chart, "permutation")["x"] == [0.7, 0.2]
         assert trace(chart, "permutation")["error_x"]["array"] == [0.1, 0.1]
         assert trace(chart, "impurity")["x"] == [0.5, 0.5]
@@ -35,7 +35,7 @@ class TestStability:
         chart = stability_chart(rows, ["waf", "sa"])
         assert chart is not None
         assert trace(chart, "waf")["x"] == [1.0, 2.0, None, 3.0, 29.0, None]
-        assert "1 of the 2 first" in chart.title
+        assert "1 of the first 2" in chart.title
 
     def test_ranks_that_were_not_resampled(self):
         assert stability_chart([row("a", 1, 0.2)], ["waf"]) is None

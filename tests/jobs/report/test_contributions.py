@@ -47,7 +47,7 @@ def test_each_bar_begins_where_the_one_before_ends():
     assert bars["marker"]["color"] == ["@accent", "@soft", "@second"]
     assert bars["error_x"]["array"] == [50.0, 90.0, 10.0]
     assert whole["x"] == [280.0]
-    assert chart.title == "Surely gained by write_buffer_size"
+    assert chart.title == "Significant predicted gain: write_buffer_size"
     assert "b&lt;b&gt;" in chart.layout["yaxis"]["ticktext"]
     assert "64.0 MiB" in bars["hovertext"][0] or "64 MiB" in bars["hovertext"][0]
 
@@ -60,9 +60,12 @@ def test_what_was_measured_stands_beside_it():
     diamonds = chart.traces[2]
     assert (diamonds["y"], diamonds["x"]) == ([0], [250.0])
     lines = minimal_lines({**EXPLANATION, "measured": measured})
-    assert lines[0].startswith("1 of 3 changes are enough: write_buffer_size. Left at")
+    assert lines[0] == (
+        "By the models, 1 of the 3 changes suffice: write_buffer_size. Not needed: b<b>, c."
+    )
     assert lines[1] == (
-        "Fewest changes against the winner, expected: fitness +20 [-20, +60] (allowed: -20)."
+        "Predicted fitness with these changes alone, relative to the winner: +20 [-20, +60] "
+        "(allowed: -20)."
     )
     assert "not shown to be as good; fitness -40" in lines[2]
 

@@ -18,7 +18,7 @@ def test_says_where_and_compares_runs_of_one_load_alone() -> None:
     words = "earched at scale 1/64 (100,000 keys); confirmed at scale 1/8 (800,000 keys)"
     assert html.count(words) == 2
     if finished.result["best"]:
-        assert "it was proved at scale 1/8 on the workload" in html
+        assert "Validity: confirmed at scale 1/8 on the workload" in html
     searched = [t for t in finished.trials if t.is_baseline and t.phase is not Phase.CONFIRM]
     known = content(finished)
     spread = np.std([finished.fitness[t.number] for t in searched], ddof=1)

@@ -36,7 +36,7 @@ def test_models_say_what_matters(guided: JobOutcome):
         pair = [chart.name for chart in said["effects"][2 * place : 2 * place + 2]]
         assert pair[0] == f"{names[first]}-{metric}"
         assert set(pair) == {f"effects-{metric}", f"forest-{metric}"}
-    assert "Learned from all new configurations" in page
+    assert "Two models per metric learn from all new configurations" in page
     first = said["parameters"][0]
     assert first["name"] == "compression_type"
     cell = said["cells"]["compression_type"]["waf"]
@@ -45,7 +45,7 @@ def test_models_say_what_matters(guided: JobOutcome):
         assert line in unescape(page)
     assert said["trust"] and "below 30 draws it ranks nothing" in page
     assert "max_background_jobs" in said["idle"] or "max_background_jobs" not in page
-    assert "at the end of the job the first are: compression_type" in page
+    assert "most important at the end of the job: compression_type" in page
     assert "models learn from them, and from every trial of the search" in page
 
 
@@ -58,10 +58,10 @@ def unlearned(guided: JobOutcome, r2: float) -> JobOutcome:
 
 def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOutcome):
     few, enough = (report_html(unlearned(guided, r2)) for r2 in (0.1, 0.5))
-    assert "want more draws than this strategy makes" in few
-    assert "one random forest per metric" not in few
-    assert ">The draws alone</h2>" in enough
-    assert "one random forest per metric" in enough
+    assert "draws are too few for them" in few
+    assert "One random forest per metric" not in few
+    assert ">Importance from the draws alone</h2>" in enough
+    assert "One random forest per metric" in enough
 
 
 def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
@@ -77,7 +77,7 @@ def test_a_chart_names_the_first_and_its_doubt():
     model = {"r2_cross_validated": 0.8, "trials": 60}
     chart = shares_chart("process", "waf", rows(b=0.2, a=0.6, c=0.0), model)
     assert chart is not None
-    assert chart.title == "waf, by the process: a matters most"
+    assert chart.title == "waf, by the process: a is most important"
     assert chart.layout["yaxis"]["ticktext"] == ["a", "b"]
     assert chart.traces[1]["x"] == [0.6, 0.2]
     assert chart.traces[1]["error_x"]["arrayminus"] == pytest.approx([0.2, 0.0])

@@ -74,10 +74,10 @@ class TestAWholeJob:
     def test_says_all_that_is_known(self, finished: JobOutcome):
         page = read(finished)
         for title in (
-            "Baseline against best", "What changed", "The terms of the fitness",
-            "Gain against memory", "Convergence", "What matters",
+            "Baseline versus best", "What changed", "Fitness by metric",
+            "Fitness versus memory", "Convergence", "Parameter importance",
             "The most and the least important parameters", "Parallel coordinates", "Pareto front",
-            "What was done, and why", "Failures by cause", "Noise and drift of the baseline",
+            "Phases of the job", "Failures by cause", "Noise and drift of the baseline",
             "Environment", "How to use the file",
         ):  # fmt: skip
             assert title in page.text, title
@@ -86,11 +86,10 @@ class TestAWholeJob:
         assert 4 <= shares <= 8
         best = finished.result["best"]
         assert best is not None
-        assert f"Trial {best['trial']} beats the baseline" in page.text
+        assert f"Proof: trial {best['trial']}, fitness " in page.text
         assert "built with assertions" in page.text
         assert (
-            "rocksdb::LoadOptionsFromFile" in page.text
-            and "which has loaded this file" in page.text
+            "rocksdb::LoadOptionsFromFile" in page.text and "which loaded this file" in page.text
         )
 
     def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
@@ -188,11 +187,11 @@ class TestManyHosts:
     def test_the_page_shows_them(self, on_three_hosts: JobOutcome):
         page = read(on_three_hosts)
         assert "odd-<b>" in page.text
-        assert "set aside: its baseline's" in page.text
+        assert "excluded: its baseline's" in page.text
 
     def test_a_job_on_one_host_says_nothing_of_hosts(self):
         page = read(finished_job(24, bench=PretendBench(flat), strategy="random"))
-        assert "its trials are compared with that" not in page.text
+        assert "are compared with its own baseline" not in page.text
 
 
 def lsm_slow(configuration: Mapping[str, Any]) -> dict[str, float]:
@@ -209,8 +208,8 @@ class TestOtherJobs:
         job = finished_job(24, bench=PretendBench(flat, noise=0.01), strategy="random")
         assert job.result["best"] is None and job.options is None
         page = read(job)
-        assert "Nothing was proven better than the baseline." in page.text
-        assert "Baseline against best candidate" in page.text
+        assert "Nothing was proven better than the baseline" in page.text
+        assert "Baseline versus best candidate" in page.text
         assert "How to use the file" not in page.text
 
     def test_all_measured_the_same(self):
@@ -225,7 +224,7 @@ class TestOtherJobs:
         assert job.result["verdict"] is None
         page = read(job)
         assert "No candidate could be measured against the baseline." in page.text
-        assert "Nothing could be learned" in page.text
+        assert "too few to rank parameters" in page.text
         assert "refused: " in page.text and "second line" not in page.text
 
     def test_one_metric_alone(self):
@@ -245,7 +244,7 @@ class TestOtherJobs:
             result["job"].pop(name, None)
         page = read(replace(finished, result=result))
         # What the proof could have shown follows from the spread.
-        assert re.search(r"80 times in 100 if it is at least\s+waf \d+\.\d%", page.text)
+        assert re.search(r"single metric \(80% power, \d+ pairs\):\s+waf \d+\.\d%", page.text)
 
     def test_what_later_versions_know_is_shown(self, finished: JobOutcome):
         power = {"level": 0.9, "pairs": 5, "smallest_change": {"waf": 1.25, "sa": None}}
@@ -253,7 +252,7 @@ class TestOtherJobs:
         sampling = {"draws": 40, "planned": 50, "why": "it was steady", "curve": curve}
         result = {**finished.result, "power": power, "sampling": sampling}
         page = read(replace(finished, result=result))
-        assert re.search(r"90 times in 100 if it is at least\s+waf 1\.2%\.", page.text)
+        assert re.search(r"single metric \(90% power, \d+ pairs\):\s+waf 1\.2%\.", page.text)
         assert "it was steady" in page.text
         assert any("draws" in str(p["layout"]["xaxis"].get("title")) for p in plots(page))
 

@@ -20,7 +20,7 @@ def test_all_phases_in_their_order(finished: JobOutcome):
         assert row.began is not None and row.ended is not None and row.began <= row.ended
     search, confirm = rows[3], rows[4]
     assert search.why_ended == f"the budget for new configurations, {divide(60).explore}, was used"
-    assert f"{2 * divide(60).pairs} proof runs ended well" in confirm.why_ended
+    assert f"{2 * divide(60).pairs} proof runs succeeded" in confirm.why_ended
 
 
 def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
@@ -40,7 +40,7 @@ def test_a_search_that_ended_otherwise(finished: JobOutcome):
     used = f"the budget for new configurations, {explored}, was used"
     assert ended(finished, explored, trials=None, minutes=5) == used
     assert ended(finished, 99, trials=None, minutes=5) == (
-        "what was left of the minutes was needed to confirm"
+        "the remaining time was needed for the confirmation"
     )
     assert ended(finished, 99) == f"{explored} of 99 planned configurations were tried"
     # Results of earlier versions do not tell what was planned.
@@ -64,7 +64,7 @@ def test_configurations_that_were_measured_again_are_not_new(finished: JobOutcom
     again = replace(finished, trials=trials)
     assert ended(again, explored) == (
         f"the budget for new configurations, {explored}, was used, "
-        "1 of it to measure again what was doubted"
+        "1 of it to repeat doubtful results"
     )
     assert ended(again, None) == f"{explored - 1} new configurations were tried"
 
@@ -75,7 +75,7 @@ def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
     assert rows[1].why_ended == "the order was steady"
     draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
     rows = phase_rows(finished.trials, {**finished.result, "sampling": None})
-    assert rows[1].why_ended == f"its share of the budget, {draws} draws, was used"
+    assert rows[1].why_ended == f"the sampling budget, {draws} draws, was used"
 
 
 def test_a_job_without_a_search_has_no_ranking_phase():

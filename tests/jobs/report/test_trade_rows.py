@@ -31,7 +31,7 @@ def result(**changes: dict[str, float]) -> dict[str, Any]:
     [
         ("waf", (-20.0, -10.0), "better"),
         ("waf", (10.0, 20.0), "worse"),
-        ("waf", (-1.0, 1.0), "not shown"),
+        ("waf", (-1.0, 1.0), "not significant"),
         ("rate", (10.0, 20.0), "better"),
         ("rate", (-20.0, -10.0), "worse"),
         ("scan_short", (-20.0, -10.0), "worse"),
@@ -51,7 +51,7 @@ def test_what_was_won_comes_first_and_what_did_not_move_is_left_out() -> None:
         cpu_seconds=change(5, 9),
     ))  # fmt: skip
     assert [(row["name"], row["mark"]) for row in rows] == [
-        ("RATE", "better"), ("peak memory", "worse"), ("WAF", "not shown"),
+        ("RATE", "better"), ("peak memory", "worse"), ("WAF", "not significant"),
     ]  # fmt: skip
     assert (rows[0]["default"], rows[0]["best"]) == (2.0, 1.0)
 

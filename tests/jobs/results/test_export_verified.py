@@ -100,7 +100,7 @@ def test_what_rocksdb_does_not_know_is_named_at_once_or_kept_apart(
     assert exported.get(DB, "no_such_option") == "1"
     assert exported.get(CF, "compression_opts") == "{level=3;checksum=true;}"
     assert exported.get(TABLE, "block_size") == "8192"
-    assert "# Not measured as your file says: no_such_option, compression_opts.checksum" in text
+    assert "# Not measured as in your file: no_such_option, compression_opts.checksum" in text
 
 
 def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Settings):
@@ -123,11 +123,11 @@ def test_its_comments_say_what_it_rests_on(settings: Settings):
     }
     lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
     assert lines[0].endswith("the workload load (settle = wait, measured at scale 1/64)")
-    assert "fitness 123 against the baseline, 8 fresh runs of each" in lines[1]
+    assert "fitness 123 (baseline: 0), 8 paired runs" in lines[1]
     assert "waf -12.3% [-15.0, -9.9]" in lines[2]
     assert lines[3] == "Memtables and block cache: 80 MiB"
     assert lines[4] == (
-        "Set cache_size = 16777216 in the application: no OPTIONS file can hold it"
+        "Set cache_size = 16777216 in the application: an OPTIONS file cannot hold it"
     )
 
 
@@ -140,7 +140,7 @@ def test_its_comments_name_workload_factors(settings: Settings):
         "runs": 3,
     }
     lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
-    assert "Measured with threads = 4, a fact of the workload, not an option" in lines
+    assert "Measured with threads = 4: a setting of the workload, not an option" in lines
 
 
 def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_path: Path):
@@ -156,9 +156,9 @@ def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_pa
     }
     lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
     assert lines[-3:] == [
-        "Measured by your own command: this file was not tried with RocksDB",
-        "Set codec = fast yourself: it is no option of RocksDB",
-        "Set level = 3 yourself: it is no option of RocksDB",
+        "Measured by your own command: RocksDB has not loaded this file",
+        "Set codec = fast yourself: not an option of RocksDB",
+        "Set level = 3 yourself: not an option of RocksDB",
     ]
 
 
@@ -170,5 +170,5 @@ def test_a_changed_file_that_cannot_be_read_back_is_refused_and_not_an_error(
     assembly = assemble(specify(baseline=str(file)), settings)
     # No file is known of which the patch could not be read; it must not cost a job's results.
     monkeypatch.setattr(export, "patched", lambda *_, **__: "no section\n")
-    with pytest.raises(ExportRefusedError, match="cannot be read once it is changed"):
+    with pytest.raises(ExportRefusedError, match="cannot be read after the changes"):
         export_options(assembly.plan, None, {"write_buffer_size": 33554432}, [])

@@ -97,7 +97,7 @@ def test_what_the_application_has_stands_in_the_file_again(installed: InstalledD
         "  compaction_filter_factory=ardb.compact_filter_factory\n",
     ):  # fmt: skip
         assert line in text
-        assert f"# Not measured as your file says: {line.strip().replace('=', ' = ')}: " in text
+        assert f"# Not measured as in your file: {line.strip().replace('=', ' = ')}: " in text
 
 
 def test_of_two_families_only_the_named_one_changes(installed: InstalledDbBench, tmp_path: Path):
@@ -123,7 +123,7 @@ def test_a_byte_order_mark_is_left_out_and_told(installed: InstalledDbBench, tmp
     path = tmp_path / "OPTIONS"
     path.write_bytes('\ufeff[DBOptions]\n[CFOptions "default"]\n'.encode())
     text = exported(path, installed, {"write_buffer_size": 33554432})
-    assert "\ufeff" not in text and "# Without the byte order mark of your file" in text
+    assert "\ufeff" not in text and "# The byte order mark of your file is removed" in text
 
 
 def test_a_spelling_of_ones_own_is_kept_where_the_value_is(

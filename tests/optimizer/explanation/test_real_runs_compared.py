@@ -57,7 +57,7 @@ def test_a_few_bytes_less_are_no_gain_below_zero():
         each["minimal"] = {**each["winner"], "rate": each["winner"]["rate"] * (1 - 1e-6)}
     judged = judge_minimal(RATE, made, margin=100.0)
     assert judged is not None and judged.compared.fitness.expected < 0
-    assert judged.why.startswith("fitness +0 [+0, +0] against")
+    assert judged.why.startswith("fitness +0 [+0, +0] relative to")
 
 
 def test_a_limit_that_is_broken_is_not_as_good():
@@ -70,7 +70,7 @@ def test_a_limit_that_is_broken_is_not_as_good():
 def test_what_failed_alone_is_not_as_good():
     judged = judge_minimal(RATE, rounds(150.0), margin=100.0, failed=1)
     assert judged is not None and judged.compared.fitness.low > -100 and not judged.shown
-    assert "1 of its runs failed, where the others ended well" in judged.why
+    assert "1 of its runs failed, while the others succeeded" in judged.why
 
 
 def test_two_rounds_show_nothing_and_one_is_not_judged():

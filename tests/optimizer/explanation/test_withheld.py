@@ -43,8 +43,8 @@ def test_four_draws_explain_nothing_and_say_what_would():
         "needed": 10,
         "changes": 7,
         "trials": 18,
-        "why": "withheld: 4 different configurations ended well, and an explanation needs 10 "
-        "(as many as a ranking of the options); --trials 18 measures as many",
+        "why": "withheld: 4 different configurations succeeded, and an explanation needs 10 "
+        "(as many as a ranking of the options); --trials 18 measures that many",
     }
     assert divide(18).explore >= 10 > divide(17).explore
     assert withheld_words(found) == f"Explanation {found['explanation_withheld']['why']}."

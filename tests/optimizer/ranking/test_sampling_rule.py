@@ -280,24 +280,24 @@ class TestWhatIsTold:
         assert sampling["draws"] == sampling["planned"] == planned(90)
         assert [point["draws"] for point in sampling["curve"]] == [planned(90)]
         assert sampling["why"].startswith(
-            f"all {planned(90)} draws are in: the ranking is not yet stable, random halves"
+            f"all {planned(90)} draws were measured: the ranking is not yet stable, random halves"
         )
 
     @pytest.mark.slow
     def test_where_a_number_was_asked_for(self):
         sampling, _ = self.ran(120, samples=50)
-        assert sampling["why"].startswith("all 50 draws that were asked for are in: ")
+        assert sampling["why"].startswith("all 50 requested draws were measured: ")
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
 
     @pytest.mark.slow
     def test_where_everything_is_searched(self):
-        assert self.ran(90, top=30)[0]["why"].endswith("so no ranking decides")
+        assert self.ran(90, top=30)[0]["why"].endswith("every parameter, whatever the ranking")
 
     def test_where_there_is_too_little_to_judge(self):
         sampling, whys = self.ran(24)
         assert sampling["curve"] == []
-        assert sampling["why"] == f"all {sampling['planned']} draws are in"
-        assert whys[Phase.RANK].endswith("draws are in")
+        assert sampling["why"] == f"all {sampling['planned']} draws were measured"
+        assert whys[Phase.RANK].endswith("draws were measured")
 
     def test_a_strategy_that_does_not_rank_has_nothing_to_tell(self):
         assert self.ran(24, strategy="lhs")[0] is None

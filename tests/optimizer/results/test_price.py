@@ -122,8 +122,8 @@ def test_a_loss_is_sure_and_over_a_fifth(found):
     ("workload", "asked", "why"),
     [
         (Workload(name="w", external=True), True, "your own runner measures, outside Rocktune"),
-        (Workload(name="w"), False, "it was not asked for"),
-        (Workload(name="w"), True, "a run of the proof lacks it"),
+        (Workload(name="w"), False, "not requested"),
+        (Workload(name="w"), True, "a run of the proof lacks the metric"),
     ],
 )
 def test_what_was_not_measured_has_a_reason(workload: Workload, asked: bool, why: str):

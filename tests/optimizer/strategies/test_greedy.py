@@ -238,10 +238,10 @@ def test_a_budget_smaller_than_the_table_says_what_was_left():
     found = document(done, divide(24).explore)
     assert found["swept"] == ["x", "y"]
     assert found["left"] == ["codec", "level", "sync", "idle"]
-    assert "left: codec, level, sync, idle" in found["why"]
+    assert "not varied: codec, level, sync, idle" in found["why"]
     whole = document(_done(400), 400)
     assert whole["left"] == []
-    assert whole["why"] == "all 6 parameters were swept; pass 2 kept nothing"
+    assert whole["why"] == "all 6 parameters were varied; pass 2 found nothing better"
 
 
 def _done(trials: int, **more) -> Job:
