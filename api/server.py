@@ -26,8 +26,8 @@ _GRACE_SECONDS = 5
 # Who listens on all addresses is found at this one.
 _NEAREST = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # nosec B104: replaced, not listened on
 _IN_THE_CLEAR = (
-    "tokens cross the network in the clear: put a proxy that ends TLS before this server, "
-    "and set ROCKTUNE_BEHIND_TLS=1 when it is there"
+    "tokens cross the network unencrypted: put a TLS proxy in front of this server, then set "
+    "ROCKTUNE_BEHIND_TLS=1"
 )
 
 
@@ -111,7 +111,7 @@ def _run(
             worker.run()
         except BaseException as error:
             failure.append(error)
-            _log.error("the worker has failed; the server stops", exc_info=error)
+            _log.error("the worker has failed; stopping the server", exc_info=error)
         finally:
             stopping.set()
             server.should_exit = True
@@ -161,7 +161,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         problem = f"cannot listen on {host} port {port}: {error.strerror or error}"
-        raise InputError("--port", f"{problem}; name another") from None
+        raise InputError("--port", f"{problem}; choose another port") from None
     return listening
 
 
@@ -170,5 +170,5 @@ def _installed(settings: Settings) -> InstalledDbBench | None:
     try:
         return probe(find_db_bench(settings.db_bench))
     except InputError as error:
-        _log.warning("there is no db_bench here; only other benchmarks can run", why=str(error))
+        _log.warning("no db_bench found here; only other benchmarks can run", why=str(error))
         return None

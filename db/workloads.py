@@ -69,14 +69,13 @@ def keep_workload(
         if found is None:
             count = connection.execute(select(func.count()).select_from(workload)).scalar_one()
             if count >= MOST_WORKLOADS:
-                raise WorkloadRefused(f"{count} workloads are the most; delete one of them first")
+                raise WorkloadRefused(f"the limit is {count} workloads; delete one first")
             connection.execute(insert(workload).values(name=name, **values))
         elif any(value not in (None, getattr(found, each)) for each, value in sent.items()):
             if not replace:
                 by = f", sent by {found.submitter}" if found.submitter else ""
                 raise WorkloadRefused(
-                    f"the name {name!r} is that of another workload{by}; rename yours, or ask for "
-                    "it to be replaced"
+                    f"{name!r} is taken by another workload{by}; rename yours, or replace it"
                 )
             connection.execute(update(workload).where(workload.c.name == name).values(**values))
     return found is None

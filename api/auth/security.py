@@ -29,11 +29,11 @@ from jobs.cluster.listening import is_loopback
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
-    description="Made by `rocktune token make`; `rocktune token show` prints the server's own.",
+    description="Created by `rocktune token make`; `rocktune token show` prints the server's own.",
 )
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_HEADER = "X-Form-Token"
-_WHERE = "`rocktune token show` prints one, on the server's machine"
+_WHERE = "`rocktune token show` prints a valid one on the server's machine"
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def _identified(request: Request, given: HTTPAuthorizationCredentials | None) ->
         origin = request.headers.get("origin")
         # A page of another site, or of another port, does not act for who is logged in.
         if origin is not None and not same_origin(request, origin):
-            raise ProblemError(403, "pages of other sites are not answered")
+            raise ProblemError(403, "requests from other sites' pages are refused")
         return Caller(found.name, found.role, forms=form_token(secret))
     if not service.trusted:
-        raise _unknown(f"a token is needed: Authorization: Bearer TOKEN; {_WHERE}")
+        raise _unknown(f"a token is required, as Authorization: Bearer TOKEN; {_WHERE}")
     return Caller(None, Role.ADMIN)
 
 
@@ -130,7 +130,7 @@ def _caller(request: Request, caller: CallerDep) -> Caller:
 def require_form_token(caller: Caller, given: str) -> None:
     """Refuses with 403 a form that is not of a page of this session."""
     if not caller.by_bearer and not same_token(caller.forms, given):
-        raise ProblemError(403, "the form is not of this session any more; load its page again")
+        raise ProblemError(403, "the form belongs to an ended session; load its page again")
 
 
 def same_origin(request: Request, origin: str) -> bool:
@@ -169,7 +169,7 @@ async def form_fields(request: Request) -> Mapping[str, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if body and kind != _MEDIA_TYPE:
-        raise ProblemError(415, f"send a form as {_MEDIA_TYPE}")
+        raise ProblemError(415, f"send the form as {_MEDIA_TYPE}")
     try:
         # A browser sends line ends as CRLF.
         pairs = parse_qsl(
@@ -179,7 +179,7 @@ async def form_fields(request: Request) -> Mapping[str, str]:
             max_num_fields=_MOST_FIELDS,
         )
     except ValueError:
-        raise ProblemError(400, "the form cannot be read") from None
+        raise ProblemError(400, "the form cannot be decoded; send it again") from None
     return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
 

@@ -67,7 +67,7 @@ class Around:
         try:
             client = (scope.get("client") or ("unknown",))[0]
             if scope["path"] not in _UNLIMITED and not self._limiter.hit(self._rate, client):
-                told = f"more than {self._rate}; slow down"
+                told = f"more than {self._rate} requests; send fewer"
                 late = ProblemError(429, told, headers={"Retry-After": "1"})
                 await self._refusal(Request(scope), late)(scope, receive, watched)
             else:
@@ -139,5 +139,5 @@ class BodyLimit:
         if not over:
             await self._app(scope, counted, unless_over)
         if over and not begun:
-            large = ProblemError(413, f"the body is larger than {self._most} bytes")
+            large = ProblemError(413, f"the body is larger than {self._most:,} bytes")
             await self._refusal(Request(scope), large)(scope, receive, send)

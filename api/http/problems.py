@@ -127,7 +127,7 @@ def _finding(found: Any, body: object) -> FieldProblem:
         named = f"{field}.kind".removeprefix(".")
         return FieldProblem(field=safe(named), problem=f"write one of {', '.join(JobKind)}")
     if found["type"] == "json_invalid":
-        return FieldProblem(field="body", problem="is not JSON")
+        return FieldProblem(field="body", problem="is not valid JSON")
     given = None if found["type"] == "missing" else shortened(found.get("input"))
     if parts and parts[0] in WRITE:
         return FieldProblem(field=parts[0], problem=WRITE[parts[0]], value=given)
@@ -193,15 +193,15 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 _MEANING = {
-    400: "The body is no JSON",
-    401: "A token is needed, and none that is valid was given",
-    403: "The token's role does not allow it",
-    404: "There is none",
-    406: "None of the formats that Accept names is offered",
-    409: "The job is in a state in which this cannot be done",
+    400: "The body is not JSON",
+    401: "A valid token is required",
+    403: "The token's role does not allow this",
+    404: "Not found",
+    406: "No format in Accept is available",
+    409: "Not possible in the job's state",
     413: "The body is too large",
-    422: "Fields are wrong; each is named with its mend",
-    429: "Too many requests, or too many queued jobs; Retry-After says when to come again",
-    503: "The database does not answer, or too many wait for models; try again",
+    422: "Fields are wrong; each is named with its fix",
+    429: "Too many requests or queued jobs; Retry-After says when to try again",
+    503: "The database does not answer, or too many requests wait for models; try again",
 }
 EVERYWHERE = described(401, 403, 422, 429, 503)

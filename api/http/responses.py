@@ -16,7 +16,7 @@ def accepted(header: str | None, offered: Sequence[str]) -> str:
     ranges = [_range(part) for part in (header or "*/*").split(",") if part.strip()]
     best = max(offered, key=lambda kind: (_quality(kind, ranges), -offered.index(kind)))
     if _quality(best, ranges) <= 0:
-        raise ProblemError(406, f"Accept names none of {', '.join(offered)}")
+        raise ProblemError(406, f"Accept must allow one of {', '.join(offered)}")
     return best
 
 
@@ -61,7 +61,7 @@ class Exports:
     def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
         """The chunks, to be sent; a ProblemError, 429, while others are."""
         if self._running >= MOST:
-            late = "other exports are being sent; try again when they are done"
+            late = "other exports are in progress; try again later"
             raise ProblemError(429, late, headers={"Retry-After": "10"})
         return self._sent(chunks)
 

@@ -81,7 +81,7 @@ def _asked(form: Mapping[str, str]) -> WorkloadCreate:
     except InputError as error:
         raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
     except (ValueError, RecursionError):
-        raise refused([FieldProblem(field="profile", problem="is not JSON")]) from None
+        raise refused([FieldProblem(field="profile", problem="is not valid JSON")]) from None
 
 
 def _workloads(

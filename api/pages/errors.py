@@ -117,16 +117,16 @@ def add_handlers(app: FastAPI) -> None:
     def _failed(request: Request, error: Exception) -> Response:
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
         if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
-            _log.error("the database's tables are not of this version; upgrade them")
-            told = ProblemError(503, "the database's tables are not of this version")
+            told = ProblemError(503, "the database's tables do not fit this version; upgrade them")
+            _log.error(told.problem.detail)
         elif invalidated or isinstance(error, OperationalError | NoConnection):
             _log.error("the database does not answer", kind=type(error).__name__)
             told = ProblemError(
                 503, "the database does not answer; try again", headers={"Retry-After": "5"}
             )
         else:
-            _log.error("a request failed", path=request.url.path, exc_info=error)
-            told = ProblemError(500, "Rocktune failed; its log says why")
+            _log.error("request failed", path=request.url.path, exc_info=error)
+            told = ProblemError(500, "internal error; see the server's log")
         return error_answer(request, told)
 
 

@@ -32,9 +32,9 @@ router = APIRouter(include_in_schema=False)
 # A path of ours alone: `//host` and `/\host` would lead elsewhere.
 _PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)
 _REFUSED = {
-    "unknown": "This token is unknown or revoked. `rocktune token show`, on the server's machine, "
-    "prints one that is valid.",
-    "foreign": "Another site led here. Paste the link into the address bar, or the token below.",
+    "unknown": "This token is unknown or revoked. For a valid one, run `rocktune token show` "
+    "on the server's machine.",
+    "foreign": "Opened from another site. Paste the link in the address bar, or the token below.",
 }
 Wanted = Annotated[str, Query(alias="next", max_length=2000)]
 
@@ -67,7 +67,7 @@ def log_in(request: Request, service: ServiceDep, fields: FieldsDep) -> Response
     origin = request.headers.get("origin")
     if _is_foreign(request) or (origin is not None and not same_origin(request, origin)):
         # The first form has no session to prove it by.
-        why = "log in from this server's own page; a proxy in between must pass on the Host header"
+        why = "log in from this server's own page; a proxy in between must forward the Host header"
         raise ProblemError(403, why)
     wanted = safe_path(fields.get("next", ""))
     shown = {"wanted": wanted, "problem": _REFUSED["unknown"]}

@@ -54,7 +54,7 @@ def _importance_page(visit: Visit, job: JobRow, metric: str, details: bool) -> R
     else:
         if metric and metric not in found["forest"]:
             known = ", ".join(found["forest"])
-            raise InputError("metric", f"the objective has no {metric!r:.80}; known are {known}")
+            raise InputError("metric", f"the objective has no {metric!r:.80}; choose from {known}")
         told = importance_view(found, metric or None)
         if details:
             more = importance_details(visit.engine, job, found, learned=told["learned"])
@@ -121,7 +121,7 @@ def _weight(name: str, text: str) -> float:
     except ValueError:
         weight = math.nan
     if not 0 <= weight <= MOST_WEIGHT:
-        raise InputError("weights", f"{name}: {text!r:.40} is no number from 0 to {MOST_WEIGHT:g}")
+        raise InputError("weights", f"{name}: {text!r:.40} is not from 0 to {MOST_WEIGHT:g}")
     return weight
 
 
@@ -159,7 +159,7 @@ def picked_options(visit: Reader, job: TunedJobDep, limits: Limits = "") -> Resp
     shown, _given = sliders(visit.request, _own(job), baseline.metrics if baseline else {})
     text = picked(visit.service, job, preference_of(shown, limits))["options"]
     if text is None:
-        raise ProblemError(404, "by this preference nothing is better than the baseline")
+        raise ProblemError(404, "by this preference, nothing is better than the baseline")
     disposition = f'attachment; filename="{OPTIONS}"'
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     return PlainTextResponse(text, headers=headers)
@@ -212,12 +212,12 @@ def compare_page(visit: Reader, jobs: Annotated[str, Query(max_length=200)] = ""
         rows = [visit.service.store.job(number) for number in _numbers(jobs)]
         for row in rows:
             if row.kind is not JobKind.TUNE:
-                raise InputError("jobs", f"job {row.id} is of the kind {row.kind}; name others")
+                raise InputError("jobs", f"job {row.id} is of kind {row.kind}; name tuning jobs")
         asked = [(row, result_if_done(visit.service, row)) for row in rows]
     except InputError as error:
         problem = error.problem
     except NoSuchJob as error:
-        problem = f"{error.args[0]}; name others"
+        problem = f"{error.args[0]}; name other jobs"
     newest = read_jobs(visit.engine, limit=_OFFERED, state=JobState.DONE, kind=JobKind.TUNE)
     return visit.page(
         "compare.html",
@@ -233,8 +233,8 @@ def compare_page(visit: Reader, jobs: Annotated[str, Query(max_length=200)] = ""
 def _numbers(text: str) -> list[int]:
     parts = [part.strip().lstrip("#") for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts):
-        raise InputError("jobs", "write the numbers of jobs, apart by commas: 1,2")
+        raise InputError("jobs", "write job numbers separated by commas, such as 1,2")
     numbers = list(dict.fromkeys(int(part) for part in parts))
     if numbers and not 2 <= len(numbers) <= _MOST_JOBS:
-        raise InputError("jobs", f"name two jobs, and at most {_MOST_JOBS}: 1,2")
+        raise InputError("jobs", f"name 2 to {_MOST_JOBS} jobs, such as 1,2")
     return numbers

@@ -68,7 +68,7 @@ def static_file(
     """A file; under the address of another version there is none."""
     found = _known().get(name)
     if found is None or found.digest != digest:
-        raise ProblemError(404, "there is no such file; load the page again")
+        raise ProblemError(404, "no such file; load the page again")
     headers = {"Cache-Control": _YEAR, "Vary": "Accept-Encoding"}
     body = found.content
     if "gzip" in accept_encoding and len(body) > _WORTH_PACKING:

@@ -81,7 +81,7 @@ def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
 def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
     """Deletes an uploaded workload. Submitted jobs keep their copies."""
     if workload_public(service, name).origin != "uploaded":
-        raise ProblemError(409, f"{name!r} was not uploaded; it comes with the service")
+        raise ProblemError(409, f"{name!r} comes with the service and cannot be deleted")
     remove_workload(service.engine, name)
 
 

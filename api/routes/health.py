@@ -35,7 +35,7 @@ def readyz(service: ServiceDep) -> Health:
     except SQLAlchemyError:
         raise ProblemError(503, "the database does not answer") from None
     if not ready:
-        raise ProblemError(503, "the database's tables are not of this version; upgrade them")
+        raise ProblemError(503, "the database's tables do not fit this version; upgrade them")
     return Health(status="ready")
 
 

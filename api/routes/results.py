@@ -103,7 +103,7 @@ def _file(answer: JobAnswer, name: str) -> str:
 
     files: dict[str, str] = kept_files(answer.service.store, answer.job.id)["files"]
     if name not in files:
-        known = f"its files are {', '.join(files)}" if files else "see its result and options"
+        known = f"its files are {', '.join(files)}" if files else "see its result and its options"
         raise ProblemError(404, f"job {answer.job.id} has no file {name!r:.100}; {known}")
     return files[name]
 
@@ -175,7 +175,7 @@ def _known(answer: JobAnswer, metric: str | None) -> tuple[Mapping[str, Any], bo
     found, final = job_ranking(answer.service, answer.job)
     if metric is not None and metric not in found["forest"]:
         known = ", ".join(found["forest"])
-        raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")
+        raise ProblemError(404, f"the objective has no metric {metric!r}; choose one of {known}")
     return found, final
 
 
@@ -184,7 +184,7 @@ def show_contributions(answer: AnswerDep) -> Response:
     """Returns the gain of each parameter in a finished greedy job."""
     found = result_of(answer.service, answer.job).get("contributions")
     if found is None:
-        why = "its strategy does not vary one parameter after the other; greedy does"
+        why = "only the strategy greedy varies one parameter at a time"
         raise ProblemError(404, f"job {answer.job.id} has no contributions: {why}")
     return answer.json(Contributions.model_construct(**found))
 
@@ -199,7 +199,7 @@ async def explain_result(answer: AnswerDep) -> Response:
         job = answer.job
         found = explained_job(answer.service.engine, job, result_of(answer.service, job))
         if found["explanation"] is None:
-            why = withheld_words(found) or "it found nothing better than its baseline"
+            why = withheld_words(found) or "nothing was proven better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
         return Explained.model_construct(**found["explanation"])
 
@@ -283,8 +283,8 @@ async def show_dependence(answer: AnswerDep) -> Response:
 
         found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:
-            why = "too few trials have ended well, or no run of the baseline"
-            raise ProblemError(409, f"job {answer.job.id} has nothing to learn from yet: {why}")
+            why = "too few trials or no run of the baseline succeeded"
+            raise ProblemError(409, f"job {answer.job.id} has too little data for models: {why}")
         return dependence_document(found)
 
     return await answer.fitted(made)

@@ -37,7 +37,7 @@ def show_pareto(answer: AnswerDep, x: Axis = None, y: Axis = None) -> Response:
     if x is not None and y is not None:
         return answer.json(_front_of_two(answer.service, answer.job, x, y))
     if x is not None or y is not None:
-        raise InputError("x" if x is None else "y", "give x and y, both or neither")
+        raise InputError("x" if x is None else "y", "give both x and y, or neither")
     result = result_of(answer.service, answer.job)
     metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
     points = [
@@ -148,7 +148,7 @@ async def pick_by_preference(
 def _objective(given: str) -> Objective:
     if not given.lstrip().startswith("{"):
         if given not in SHIPPED:
-            problem = f"{given!r:.80} is none of {', '.join(SHIPPED)}, and no object of JSON"
+            problem = f"{given!r:.80} is neither a JSON object nor one of {', '.join(SHIPPED)}"
             raise InputError("objective", problem)
         return load_objective(given)
     try:

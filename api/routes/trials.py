@@ -78,7 +78,7 @@ def list_trials(
     chosen = {"state": state, "phase": phase, "sort": sort is not TrialOrder.NUMBER or None}
     for field, value in chosen.items():
         if value is not None:
-            raise InputError(field, "is for pages of JSON; files hold all trials by number")
+            raise InputError(field, "applies only to JSON; files contain all trials, by number")
     return trial_file(service, job, kind, after=after, limit=limit, headers=answer.headers)
 
 

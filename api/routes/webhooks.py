@@ -37,7 +37,7 @@ def make_webhook(
         raise refused(field_problems(error)) from None
     made = add_webhook(service.engine, url, events, new_secret(), caller.name)
     if made is None:
-        raise ProblemError(409, "a webhook leads to this URL already; delete it first")
+        raise ProblemError(409, "a webhook for this URL already exists; delete it first")
     response.headers["Location"] = f"/v1/webhooks/{made.id}/deliveries"
     return WebhookPublic.of(made, made.secret)
 

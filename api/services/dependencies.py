@@ -81,7 +81,7 @@ JobDep = Annotated[JobRow, Depends(_job)]
 
 def _tuned(job: JobDep) -> JobRow:
     if job.kind is not JobKind.TUNE:
-        told = f"job {job.id} is of the kind {job.kind}, which has no such thing"
+        told = f"job {job.id} is of kind {job.kind}, which has no such data"
         raise ProblemError(404, f"{told}; its result is at /v1/jobs/{job.id}/result")
     return job
 

@@ -39,7 +39,7 @@ class FitQueue:
         except ToBeFitted:
             pass
         if self.waiting >= MOST_WAITING:
-            raise _busy(f"{self.waiting} requests wait for models to be fitted; try again")
+            raise _busy(f"{self.waiting} requests are waiting for models; try again")
         self.waiting += 1
         try:
             return await self._in_turn(request, make)
@@ -59,7 +59,7 @@ class FitQueue:
         if failed:
             raise failed[0]
         if not made:
-            raise _busy("the client has gone")
+            raise _busy("the client has disconnected")
         return made[0]
 
 

@@ -31,7 +31,7 @@ def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
     """The document of a registered workload; an InputError if there is none."""
     if name not in workloads:
         names = ", ".join(workloads)
-        raise InputError("workload", f"{name!r} is not registered; known are {names}")
+        raise InputError("workload", f"{name!r} is not registered; choose one of {names}")
     return workloads[name]
 
 
@@ -79,7 +79,7 @@ def inline_profile(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _require_small(document: Mapping[str, Any], field: str, most_bytes: int) -> None:
     _require_shallow(document, field)
     if len(json.dumps(document, default=str)) > most_bytes:
-        raise InputError(field, f"takes more than {most_bytes:,} bytes of JSON")
+        raise InputError(field, f"is larger than {most_bytes:,} bytes of JSON")
 
 
 def _require_shallow(document: Mapping[str, Any], field: str) -> None:
@@ -90,21 +90,21 @@ def _require_shallow(document: Mapping[str, Any], field: str) -> None:
         for each in layer:
             parts = list(each.values()) if isinstance(each, dict) else list(each)
             if len(parts) > _MOST_ROWS:
-                raise InputError(field, f"lists more than {_MOST_ROWS} of something")
+                raise InputError(field, f"has a list of more than {_MOST_ROWS} entries")
             for part in (*parts, *(each if isinstance(each, dict) else ())):
                 require_plain(part, field)
             below += [part for part in parts if isinstance(part, dict | list)]
         if not below:
             return
         layer = below
-    raise InputError(field, f"is nested deeper than {_MOST_DEPTH}")
+    raise InputError(field, f"is nested more than {_MOST_DEPTH} levels deep")
 
 
 def require_plain(part: object, field: str) -> None:
     """Refuses, with an InputError, what no database could hold."""
     if isinstance(part, float) and not math.isfinite(part):
-        raise InputError(field, f"holds {part}; write finite numbers")
+        raise InputError(field, f"contains {part}; write finite numbers")
     if isinstance(part, int) and abs(part) >= 2**63:
-        raise InputError(field, "holds a whole number of more than 64 bits")
+        raise InputError(field, "contains an integer of more than 64 bits")
     if isinstance(part, str) and safe_text(part) != part:
-        raise InputError(field, f"holds {shortened(part)}, which has characters that are no text")
+        raise InputError(field, f"{shortened(part)} has characters that cannot be stored as text")

@@ -32,14 +32,14 @@ class KnownBuilds:
         no host has is an InputError, as is what is no name.
         """
         if not is_build_name(name):
-            problem = f"{shortened(name)} is no build's name, and paths are not taken over HTTP"
+            problem = f"{shortened(name)} is not a build's name; paths are not accepted over HTTP"
             raise InputError(_FIELD, f"{problem}; /v1/hosts lists the builds")
         if name == DEFAULT_BUILD or name in self.here:
             return self.here.get(name)
         known = sorted({*self.here, *self.elsewhere()})
         if known and name not in known:
             names = ", ".join(known)
-            raise InputError(_FIELD, f"no host has a build {name!r}; known are {names}")
+            raise InputError(_FIELD, f"no host has a build {name!r}; choose one of {names}")
         return None
 
 

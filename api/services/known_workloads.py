@@ -32,7 +32,7 @@ def take_workload(
         raise refused(field_problems(error)) from None
     name = sent["document"]["name"]
     if name in service.registered:
-        taken = f"the name {name!r} is that of a workload that comes with the service"
+        taken = f"{name!r} is the name of a workload that comes with the service"
         raise ProblemError(409, f"{taken}; rename yours")
     new = keep_workload(service.engine, **sent, submitter=caller.name, replace=replace)
     return name, new

@@ -54,7 +54,7 @@ def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]
         from jobs.external.external import live_ranking
 
         return live_ranking(service.engine, job), False
-    raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
 
 
 def measured_trials(
@@ -87,7 +87,7 @@ def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
     from jobs.views.pick import pick_of_job
 
     most = _MOST_LEARNED if asked.model else MOST_TRIALS
-    trials = measured_trials(service, job, most=most, otherwise="; ask without the model")
+    trials = measured_trials(service, job, most=most, otherwise="; omit the model")
     best = (result_if_done(service, job) or {}).get("best")
     proven = best["trial"] if best else None
     return pick_of_job(job.id, resolve_stored(job), trials, asked, proven=proven)

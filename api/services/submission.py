@@ -211,7 +211,7 @@ def specification_from(
             parts["db_bench"] = named
     known = parts["workload"] is not _STAND_IN
     if known and parts["workload"].get("external") and parts.get("minutes") is not None:
-        found.append(InputError("minutes", "your own runner keeps its time; give trials"))
+        found.append(InputError("minutes", "does not apply to an external runner; give trials"))
     built: Specification | None = None
     with noting(found):
         built = specification_of(**parts)

@@ -51,7 +51,7 @@ def make_private_folder(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise _refused(f"the folder {path.parent} cannot be made", error) from None
+        raise _refused(f"cannot create the folder {path.parent}", error) from None
 
 
 def read_token(path: Path) -> str | None:
@@ -68,9 +68,9 @@ def read_token(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _refused(f"{path} cannot be read", error) from None
+        raise _refused(f"cannot read {path}", error) from None
     if parts_of(text) is None:
-        raise InputError(FIELD, f"{path} holds no token of Rocktune; name another file")
+        raise InputError(FIELD, f"{path} does not hold a Rocktune token; name another file")
     return text
 
 
@@ -89,7 +89,7 @@ def keep_token(path: Path, token: str) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise _refused(f"no token can be kept at {path}", error) from None
+        raise _refused(f"cannot write a token to {path}", error) from None
     return True
 
 
@@ -103,7 +103,7 @@ def replace_token(path: Path, token: str) -> None:
         with _draft(path, token) as draft:
             draft.replace(path)
     except OSError as error:
-        raise _refused(f"the token at {path} cannot be replaced", error) from None
+        raise _refused(f"cannot replace the token in {path}", error) from None
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def _require_private(path: Path, found: os.stat_result) -> None:
     A file of root's may be read by a group, as Kubernetes and systemd hand secrets out.
     """
     if not stat.S_ISREG(found.st_mode):
-        raise InputError(FIELD, f"{path} is no file")
+        raise InputError(FIELD, f"{path} is not a regular file; name another file")
     me = os.geteuid()
     if found.st_uid not in (me, _ROOT) and me != _ROOT:
         raise InputError(FIELD, f"{path} belongs to another user; name a file of your own")
@@ -137,8 +137,8 @@ def _require_private(path: Path, found: os.stat_result) -> None:
     if mode & (0o027 if of_root else 0o077):
         raise InputError(
             FIELD,
-            f"others can read {path} (mode {mode:04o}): remove it, and the next `rocktune serve` "
-            "makes another; or, if nobody has read it, `chmod 600` it",
+            f"other users can access {path} (mode {mode:04o}); delete it, and the next "
+            "`rocktune serve` creates a new one, or run `chmod 600` if nobody has read it",
         )
 
 

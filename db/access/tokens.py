@@ -89,14 +89,14 @@ def make_token(engine: Engine, name: str, role: Role) -> str:
     # A name that looks like an id could revoke another token.
     if not re.fullmatch(r"[\w.@-]{1,64}", name) or re.fullmatch(r"[0-9a-f]{12}", name):
         raise InputError(
-            "name", "give a name of up to 64 letters, digits and ._@-, that looks like no id"
+            "name", "write 1 to 64 letters, digits or ._@-, not 12 hexadecimal digits"
         )
     made = new_token()
     valid = select(token.c.id).where(token.c.name == name, token.c.revoked_at.is_(None))
     with writing(engine) as connection:
         take_turn(connection, Counted.TOKEN_NAMES)
         if connection.execute(valid).first():
-            raise InputError("name", f"a token named {name!r} is valid; revoke it or name another")
+            raise InputError("name", f"token {name!r} exists; revoke it or choose another name")
         connection.execute(_row_of(made, name, role, now(connection)))
     return made
 
@@ -145,7 +145,7 @@ def revoke_token(engine: Engine, name: str) -> None:
     named = (token.c.name == name) | (token.c.id == name)
     valid = update(token).where(named, token.c.revoked_at.is_(None))
     if not change(engine, valid.values(revoked_at=moment_of(engine))):
-        raise InputError("name", f"no valid token is called {name!r}; see `rocktune token list`")
+        raise InputError("name", f"there is no valid token {name!r}; see `rocktune token list`")
 
 
 def find_token(engine: Engine, given: str) -> TokenRow | None:

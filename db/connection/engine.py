@@ -37,11 +37,11 @@ def url_of_database(given: str | Path | None) -> URL:
         raise InputError(FIELD, f"two slashes are missing after the colon; {_FORMS}")
     if "://" not in text:
         if text in ("", ":memory:"):
-            raise InputError(FIELD, f"{text!r} keeps nothing; {_FORMS}")
+            raise InputError(FIELD, f"{text!r} does not name a file; {_FORMS}")
         return _file(Path(text))
     kind = text.partition("://")[0].partition("+")[0].lower()
     if kind not in ("sqlite", "postgresql", "postgres"):
-        raise InputError(FIELD, f"{kind}:// is not known; {_FORMS}")
+        raise InputError(FIELD, f"{kind}:// is not supported; {_FORMS}")
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -49,7 +49,7 @@ def url_of_database(given: str | Path | None) -> URL:
         raise InputError(FIELD, f"the URL cannot be read; {_FORMS}") from None
     if kind == "sqlite":
         if not url.database or url.database == ":memory:" or url.host or url.query:
-            raise InputError(FIELD, f"sqlite:// takes a file alone; {_FORMS}")
+            raise InputError(FIELD, f"sqlite:// takes only the path of a file; {_FORMS}")
         return _file(Path(url.database))
     if url.host and "@" in url.host:
         raise InputError(FIELD, "write @ in the password as %40")
@@ -124,7 +124,7 @@ def _open_file(url: URL) -> Engine:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
+        problem = f"cannot create the folder {path.parent} ({error.strerror}); name another file"
         raise InputError(FIELD, problem) from None
     _make_private(path)
     connect = {"timeout": BUSY_SECONDS}
@@ -170,7 +170,7 @@ def _prove(engine: Engine) -> None:
             if engine.dialect.name == "postgresql":
                 encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
                 if encoding not in ("UTF8", "SQL_ASCII"):
-                    problem = f"{shown_url(engine.url)} is encoded in {encoding}; make one in UTF8"
+                    problem = f"{shown_url(engine.url)} is in {encoding}; create one in UTF8"
                     raise InputError(FIELD, problem)
     except (SQLAlchemyError, sqlite3.Error) as error:
         # Without the cause: the driver's own text may hold what was blotted out.
@@ -180,11 +180,11 @@ def _prove(engine: Engine) -> None:
 def _refusal(url: URL, error: Exception) -> InputError:
     reason = redacted(str(getattr(error, "orig", None) or error), url)
     if url.get_backend_name() != "sqlite":
-        mend = "check the address, the name and the password, and that the server runs"
+        mend = "check the address, the user name and the password, and that the server is running"
     elif "not a database" in reason:
-        mend = "name another file, or a new one"
+        mend = "name another file, or one that does not exist yet"
     elif "locked" in reason:
-        mend = "another program holds it; end that one or name another file"
+        mend = "another program has locked it; stop that program or name another file"
     else:
-        mend = "name a file in a folder that you may write to"
+        mend = "name a file in a folder that you can write to"
     return InputError(FIELD, f"cannot use {shown_url(url)} ({reason}); {mend}")

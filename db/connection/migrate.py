@@ -74,11 +74,11 @@ def upgrade_tables(engine: Engine) -> Path | None:
         config = _config(connection)
         steps = ScriptDirectory.from_config(config).walk_revisions()
         if found is not None and found not in {step.revision for step in steps}:
-            problem = f"{shown_url(engine.url)} was made by a newer Rocktune (revision {found})"
-            raise InputError(FIELD, f"{problem}; update this one or name another database")
+            problem = f"{shown_url(engine.url)} was written by a newer Rocktune (revision {found})"
+            raise InputError(FIELD, f"{problem}; update Rocktune or name another database")
         taken = sorted(set(metadata.tables).intersection(present.get_table_names()))
         if found is None and taken:
-            problem = f"{shown_url(engine.url)} holds other tables named {', '.join(taken)}"
+            problem = f"{shown_url(engine.url)} has another program's tables: {', '.join(taken)}"
             raise InputError(FIELD, f"{problem}; name another database")
         copy = None
         if found is not None and engine.dialect.name == "sqlite":
@@ -120,8 +120,8 @@ def copy_file(path: Path, revision: str) -> Path:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         reason = getattr(error, "strerror", None) or error
-        problem = f"cannot copy {path} before its tables are changed ({reason})"
-        raise InputError(FIELD, f"{problem}; make room beside it, or move it") from None
+        problem = f"cannot back up {path} before the upgrade ({reason})"
+        raise InputError(FIELD, f"{problem}; free space in its folder, or move it") from None
 
 
 def require_current(engine: Engine, *, can_migrate: bool = False) -> None:
@@ -134,14 +134,14 @@ def require_current(engine: Engine, *, can_migrate: bool = False) -> None:
     """
     found = current(engine)
     if found != HEAD:
-        problem = f"has tables of revision {found}, this Rocktune needs {HEAD}"
-        mend = "run `rocktune db upgrade`" + (", or this with --migrate" if can_migrate else "")
+        problem = f"has tables of revision {found}; this Rocktune needs {HEAD}"
+        mend = "run `rocktune db upgrade`" + (", or add --migrate" if can_migrate else "")
         if found is None:
-            problem = "has no tables of Rocktune"
+            problem = "has no Rocktune tables"
         elif found > HEAD:
-            mend = "update this Rocktune"
+            mend = "update Rocktune"
         else:
-            mend += "; the services that use it must then be of this version too"
+            mend += "; then update all services that use it to this version, too"
         raise InputError(FIELD, f"{shown_url(engine.url)} {problem}; {mend}")
 
 

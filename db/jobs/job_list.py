@@ -68,7 +68,7 @@ def read_jobs(
             search is none.
     """
     if safe_text(search) != search:
-        raise InputError("search", "holds characters that are no text")
+        raise InputError("search", "has characters that cannot be stored as text; remove them")
     page = select(*_OWN, *_ASKED.values()).limit(limit)
     for column, value in ((job.c.state, state), (job.c.kind, kind)):
         if value is not None:
@@ -105,7 +105,7 @@ def _behind(
         return further
     found = connection.execute(select(key).where(job.c.id == after)).first()
     if found is None:
-        raise InputError("after", f"there is no job {after} any more; begin anew")
+        raise InputError("after", f"job {after} no longer exists; start again from the first page")
     value = literal(found[0], key.type)
     return or_(key < value if falling else key > value, and_(key == value, further))
 

@@ -64,7 +64,7 @@ def enqueue_job(
         found = None if key is None else connection.execute(same).first()
         if found is None:
             if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
-                told = f"{most_queued} jobs are queued; try again when some have ended"
+                told = f"the queue is full ({most_queued} jobs); try again later"
                 raise QueueFullError(told)
             new = insert_into(engine, job).values(values).on_conflict_do_nothing()
             made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()
@@ -72,7 +72,7 @@ def enqueue_job(
                 return int(made), True
             found = connection.execute(same).one()  # another request of the same key was faster
         if found.request_digest != request_digest:
-            raise KeyReusedError(f"the key came before with another request, for job {found.id}")
+            raise KeyReusedError(f"the key was already used for another request (job {found.id})")
         return found.id, False
 
 

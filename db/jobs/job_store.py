@@ -164,7 +164,7 @@ class JobStore:
         expected: Collection[JobState] = tuple(JobState),
     ) -> bool:
         if lease is not None and lease.job_id != job_id:
-            raise ValueError(f"the lease of job {lease.job_id} is not one of job {job_id}")
+            raise ValueError(f"the lease of job {lease.job_id} does not cover job {job_id}")
         which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
         if lease is not None:
             which = which.where(held(lease))
@@ -192,7 +192,7 @@ class JobThere(ValueError):
     """A job of the same specification is in the database: ``job_id``."""
 
     def __init__(self, job_id: int) -> None:
-        super().__init__(f"job {job_id} of this database has the same specification")
+        super().__init__(f"job {job_id} in this database has the same specification")
         self.job_id = job_id
 
 
@@ -224,7 +224,7 @@ def restore_job(
         digest,
         moment_of(engine),
         state=JobState.CANCELLED,
-        why=f"restored with {len(trials)} trials; resume it to go on",
+        why=f"restored with {len(trials)} trials; resume it to continue",
         environment=None if environment is None else storable(environment, "environment"),
         standing=None if standing is None else storable(standing.document(), "standing"),
     )

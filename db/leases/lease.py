@@ -44,8 +44,8 @@ class LeaseHeld(RuntimeError):
 
     def __init__(self, job_id: int, owner: str, until: datetime) -> None:
         super().__init__(
-            f"job {job_id} is being run by {spoken(owner)}, which holds it until "
-            f"{until:%Y-%m-%d %H:%M:%S} UTC unless it goes on"
+            f"job {job_id} is being run by {spoken(owner)}; its lease expires at "
+            f"{until:%Y-%m-%d %H:%M:%S} UTC unless renewed"
         )
         self.owner = owner
         self.until = until
@@ -129,7 +129,7 @@ def fence(connection: Connection, lease: Lease) -> None:
     if found is None:
         raise LeaseLost(f"job {lease.job_id} has been deleted")
     if found.lease_owner is None:
-        raise LeaseLost(f"job {lease.job_id} was given back; nothing more is written for it")
+        raise LeaseLost(f"job {lease.job_id} was released; no more can be written for it")
     raise LeaseLost(f"job {lease.job_id} was taken over by {spoken(found.lease_owner)}")
 
 

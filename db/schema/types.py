@@ -57,7 +57,7 @@ def storable(value: Any, where: str = "") -> Any:
         kept = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise TypeError(f"{where or 'the mapping'} has the key {key!r}, which is no text")
+                raise TypeError(f"{where or 'the mapping'} has the key {key!r}, which is not text")
             kept[safe_text(key)] = storable(item, f"{where}.{key}" if where else key)
         return kept
     if isinstance(value, list | tuple):

@@ -113,7 +113,7 @@ def _behind(
     last = select(key).where(trial.c.job_id == job_id, trial.c.number == after)
     found = connection.execute(last).first()
     if found is None:
-        raise InputError("after", f"the job has no trial {after}; begin anew")
+        raise InputError("after", f"the job has no trial {after}; start again from the first page")
     value = literal(found[0])
     further = key < value if falling else key > value
     return or_(further, and_(key == value, trial.c.number > after))

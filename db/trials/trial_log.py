@@ -63,13 +63,13 @@ class StoredTrialLog:
                 63 bits, or a value of its configuration or point is not finite.
         """
         if trial.state is not TrialState.RUNNING:
-            raise ValueError(f"trial {trial.number} is proposed as {trial.state}, not running")
+            raise ValueError(f"trial {trial.number} is {trial.state}; a proposal must be running")
         if not 0 <= trial.seed <= _LARGEST_SEED:
-            raise ValueError(f"the seed {trial.seed} of trial {trial.number} is not of 63 bits")
+            raise ValueError(f"the seed {trial.seed} of trial {trial.number} exceeds 63 bits")
         with writing(self._engine) as connection:
             fence(connection, self._lease)
             if connection.execute(self._propose, self._about | proposal(trial)).first() is None:
-                raise ValueError(f"trial {trial.number} has ended: it is not run again")
+                raise ValueError(f"trial {trial.number} has already ended; it cannot run again")
 
     def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         """Keeps a trial's outcome, and with it how the job stands: two statements.
@@ -178,8 +178,8 @@ class StoredTrialLog:
             raise KeyError(f"trial {number} was never proposed")
         if found.state is TrialState.RUNNING:
             told = f"attempt {found.attempt} is in flight, not {ended.attempt}"
-            raise ValueError(f"of trial {number}, {told}")
-        raise ValueError(f"trial {number} has ended already: {found.state}")
+            raise ValueError(f"trial {number}: {told}")
+        raise ValueError(f"trial {number} has already ended: {found.state}")
 
 
 def _require_ended(trial: Trial) -> None:

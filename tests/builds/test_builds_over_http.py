@@ -64,12 +64,12 @@ def test_a_kind_that_is_none_is_refused_under_its_name(client: TestClient):
 
 def test_an_unknown_build_is_told_with_those_that_are_known(client: TestClient, database: Engine):
     (error,) = errors_of(asked(client, db_bench="10.2")).values()
-    assert "known are broken, default, old" in error["problem"]
+    assert "choose one of broken, default, old" in error["problem"]
     builds = [{"name": "10.2", "problem": None}, {"name": "11.0", "problem": "does not work"}]
     see_host(database, "elsewhere", {"builds": builds}, None)
     assert asked(client, db_bench="10.2").status_code == 201
     (error,) = errors_of(asked(client, db_bench="11.0")).values()
-    assert "known are 10.2, broken, default, old" in error["problem"]
+    assert "choose one of 10.2, broken, default, old" in error["problem"]
 
 
 def test_while_no_host_has_said_what_it_has_any_name_may_be_known(database: Engine):

@@ -44,7 +44,7 @@ def test_one_is_added_listed_and_deleted(run: Run, database: Engine, capsys: Cap
     assert second == f"Secret (shown only once): {kept.secret}"
     assert run("add", URL) == Exit.BAD_INPUT
     said = capsys.readouterr().err
-    assert said == "rocktune: URL: a webhook leads to this URL already; delete it first\n"
+    assert said == "rocktune: URL: a webhook for this URL already exists; delete it first\n"
     assert run("list") == Exit.DONE
     shown = capsys.readouterr().out
     assert "https://chat.example.com/..." in shown and "s3cr3t" not in shown

@@ -54,7 +54,7 @@ def test_another_of_the_name_stands_instead_only_where_it_is_asked_for(
     keep_workload(database, DOCUMENT, profile=PROFILE, submitter="ci")
     before = find_workload(database, "my-db")
     sent = {"document": DOCUMENT, "submitter": "other", **changed}
-    with pytest.raises(WorkloadRefused, match="'my-db' is that of another workload, sent by ci"):
+    with pytest.raises(WorkloadRefused, match="'my-db' is taken by another workload, sent by ci"):
         keep_workload(database, **sent)  # type: ignore[arg-type]
     assert find_workload(database, "my-db") == before
     assert not keep_workload(database, **sent, replace=True)  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ def test_where_no_token_can_be_kept_those_that_were_made_go_on_working(tmp_path:
     desk = ServiceDesk(tmp_path, str(tmp_path / "rocktune.db"), environment=nowhere)
     refused = desk.start("serve", "--no-worker", "--port", "0")
     assert refused.process.wait(120) == 2
-    assert "--token-file: the folder /dev/null/nowhere/rocktune cannot be made" in (
+    assert "--token-file: cannot create the folder /dev/null/nowhere/rocktune" in (
         refused.log.read_text()
     )
     engine = make_engine(desk.url)

@@ -344,7 +344,7 @@ class TestALinkWithAToken:
         answer = see(client, planted, **{"Sec-Fetch-Site": site})
         assert answer.headers["location"] == "/login?next=/&refused=foreign"
         assert not cookies_of(answer)
-        assert "Another site led here" in see(client, answer.headers["location"]).text
+        assert "Opened from another site" in see(client, answer.headers["location"]).text
 
     def test_ends_the_session_before(
         self, client: TestClient, database: Engine, tokens: dict[Role, str]

@@ -42,6 +42,6 @@ def test_listening_beyond_loopback_without_tls_is_warned_of_once(
     told = [line for line in lines if line["level"] == "warning"]
     assert len(told) == warned
     for line in told:
-        assert "tokens cross the network in the clear" in line["event"]
+        assert "tokens cross the network unencrypted" in line["event"]
         assert "ROCKTUNE_BEHIND_TLS=1" in line["event"]
         assert line["host"] == host

@@ -168,7 +168,7 @@ def test_a_workload_factor_is_marked_and_names_are_text(
 def test_a_metric_that_is_none_is_refused(client: TestClient, database: Engine) -> None:
     job = keep(database, proved())
     refused = client.get(f"/jobs/{job}/matters?metric=luck")
-    assert "known are" in errors_of(refused)["metric"]["problem"]
+    assert "choose from" in errors_of(refused)["metric"]["problem"]
     assert see(client, "/jobs/99/matters").status_code == 404
 
 

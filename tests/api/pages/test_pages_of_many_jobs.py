@@ -40,9 +40,9 @@ def test_jobs_are_compared_column_by_column(client: TestClient, database: Engine
 
 @pytest.mark.parametrize(
     ("asked", "problem"),
-    [("1", "name two jobs"), ("1,2,3,4,5,6,7", "at most 6"), ("1;2", "apart by commas"),
-     ("1,x", "apart by commas"), ("7,8", "there is no job 7"), ("-1,2", "apart by commas"),
-     ("9" * 30 + ",1", "apart by commas")],
+    [("1", "name 2 to 6 jobs"), ("1,2,3,4,5,6,7", "2 to 6 jobs"), ("1;2", "separated by commas"),
+     ("1,x", "separated by commas"), ("7,8", "there is no job 7"), ("-1,2", "separated by commas"),
+     ("9" * 30 + ",1", "separated by commas")],
 )  # fmt: skip
 def test_a_wrong_comparison_is_told(client: TestClient, asked: str, problem: str) -> None:
     page = see(client, f"/compare?jobs={asked}")

@@ -95,8 +95,8 @@ def test_tune_this_opens_the_form_with_it_chosen(client: TestClient) -> None:
             "not accepted over HTTP",
         ),
         ({"workload": 'name = "load"'}, "workload", "comes with the service"),
-        ({"profile": "{"}, "profile", "is not JSON"),
-        ({"profile": "[" * 100_000}, "profile", "is not JSON"),
+        ({"profile": "{"}, "profile", "is not valid JSON"),
+        ({"profile": "[" * 100_000}, "profile", "is not valid JSON"),
         ({"profile": "[]"}, "profile", ""),
         ({"profile": "{}"}, "profile", "name each family"),
         ({"baseline_options": "none"}, "baseline_options", ""),
@@ -121,7 +121,7 @@ def test_another_of_the_name_is_taken_where_the_box_is_checked(client: TestClien
     send(client, "/v1/workloads", SENT)
     other = toml_text({**WORKLOAD, "num": 200_000})
     refused = act(client, "/workloads", workload=other)
-    assert refused.status_code == 409 and "is that of another workload" in refused.text
+    assert refused.status_code == 409 and "is taken by another workload" in refused.text
     assert act(client, "/workloads", workload=other, replace="yes").status_code == 303
     assert client.get("/v1/workloads/my-db").json()["document"]["num"] == 200_000
 

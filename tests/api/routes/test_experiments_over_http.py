@@ -92,7 +92,7 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
         ({**COMPARE, "b": "no_such=1"}, "b", "there is no parameter 'no_such'"),
         ({**COMPARE, "b": "job:4711"}, "b", "there is no job 4711"),
         ({**COMPARE, "b": {"name": "x", "options": "rubbish"}}, "b", ""),
-        ({**COMPARE, "db_bench_b": "/opt/db_bench"}, "db_bench_b", "paths are not taken"),
+        ({**COMPARE, "db_bench_b": "/opt/db_bench"}, "db_bench_b", "paths are not accepted"),
         ({**COMPARE, "db_bench_a": "12.0"}, "db_bench_a", "no host has a build"),
         ({**COMPARE, "workload": "lod"}, "workload", "is not registered"),
         ({**COMPARE, "workload": []}, "workload", "names none"),
@@ -112,7 +112,7 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
          "[] is not a string, and is not a finite number"),
         ({"workload": "load-quick", "start_from": ["none", 5]}, "start_from[1]",
          "5 is not a string, and is not an object"),
-        ({**UPGRADE, "new": "../db_bench"}, "new", "paths are not taken"),
+        ({**UPGRADE, "new": "../db_bench"}, "new", "paths are not accepted"),
         ({"kind": "upgrade-check", "old": "default"}, "new", ""),
         ({**UPGRADE, "pairs": 2}, "pairs", "2 is not from 3 to 1000"),
         ({**UPGRADE, "options": "rubbish"}, "options", ""),
@@ -158,7 +158,7 @@ def test_a_side_is_the_winner_of_a_job_that_tuned(client: TestClient, database: 
         asked = {**proved().result["job"], "db_bench": "/opt/mine/db_bench"}
         connection.execute(job_table.update().values(specification=asked))
     found = refused(client, {**COMPARE, "b": f"job:{done}"})
-    assert "paths are not taken over HTTP" in found["db_bench_b"]
+    assert "paths are not accepted over HTTP" in found["db_bench_b"]
 
 
 def test_an_uploaded_workload_is_checked_by_its_profile(client: TestClient):

@@ -71,7 +71,7 @@ def test_all_that_a_finished_job_has_found(
     for asked in ("parameters", "anova"):
         unknown = client.get(f"{path}/{asked}", params={"metric": "luck"})
         assert unknown.status_code == 404
-        assert "known are waf" in require_problem(unknown)["detail"]
+        assert "choose one of waf" in require_problem(unknown)["detail"]
     assert client.get(f"{path}/parameters", params={"top": 0}).status_code == 422
 
     front = client.get(f"{path}/pareto").json()
@@ -90,7 +90,7 @@ def test_all_that_a_finished_job_has_found(
     assert shown == sorted(shown, key=lambda pair: pair[1])
     assert not any(a[0] <= b[0] and a[1] >= b[1] and a != b for a in shown for b in shown)
     for asked, field, said in (
-        ({"x": "waf"}, "y", "give x and y"),
+        ({"x": "waf"}, "y", "give both x and y"),
         ({"x": "luck", "y": "waf"}, "x", "has not measured 'luck'"),
         ({"x": "waf", "y": "waf"}, "y", "is the same metric"),
     ):
@@ -99,7 +99,7 @@ def test_all_that_a_finished_job_has_found(
         (error,) = require_problem(refused)["errors"]
         assert error["field"] == field and said in error["problem"]
     none = client.get(f"{path}/contributions")
-    assert none.status_code == 404 and "greedy does" in require_problem(none)["detail"]
+    assert none.status_code == 404 and "strategy greedy" in require_problem(none)["detail"]
 
     report = client.get(f"{path}/report")
     assert report.headers["content-type"] == "text/html; charset=utf-8"

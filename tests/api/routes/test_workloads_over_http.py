@@ -75,7 +75,7 @@ def test_the_same_again_is_the_same_and_another_is_refused(client: TestClient) -
     assert upload(client, 200).json() == first
     other = {**WORKLOAD, "num": 30_000}
     refused = upload(client, 409, workload=other)
-    assert "'my-db' is that of another workload" in require_problem(refused)["detail"]
+    assert "'my-db' is taken by another workload" in require_problem(refused)["detail"]
     assert client.get(f"{PATH}/my-db").json() == first
     answer = send(client, f"{PATH}?replace=true", {"workload": other})
     assert (answer.status_code, answer.json()["document"]["num"]) == (200, 30_000)
@@ -92,7 +92,7 @@ def test_the_name_of_one_that_comes_with_the_service_is_taken(
         assert answer.status_code == 409
         assert "comes with the service; rename yours" in require_problem(answer)["detail"]
     answer = client.delete(f"{PATH}/{name}")
-    assert answer.status_code == 409 and "was not uploaded" in require_problem(answer)["detail"]
+    assert answer.status_code == 409 and "cannot be deleted" in require_problem(answer)["detail"]
 
 
 def test_one_that_the_service_has_by_now_itself_stands_before_it(
@@ -126,7 +126,7 @@ LARGE = {f"x{number:04}": "y" * 1000 for number in range(70)}
         (changed(flags={"db": "x"}), "workload.flags.db", "may name a file"),
         (changed(prepare={"flags": {"env_uri": "x"}}), "workload.prepare.flags.env_uri", "may"),
         (changed(flags=LARGE), "workload", "more than 65,536 bytes"),
-        (changed(help="half \ud83d"), "workload", "no text"),
+        (changed(help="half \ud83d"), "workload", "cannot be stored as text"),
         ({**SENT, "profile": {}}, "profile.families", "name each family"),
         ({**SENT, "profile": {"families": [{"name": "a"}], "x": LARGE, "y": LARGE, "z": LARGE,
                               "v": LARGE}}, "profile", "more than 262,144 bytes"),

@@ -37,7 +37,7 @@ def test_are_added_to_the_objective(client: TestClient) -> None:
         (["memory <= 1GiB"], "give --memory"),
         (["read_p99 <= 1ms"], "name one of waf"),
         (["rate >= 2 baseline", "rate <= 1 baseline"], "leave one out"),
-        (["ra\x00te >= 2"], "characters that are no text"),
+        (["ra\x00te >= 2"], "characters that cannot be stored as text"),
         ("rate >= 2", "is not a list"),
         (["rate >= 1"] * 51, "has more than 50 items"),
     ],

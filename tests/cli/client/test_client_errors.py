@@ -44,8 +44,8 @@ def problem(status: int, detail: str, **more: Any) -> Callable[..., Answer]:
 @pytest.mark.parametrize(
     ("answer", "status", "said"),
     [
-        (problem(401, "a token is needed"), 2,
-         "ROCKTUNE_TOKEN: a token is needed; set it to one that is valid"),
+        (problem(401, "a token is required"), 2,
+         "ROCKTUNE_TOKEN: a token is required; set it to one that is valid"),
         (problem(403, "this needs the role submit"), 2,
          "ROCKTUNE_TOKEN: this needs the role submit"),
         (problem(404, "there is no job 7"), 2, "ID: there is no job 7"),
@@ -58,8 +58,8 @@ def problem(status: int, detail: str, **more: Any) -> Callable[..., Answer]:
          "ID: is none; --space parameter[1].low: is high; --stop-early: is no bool; "
          "Idempotency-Key: is short"),
         (problem(422, "all is wrong"), 2, "the request: all is wrong"),
-        (problem(500, "Rocktune failed; its log says why"), 1,
-         "{url}: Rocktune failed; its log says why (status 500)"),
+        (problem(500, "internal error; see the server's log"), 1,
+         "{url}: internal error; see the server's log (status 500)"),
         (problem(503, "the database does not answer; try again"), 1,
          "{url}: the database does not answer; try again"),
         (problem(404, "Not Found"), 1, "{url} does not answer as Rocktune does (status 404); "
@@ -108,10 +108,10 @@ def test_when_to_come_again(client: Client, capsys: Capture, retry: str):
 
 
 def test_without_a_token_none_is_sent(client: Client, capsys: Capture):
-    with stub(problem(401, "a token is needed")) as served:
+    with stub(problem(401, "a token is required")) as served:
         assert client("jobs", url=served.url) == 2
     assert "Authorization" not in served.asked[0].headers
-    assert "ROCKTUNE_TOKEN: a token is needed; set it to a token" in capsys.readouterr().err
+    assert "ROCKTUNE_TOKEN: a token is required; set it to a token" in capsys.readouterr().err
 
 
 def test_a_redirection_is_not_followed(client: Client, capsys: Capture):
@@ -267,7 +267,7 @@ def test_a_token_of_the_service(client: Client, service: Scene, capsys: Capture)
     nowhere = f"{service.desk.token_file}.not"
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN_FILE=nowhere) == 2
     said = capsys.readouterr().err
-    assert "ROCKTUNE_TOKEN: a token is needed" in said and "`rocktune token show`" in said
+    assert "ROCKTUNE_TOKEN: a token is required" in said and "`rocktune token show`" in said
     assert client("jobs", url=service.url) == 0, "who runs the service needs not set it"
     capsys.readouterr()
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN="wrong") == 2

@@ -127,7 +127,7 @@ def test_a_server_must_be_current(client: Client, empty_database_url: str, capsy
         assert client("jobs", ROCKTUNE_DB=empty_database_url) == 0
         return
     assert client("jobs", "--db", empty_database_url) == 2
-    assert "has no tables of Rocktune; run `rocktune db upgrade`" in capsys.readouterr().err
+    assert "has no Rocktune tables; run `rocktune db upgrade`" in capsys.readouterr().err
     assert client("db", "upgrade", "--db", empty_database_url) == 0
     assert client("jobs", "--db", empty_database_url) == 0
     assert capsys.readouterr().err == "no jobs\n"

@@ -99,7 +99,7 @@ def test_a_file_that_others_can_read_is_sent_to_nobody(
         assert client("jobs", url=served.url) == 2
     assert served.asked == []
     said = capsys.readouterr().err
-    assert "others can read" in said and kept not in said
+    assert "other users can access" in said and kept not in said
 
 
 class TestTokenShow:

@@ -56,8 +56,8 @@ def test_an_old_server_is_refused_and_left_as_it_is(
         pytest.skip("a file is brought up to date by itself")
     assert here(*changing, "--db", url_of(old)) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"has tables of revision {BEFORE}, this Rocktune needs {HEAD}" in line
-    assert "run `rocktune db upgrade`, or this with --migrate; the services" in line
+    assert f"has tables of revision {BEFORE}; this Rocktune needs {HEAD}" in line
+    assert "run `rocktune db upgrade`, or add --migrate; then update all services" in line
     assert current(old) == BEFORE
 
 
@@ -84,7 +84,7 @@ def test_tables_of_others_are_joined_only_when_asked(
     with writing(empty_database) as connection:
         connection.exec_driver_sql("CREATE TABLE theirs (a INTEGER)")
     assert here(*changing, "--db", url_of(empty_database)) == 2
-    assert "has no tables of Rocktune; run `rocktune db upgrade`" in capsys.readouterr().err
+    assert "has no Rocktune tables; run `rocktune db upgrade`" in capsys.readouterr().err
     assert current(empty_database) is None
 
 

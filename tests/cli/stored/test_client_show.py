@@ -188,7 +188,7 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
     assert "forest" in head and "process" in head and "permutation" in head
     assert f"{100 * ranking['parameters'][0]['model']['waf']['total']:.1f}%" in row
     assert client("parameters", done, "--metric", "foo", url=service.url) == 2
-    assert "no metric 'foo'; known are waf" in capsys.readouterr().err
+    assert "no metric 'foo'; choose one of waf" in capsys.readouterr().err
 
 
 def test_a_ranking_of_too_few_draws(client: Client, service: Scene, in_vain: int, capsys: Capture):

@@ -96,7 +96,7 @@ def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, c
     assert client("submit", *arguments, url=service.url) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    for part in ("--workload: 'nix' is not registered; known are load-quick",
+    for part in ("--workload: 'nix' is not registered; choose one of load-quick",
                  "--trials: 3 are too few", "--strategy: 'foo'", "--memory: ",
                  "--host-kind: 'a kind' is no kind"):  # fmt: skip
         assert part in said

@@ -66,7 +66,7 @@ def test_the_front_of_two_metrics(client: Client, service: Scene, done: int, cap
     assert client("front", done, url=service.url) == 0  # in the objective's own
     assert capsys.readouterr().out.split()[:2] == ["trial", "waf"]
     assert client("front", done, "--x", "waf", url=service.url) == 2
-    assert "--y: give x and y, both or neither" in capsys.readouterr().err
+    assert "--y: give both x and y, or neither" in capsys.readouterr().err
 
 
 def test_contributions_of_a_greedy_job(client: Client, service: Scene, done: int, capsys: Capture):
@@ -77,7 +77,7 @@ def test_contributions_of_a_greedy_job(client: Client, service: Scene, done: int
     assert client("contributions", greedy, "--db", service.database, "--json") == 0
     assert json.loads(capsys.readouterr().out)["parameters"][0]["name"] == "codec"
     assert client("contributions", done, url=service.url) != 0
-    assert "greedy does" in capsys.readouterr().err
+    assert "only the strategy greedy" in capsys.readouterr().err
 
 
 def test_models_are_beside_it_when_asked(

@@ -43,8 +43,8 @@ def test_another_file_of_the_name_takes_its_place_only_where_it_is_asked_for(
     written(tmp_path, "taken", num=200_000)
     assert client(*submit, url=service.url) == 2
     said = capsys.readouterr().err
-    assert said.startswith("rocktune: --workload: the name 'taken' is that of another workload")
-    assert said.endswith("ask for it to be replaced (--replace)\n") and said.count("\n") == 1
+    assert said.startswith("rocktune: --workload: 'taken' is taken by another workload")
+    assert said.endswith("rename yours, or replace it (--replace)\n") and said.count("\n") == 1
     assert client(*submit, "--replace", url=service.url) == 0
     second = json.loads(capsys.readouterr().out)
     assert [each["specification"]["workload"]["num"] for each in (first, second)] == [

@@ -110,7 +110,7 @@ def test_names_of_those_that_are_let_in_at_once_are_not_given_twice(database: En
 def test_a_file_that_others_can_read_is_refused(database: Engine, path: Path):
     server_token(database, path)
     path.chmod(0o644)
-    with pytest.raises(InputError, match="others can read"):
+    with pytest.raises(InputError, match="other users can access"):
         server_token(database, path)
 
 

@@ -58,7 +58,7 @@ class TestAToken:
     def test_that_is_not_valid_cannot_be_revoked(self, database: Engine, name: str):
         make_token(database, "one", Role.READ)
         revoke_token(database, "one")
-        with pytest.raises(InputError, match=f"no valid token is called '{name}'"):
+        with pytest.raises(InputError, match=f"there is no valid token '{name}'"):
             revoke_token(database, name)
 
     def test_of_another_secret_is_none(self, database: Engine):
@@ -88,7 +88,7 @@ class TestAToken:
 class TestNames:
     def test_are_unique_among_those_that_are_valid(self, database: Engine):
         first = make_token(database, "ci", Role.READ)
-        with pytest.raises(InputError, match=r"name: a token named 'ci' is valid; revoke it"):
+        with pytest.raises(InputError, match=r"name: token 'ci' exists; revoke it"):
             make_token(database, "ci", Role.ADMIN)
         revoke_token(database, "ci")
         second = make_token(database, "ci", Role.ADMIN)

@@ -43,12 +43,12 @@ def test_a_server_is_reached_by_psycopg(scheme: str):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("", "keeps nothing"),
-        (":memory:", "keeps nothing"),
-        ("sqlite://", "a file alone"),
-        ("sqlite:///:memory:", "a file alone"),
-        ("sqlite:///x.db?mode=ro", "a file alone"),
-        ("mysql://ann:secret@h/d", "mysql:// is not known"),
+        ("", "does not name a file"),
+        (":memory:", "does not name a file"),
+        ("sqlite://", "takes only the path of a file"),
+        ("sqlite:///:memory:", "takes only the path of a file"),
+        ("sqlite:///x.db?mode=ro", "takes only the path of a file"),
+        ("mysql://ann:secret@h/d", "mysql:// is not supported"),
         ("postgresql:ann:secret@h/d", "two slashes"),
         ("sqlite:/x.db", "two slashes"),
         ("postgresql://ann:secret@h:port/d", "cannot be read"),

@@ -99,7 +99,7 @@ class TestFiles:
 
     def test_a_folder_that_cannot_be_made(self, tmp_path: Path):
         (tmp_path / "file").write_text("")
-        assert "cannot be made (Not a directory)" in refusal(tmp_path / "file" / "under" / "x.db")
+        assert "under (Not a directory)" in refusal(tmp_path / "file" / "under" / "x.db")
 
     def test_a_folder_that_cannot_be_written(self):
         assert "unable to open database file" in refusal("/proc/rocktune.db")
@@ -110,7 +110,7 @@ class TestFiles:
         monkeypatch.setattr("db.connection.transactions.BUSY_SECONDS", 0)
         engine = make_engine(tmp_path / "a.db")
         with writing(engine):
-            assert "another program holds it" in refusal(tmp_path / "a.db")
+            assert "another program has locked it" in refusal(tmp_path / "a.db")
         engine.dispose()
 
 

@@ -132,7 +132,7 @@ def test_a_database_of_a_newer_rocktune_is_refused(database: Engine):
 def test_tables_of_something_else_are_left_alone(empty_database: Engine):
     with writing(empty_database) as connection:
         connection.exec_driver_sql("CREATE TABLE job (theirs INTEGER)")
-    with pytest.raises(InputError, match="holds other tables named job"):
+    with pytest.raises(InputError, match="has another program's tables: job"):
         upgrade_tables(empty_database)
     assert table_names(empty_database) == {"job"}
 

@@ -54,7 +54,7 @@ class TestSubmit:
 
     def test_a_key_with_another_request_is_refused(self, database: Engine, store: JobStore):
         job_id, _ = put(database, key="k", request_digest="r")
-        with pytest.raises(KeyReusedError, match=f"another request, for job {job_id}"):
+        with pytest.raises(KeyReusedError, match=f"another request .job {job_id}"):
             put(database, key="k", request_digest="s")
         assert len(store.jobs()) == 1
 

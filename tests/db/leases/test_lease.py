@@ -160,7 +160,7 @@ class TestFencing:
         log.propose(proposed_trial(1))
         release(database, lease)
         before = everything(database)
-        with pytest.raises(LeaseLost, match="given back"):
+        with pytest.raises(LeaseLost, match="was released"):
             write(database, lease)
         assert everything(database) == before
 

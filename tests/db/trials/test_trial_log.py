@@ -149,7 +149,7 @@ class TestMistakes:
     def test_finishing_twice(self, log: StoredTrialLog):
         log.propose(proposed_trial(1))
         log.finish(ended_trial(1))
-        with pytest.raises(ValueError, match="trial 1 has ended already: done"):
+        with pytest.raises(ValueError, match="trial 1 has already ended: done"):
             log.finish(replace(ended_trial(1), metrics={"waf": 0.1}))
         assert log.trials() == [ended_trial(1)]
 

@@ -112,7 +112,7 @@ def test_a_comparison_leaves_what_its_command_leaves(client: TestClient, scene: 
     for path in ("parameters", "charts", "pareto", "options"):
         refused = client.get(f"/v1/jobs/{job}/{path}")
         assert refused.status_code == 404
-        assert "is of the kind compare" in refused.json()["detail"]
+        assert "is of kind compare" in refused.json()["detail"]
     tuned = {"workload": "load-quick", "warm_start": job}
     answer = client.post("/v1/jobs", json=tuned)
     assert "is of the kind compare" in answer.json()["errors"][0]["problem"]

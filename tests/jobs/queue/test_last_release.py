@@ -169,7 +169,7 @@ def test_a_worker_of_the_last_release_finds_no_turn(scene: Scene):
 
 def test_the_last_release_refuses_to_start(scene: Scene, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(migrate, "HEAD", LAST)
-    with pytest.raises(InputError, match=f"has tables of revision {HEAD}, this Rocktune needs"):
+    with pytest.raises(InputError, match=f"has tables of revision {HEAD}; this Rocktune needs"):
         require_current(scene.engine)
 
 

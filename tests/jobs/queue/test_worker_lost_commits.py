@@ -75,7 +75,7 @@ def test_an_outcome_whose_answer_was_lost_is_kept_once(
     log.finish(trial)
     assert broken == [1]
     assert list(log.trials()) == [trial]
-    with pytest.raises(ValueError, match="has ended already"):
+    with pytest.raises(ValueError, match="has already ended"):
         log.finish(trial)  # it was no lost answer this time
 
 

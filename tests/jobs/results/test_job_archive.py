@@ -108,7 +108,7 @@ def test_the_same_job_is_not_restored_twice(
     job_id = kept(database, asked, [plain_trial(1)])
     write_archive(database, job_id, tmp_path / "a.gz")
     with pytest.raises(
-        InputError, match=f"job {job_id} of this database has the same specification"
+        InputError, match=f"job {job_id} in this database has the same specification"
     ):
         restore_archive(database, tmp_path / "a.gz")
 
@@ -207,7 +207,7 @@ def test_a_setting_that_this_version_does_not_know_is_refused(
 def test_a_restored_job_waits_to_be_resumed(database: Engine, asked: Specification):
     row = JobStore(database).job(kept(database, asked, [plain_trial(1)]))
     assert (row.state, row.why) == (
-        JobState.CANCELLED, "restored with 1 trials; resume it to go on"
+        JobState.CANCELLED, "restored with 1 trials; resume it to continue"
     )  # fmt: skip
 
 
