@@ -20,7 +20,7 @@ from jobs.views.live import live_job
 from jobs.views.results import outcome_view
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
-TABS = {"": "Overview", "matters": "What matters", "won": "What was won", "trials": "Trials"}
+TABS = {"": "Overview", "matters": "Importance", "won": "Result", "trials": "Trials"}
 
 
 def job_page(

@@ -56,7 +56,7 @@ class FormField:
         """As the form shows it."""
         if self.instead:
             what = self._field(self.instead).title or self.instead.title()
-            return f"{what} of your own: its TOML"
+            return f"Your own {what.lower()}, as TOML"
         return self._field(self.name).title or self.name.replace("_", " ").capitalize()
 
     @property
@@ -64,7 +64,7 @@ class FormField:
         """What it means, in the words of the interface's description."""
         if not self.instead:
             return self._field(self.name).description or ""
-        return f"Instead of the {self.instead} that is chosen above; as its file would hold it."
+        return f"Replaces the {self.instead} chosen above. Paste the contents of its file."
 
     def _field(self, name: str) -> FieldInfo:
         return self.request.model_fields[name]

@@ -198,7 +198,7 @@ def _trial_columns(
         Column("Fitness", number=True),
         head("Benchmark", ("-bench_seconds", "bench_seconds"), sort, at, number=True),
         Column("Ended"),
-        Column("Configuration, and why"),
+        Column("Configuration and reason"),
     ]
 
 

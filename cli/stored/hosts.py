@@ -55,7 +55,7 @@ def hosts_command(
 def _show(host: Mapping[str, Any], *, whole: bool) -> None:
     console, known = screen(), host["environment"]
     does = f"measures for job {host['job_id']}" if host["job_id"] else "is free"
-    say(console, f"{host['name']}: {does if host['alive'] else 'not seen within the last minute'}")
+    say(console, f"{host['name']}: {does if host['alive'] else 'not seen in the last minute'}")
     told = [f"{each} {known[each]}" for each in _FINGERPRINT if known.get(each) is not None]
     say(console, f"  {', '.join(told) or 'no fingerprint'}")
     if out := host["excluded"]:

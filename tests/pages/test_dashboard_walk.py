@@ -60,14 +60,14 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     see, service = page.page, server.url
     page.open(f"{service}/login?token={server.token}")
     see.wait_for_url(f"{service}/")
-    see.get_by_role("link", name="Submit the first one").click()
+    see.get_by_role("link", name="Submit one").click()
     see.get_by_label("Workload").select_option("small")
     see.get_by_label("Objective", exact=True).select_option("sa")
     see.get_by_label("Trials").fill("16")
     see.get_by_text("More settings").click()
     see.get_by_label("Strategy").select_option("random")
     see.get_by_label("Baseline: the text of an OPTIONS file").fill(BASELINE)
-    see.get_by_label("Parameter space of your own").fill(SPACE)
+    see.get_by_label("Your own parameter space").fill(SPACE)
     see.get_by_role("button", name="Submit").click()
     see.wait_for_url(f"{service}/jobs/1")
 
@@ -80,12 +80,12 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     expect(see.locator("#standing")).to_contain_text("16 of 16")
     expect(see.locator("#environment")).to_contain_text("rocksdb")
 
-    tabs = see.get_by_role("navigation", name="Of this job")
-    tabs.get_by_role("link", name="What matters").click()
+    tabs = see.get_by_role("navigation", name="Pages of this job")
+    tabs.get_by_role("link", name="Importance").click()
     ranked = see.locator("tr[id^=parameter-] th")
     expect(ranked.filter(has_text="compression_type")).to_be_visible()
     expect(ranked).to_have_count(2)
-    tabs.get_by_role("link", name="What was won").click()
+    tabs.get_by_role("link", name="Result").click()
     expect(see.locator("#option-compression")).to_contain_text("kSnappyCompression")
     with see.expect_download() as file:
         see.get_by_role("link", name="Download OPTIONS.ini").first.click()

@@ -118,12 +118,12 @@ def test_pages_fit_a_phone(page: SeenPage, found: str) -> None:
 
 def test_from_the_rank_to_the_file(page: SeenPage, found: str) -> None:
     page.open(f"{found}/jobs/1")
-    tabs = page.page.get_by_role("navigation", name="Of this job")
-    tabs.get_by_role("link", name="What matters").click()
+    tabs = page.page.get_by_role("navigation", name="Pages of this job")
+    tabs.get_by_role("link", name="Importance").click()
     expect(page.page.get_by_role("heading", name="The strongest pairs")).to_be_visible()
     first = proved().result["parameters"][0]["name"]
     assert page.page.locator("tr[id^=parameter-] th").first.inner_text().startswith(first)
-    tabs.get_by_role("link", name="What was won").click()
+    tabs.get_by_role("link", name="Result").click()
     changed = page.page.locator("#option-level0_file_num_compaction_trigger")
     changed.get_by_role("link").click()
     expect(page.page.locator("#parameter-level0_file_num_compaction_trigger")).to_be_in_viewport()
@@ -145,7 +145,7 @@ def test_the_first_screen_holds_the_verdict_the_trade_the_changes_and_the_file(
     for path in ("/jobs/1", "/jobs/1/won", "/jobs/3"):
         page.size(1280, 800)
         seen(page, found + path)
-        first = page.page.get_by_role("region", name="What was won", exact=True)
+        first = page.page.get_by_role("region", name="Result", exact=True)
         download = first.get_by_role("link", name="Download OPTIONS.ini")
         parts = [first.locator(".verdict"), download, first.locator("tbody tr").last,
                  first.locator(".changed").first.locator("li").last]  # fmt: skip

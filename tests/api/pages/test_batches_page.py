@@ -20,7 +20,7 @@ def batches(html: str) -> list[int]:
 
 
 def test_each_batch_has_its_jobs_with_their_states(client: TestClient) -> None:
-    assert "There are none" in see(client, "/batches").text
+    assert "No batch yet" in see(client, "/batches").text
     client.post("/v1/schedules", json=SCHEDULE)
     client.post("/v1/schedules/nightly/run")
     client.post("/v1/schedules", json={**SCHEDULE, "name": "weekly"})

@@ -133,17 +133,15 @@ def test_a_job_that_has_not_come_so_far_says_what_is_missing(
     waiting = submit(client)
     page = see(client, f"/jobs/{waiting}/matters")
     assert page.status_code == 200
-    assert "Nothing is ranked yet" in page.text and "waits for its turn" in page.text
+    assert "Nothing is ranked yet" in page.text and "The job is queued" in page.text
     external = submit(client, EXTERNAL)
-    assert (
-        "begins with the first whole measurement" in see(client, f"/jobs/{external}/matters").text
-    )
+    assert "the first complete measurement" in see(client, f"/jobs/{external}/matters").text
     ended = keep(database, proved(), state=JobState.CANCELLED)
-    assert "ended before its draws were in" in see(client, f"/jobs/{ended}/matters").text
+    assert "ended before its sampling phase" in see(client, f"/jobs/{ended}/matters").text
     refused = client.get(f"/v1/jobs/{waiting}/dependence")
     assert refused.status_code == 409 and "yet" in require_problem(refused)["detail"]
     running = keep(database, proved(), state=JobState.RUNNING)
-    assert "once its draws are in" in see(client, f"/jobs/{running}/matters").text
+    assert "ranking follows the sampling phase" in see(client, f"/jobs/{running}/matters").text
     with writing(database) as connection:
         remember(connection, running, "ranking", learned_in(proved()))
     page = see(client, f"/jobs/{running}/matters?details=true")
@@ -193,5 +191,5 @@ def test_where_nothing_was_learned_that_is_said(client: TestClient, database: En
     result |= {"models": {}, "shown_first": {}}
     job = keep(database, replace(finished, result=result))
     page = see(client, f"/jobs/{job}/matters?details=true").text
-    assert "Nothing could be learned from the draws" in page
+    assert "Nothing could be learned from the samples" in page
     assert "No parameter could be tested" in page

@@ -24,14 +24,14 @@ def test_the_table_says_the_kind_and_shows_one_alone(logged_in: TestClient, job:
     assert "compare: default against block_size=16KiB" in page
     assert f'href="/jobs/{job}/clone"' not in page
     assert f"#{job}<" in logged_in.get("/?kind=compare").text
-    assert "No job is like that" in logged_in.get("/?kind=explain").text
+    assert "No job matches" in logged_in.get("/?kind=explain").text
 
 
 def test_its_page_says_how_it_stands(logged_in: TestClient, job: int):
     page = logged_in.get(f"/jobs/{job}").text
     assert "Kind compare: default against block_size=16KiB" in page
     assert 'data-again="5"' in page
-    assert "Where it stands" in page
+    assert ">Progress</h2>" in page
     for tab in ("matters", "won", "trials", "clone"):
         assert logged_in.get(f"/jobs/{job}/{tab}").status_code == 404
     assert logged_in.get(f"/compare?jobs={job},{job}1").status_code == 422
@@ -101,7 +101,7 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestC
 def test_only_an_uploaded_workload_is_checked_against_its_database(client: TestClient):
     assert "load-quick" not in see(client, "/jobs/new/profile-check").text
     assert (
-        '<option value="">load-quick, as usual</option>' in see(client, "/jobs/new/compare").text
+        '<option value="">load-quick (default)</option>' in see(client, "/jobs/new/compare").text
     )
 
 

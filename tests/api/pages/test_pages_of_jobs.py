@@ -35,7 +35,7 @@ def test_the_table_is_filtered_searched_and_sorted(client: TestClient) -> None:
     assert numbers(sorted_by) == [third, first]
     assert 'aria-sort="ascending"><a href="/?search=load&amp;sort=-workload">' in sorted_by
     nothing = see(client, "/?search=nobody").text
-    assert numbers(nothing) == [] and "No job is like that" in nothing
+    assert numbers(nothing) == [] and "No job matches" in nothing
     wrong = see(client, "/?state=asleep")
     assert wrong.status_code == 422 and "<h1>" in wrong.text
 

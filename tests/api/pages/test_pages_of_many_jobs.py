@@ -50,7 +50,7 @@ def test_a_wrong_comparison_is_told(client: TestClient, asked: str, problem: str
 
 
 def test_hosts_are_told_with_their_noise(client: TestClient, database: Engine) -> None:
-    assert "No host has shown up yet" in see(client, "/hosts").text
+    assert "No host yet" in see(client, "/hosts").text
     name = proved().result["hosts"][0]["name"]
     environment = {"cpu": "a <fast> one", "memory_bytes": 2**34, "governor": "performance",
                    "warnings": ["swaps"]}  # fmt: skip
@@ -101,7 +101,7 @@ def test_the_nights_of_a_batch_are_watched(client: TestClient, database: Engine)
     assert "since 2026-11-17" in page and "WAF of the default" in page and "worse" in page
     assert page.count("<svg") >= 2 and " style=" not in page
     shown = see(client, "/nights/nightly?item=load/default&parameter=block_size").text
-    history = shown.partition("Its value is that of")[2]
+    history = shown.partition("The value is from")[2]
     assert len(re.findall(r"[12] of 1</td>", history)) == 24
     assert history.count(">16384</td>") == 1 and history.count(">4096</td>") == 1
     assert history.count("nothing proven") == 23 and "25.0%" in history
@@ -139,4 +139,4 @@ def test_all_nights_are_a_row_a_series_with_the_way_to_the_triage(
 def test_a_batch_without_a_change_has_an_empty_triage(client: TestClient) -> None:
     client.post("/v1/schedules", json={"name": "nightly", "cron": "30 2 * * *", "batch": BATCH})
     client.post("/v1/schedules/nightly/run")
-    assert "No level has changed so far" in see(client, "/nights/nightly/triage").text
+    assert "No change of level so far" in see(client, "/nights/nightly/triage").text

@@ -57,7 +57,7 @@ def test_every_trial_has_an_address(client: TestClient, job: int) -> None:
     assert rows_of(page) == [7, 8, 9, 10, 11, 12]
     assert '<tr id="trial-7" class="shown">' in page
     assert f'href="/jobs/{job}/trials?trial=7#trial-7"' in page
-    assert "There are no more" in see(client, f"/jobs/{job}/trials?after=12").text
+    assert "No more trials" in see(client, f"/jobs/{job}/trials?after=12").text
     assert "has no trial 40" in see(client, f"/jobs/{job}/trials?trial=40").text
 
 
@@ -135,5 +135,5 @@ def test_what_is_not_there_says_what_to_do(client: TestClient) -> None:
     page = see(client, f"/jobs/{job}/trials").text
     assert "&lt;b&gt;no&lt;/b&gt;" in page and "<b>no" not in page
     none = see(client, f"/jobs/{job}/trials?state=done").text
-    assert "No trial is like that" in none and "Show all trials" in none
+    assert "No trial matches" in none and "Show all trials" in none
     assert see(client, "/jobs/99/trials").status_code == 404

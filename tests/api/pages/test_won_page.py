@@ -157,13 +157,13 @@ def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engi
     page = see(client, f"/jobs/{job}/won").text
     verdict = section(page, "verdict-title")
     assert "Nothing was proven better than the baseline" in verdict
-    assert "the interval holds 0" in verdict and "fitness, -40 to 64, must lie above 0" in verdict
-    assert "What can be done" in verdict and "pairs of runs show a change" in verdict
+    assert "the interval holds 0" in verdict and "-40 to 64, must lie entirely above 0" in verdict
+    assert "What to do next" in verdict and "Minimum detectable change" in verdict
     assert "best candidate" in section(page, "proof-title")
     assert "diff-title" not in page and "/options" not in verdict
     assert "preference-title" in page
     none = keep(database, unproven(proved(), trial=None))
-    assert "No new configuration could be measured" in see(client, f"/jobs/{none}/won").text
+    assert "No new configuration could be compared" in see(client, f"/jobs/{none}/won").text
 
 
 def test_before_the_proof_the_page_says_when_it_comes(
@@ -175,4 +175,4 @@ def test_before_the_proof_the_page_says_when_it_comes(
     told = section(see(client, f"/jobs/{job}/won?{WEIGHTS}").text, "preference-title")
     assert "#trial-" in told, "what was measured so far can be picked from"
     ended = keep(database, proved(), state=JobState.CANCELLED)
-    assert "It ended before its proof" in see(client, f"/jobs/{ended}/won").text
+    assert "The job ended before its proof" in see(client, f"/jobs/{ended}/won").text

@@ -34,7 +34,7 @@ def test_a_host_that_drifts_is_told_and_ends_with_3_when_its_newest_job_shows_it
     keep_host_jobs(database, [baselines[-1]])
     assert run(database) == Exit.DONE, "known before"
     shown = capsys.readouterr().out
-    assert "bench-1: not seen within the last minute" in shown and "kernel 6.1.0" in shown
+    assert "bench-1: not seen in the last minute" in shown and "kernel 6.1.0" in shown
     assert "machine_speed" in shown and "worse since" in shown and "noise of" not in shown
 
 
