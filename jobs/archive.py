@@ -74,11 +74,11 @@ def unpacked_lines(path: Path, *, field: str) -> Generator[str, None, None]:
         while line := file.readline(MOST_LINE_BYTES + 1):
             total += len(line)
             if len(line) > MOST_LINE_BYTES:
-                problem = f"{str(path)!r} has a line of more than {MOST_LINE_BYTES} bytes"
-                raise InputError(field, f"{problem}, longer than any job's; it is no archive")
+                problem = f"{str(path)!r} has a line of more than {MOST_LINE_BYTES:,} bytes"
+                raise InputError(field, f"{problem}; it is not an archive of a job")
             if total > max(_HARMLESS_BYTES, MOST_TIMES * packed.taken):
                 problem = f"{str(path)!r} unpacks to more than {MOST_TIMES} times its size"
-                raise InputError(field, f"{problem}, as no trials do; it is no archive")
+                raise InputError(field, f"{problem}; it is not an archive of a job")
             yield line.decode("utf-8")
 
 
@@ -121,7 +121,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
     store = JobStore(engine)
     row = store.job(job_id)
     if row.kind is not JobKind.TUNE:
-        raise InputError("ID", f"job {job_id} is a {row.kind}; keep its files instead")
+        raise InputError("ID", f"job {job_id} is of kind {row.kind}; keep its files instead")
     head = {
         "rocktune_archive": SCHEMA,
         "specification": row.specification,
@@ -137,8 +137,8 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
         for document in (head, *map(_document, trials)):
             line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
             if len(line) > MOST_LINE_BYTES:  # nobody could restore it
-                problem = f"job {job_id} has {len(line)} bytes in one line of its archive"
-                raise InputError("ID", f"{problem}; {MOST_LINE_BYTES} are the most")
+                problem = f"job {job_id} needs an archive line of {len(line):,} bytes"
+                raise InputError("ID", f"{problem}; the limit is {MOST_LINE_BYTES:,}")
             file.write(line)
     write_output(path, text.getvalue(), field="FILE")
     return len(trials)
@@ -150,11 +150,11 @@ def read_archive(path: Path) -> Archive:
         with closing(unpacked_lines(path, field="FILE")) as lines:
             head = json.loads(next(lines, ""))
             if not isinstance(head, dict) or head.get("rocktune_archive") != SCHEMA:
-                raise InputError("FILE", f"{str(path)!r} is no archive of schema {SCHEMA}")
+                raise InputError("FILE", f"{str(path)!r} is not an archive of schema {SCHEMA}")
             specification = specification_from_document(head["specification"])
             environment = head["environment"]
             if environment is not None and not isinstance(environment, dict):
-                raise ValueError("its environment is no object")
+                raise ValueError("its environment is not an object")
             documents = head.get("documents", {})
             _require_documents(documents)
             trials = _trials(lines)
@@ -164,7 +164,7 @@ def read_archive(path: Path) -> Archive:
         why = error.strerror or str(error)
         raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
     except _DAMAGES as error:
-        raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
+        raise InputError("FILE", f"{str(path)!r} is not a complete archive: {error}") from None
     return Archive(specification, environment, trials, documents)
 
 
@@ -176,11 +176,11 @@ def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
         proposal(trial)
         for moment in (trial.started_at, trial.finished_at):
             if moment is not None and moment.tzinfo is None:
-                raise ValueError(f"a time of trial {trial.number} has no time zone")
+                raise ValueError(f"a time in trial {trial.number} has no time zone")
         if trial.number in kept:
-            raise ValueError("two trials share a number")
+            raise ValueError("two trials have the same number")
         if len(kept) == MOST_KEPT:
-            raise ValueError(f"it holds more than {MOST_KEPT} trials")
+            raise ValueError(f"it holds more than {MOST_KEPT:,} trials")
         kept[trial.number] = trial
     return tuple(kept.values())
 
@@ -188,13 +188,13 @@ def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
 def _require_documents(documents: object) -> None:
     """Refuses, with one of ``_DAMAGES``, documents that no job could go on with today."""
     if not isinstance(documents, dict):
-        raise ValueError("its documents are no object")
+        raise ValueError("its documents are not an object")
     for name, body in documents.items():
         if name not in _DOCUMENTS:
             raise ValueError(f"its document {name!r} is unknown; another version wrote it")
         part, kind = _DOCUMENTS[name]
         if not isinstance(body, dict) or not isinstance(body.get(part), kind):
-            raise ValueError(f"its document {name!r} does not tell {part!r} as it should")
+            raise ValueError(f"its document {name!r} has no valid {part!r}")
         storable(body, name)
     if PRIOR in documents:
         Prior.from_document(documents[PRIOR])
@@ -205,7 +205,7 @@ def restore_archive(engine: Engine, path: Path) -> int:
     try:
         return restore_archived(engine, read_archive(path), once=True)
     except JobThere as there:
-        problem = f"{there}; restore it into another database with --db"
+        problem = f"{there}; restore into another database with --db"
         raise InputError("FILE", problem) from None
 
 

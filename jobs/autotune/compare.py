@@ -29,21 +29,21 @@ _SPACE = 3
 # most of them.
 ROWS: tuple[tuple[str, str, str], ...] = (
     ("writes", "writes", ""),
-    ("reached", "of the planned bytes", "%"),
+    ("reached", "share of planned bytes", "%"),
     ("insertion_rate", "insertion rate", "MB/s"),
     ("compaction_rate", "flushes and compactions", "MB/s"),
     ("write_amplification", "write amplification", ""),
-    ("settled_write_amplification", "the same, recovered", ""),
+    ("settled_write_amplification", "write amplification after recovery", ""),
     ("space_amplification", "space amplification", ""),
     ("level0_files", "files in level 0", ""),
     ("read_rate", "random reads, filters", "MB/s"),
     ("read_rate_without_filters", "random reads, no filters", "MB/s"),
-    ("recovery_seconds", "time to recover", "s"),
-    ("recovery_bytes", "written to recover", "MB"),
+    ("recovery_seconds", "recovery time", "s"),
+    ("recovery_bytes", "written during recovery", "MB"),
     ("stalled_share", "stalled", "%"),
     ("off_share", "compaction off", "%"),
     ("switched", "switched", "times"),
-    ("switching_share", "switching took", "%"),
+    ("switching_share", "time spent switching", "%"),
 )
 _FACTORS = {"MB/s": 1e-6, "MB": 1e-6, "%": 100.0}
 
@@ -61,7 +61,7 @@ def run_alone(
         nonlocal said
         if said != holder:
             said = holder
-            told(f"waiting: {holder} uses this host")
+            told(f"waiting: {holder} is using this host")
 
     with contextlib.ExitStack() as held:
         if MARK not in os.environ:
@@ -113,9 +113,9 @@ def run_plot(document: Mapping[str, Any]) -> Curves:
     rate, stored = figures["insertion_rate"] / 1e6, figures["compaction_rate"] / 1e6
     return Curves(
         name=policy,
-        title=f"{policy}: {rate:.3g} MB/s came in, {stored:.3g} MB/s flushed and compacted",
-        caption=f"Dashed: the limit. Interval: over {_SMOOTH} points. Cumulative: since the "
-        "beginning; compaction counts flushes as well."
+        title=f"{policy}: {rate:.3g} MB/s written, {stored:.3g} MB/s flushed and compacted",
+        caption=f"Dashed: the target rate. Interval: over {_SMOOTH} points. Cumulative: since the "
+        "start; compaction includes flushes."
         + (" Shaded: compaction was off." if document["off"] else ""),
         x_title="seconds",
         y_title="MB/s",

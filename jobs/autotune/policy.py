@@ -41,7 +41,7 @@ class Marks:
             ("--step", self.step, 1e5),
         ):  # fmt: skip
             if not (math.isfinite(value) and 0 < value <= most):
-                raise InputError(field, f"{value:g} is not above 0 and at most {most:g}")
+                raise InputError(field, f"{value:g} is not in the range above 0 to {most:g}")
 
     def tick(self, policy: str) -> float:
         """How often the policy looks, in seconds."""
@@ -76,7 +76,7 @@ def first_switch(policy: str, reading: Reading) -> Switch:
 def next_switch(policy: str, marks: Marks, before: Switch, reading: Reading) -> Switch:
     """The state after a look, the same object if it is too early; an InputError of no policy."""
     if policy not in POLICIES:
-        raise InputError("--policy", f"{policy!r} is none of {', '.join(POLICIES)}")
+        raise InputError("--policy", f"{policy!r} is not one of {', '.join(POLICIES)}")
     passed = reading.at - before.last.at
     if policy not in SWITCHING or passed < marks.tick(policy):
         return before

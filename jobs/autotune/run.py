@@ -258,14 +258,14 @@ def measure_policy(
     and ``read_randomly``.
     """
     database = folder / "db"
-    told(f"{asked.policy}: {asked.shape.seconds:g} s of writes")
+    told(f"{asked.policy}: writing for {asked.shape.seconds:g} s")
     loaded = load(database, asked, clock=clock, pause=pause)
     filtered = unfiltered = None
     if asked.read_seconds:
-        told(f"{asked.policy}: reads with filters and without")
+        told(f"{asked.policy}: reading with and without filters")
         filtered = read_randomly(database, asked, filters=True)
         unfiltered = read_randomly(database, asked, filters=False)
-    told(f"{asked.policy}: compaction catches up")
+    told(f"{asked.policy}: waiting for compaction to catch up")
     recovery = recover(database, asked)
     return AutotuneRun(asked, loaded, filtered, unfiltered, recovery, rocksdb_version(database))
 

@@ -47,8 +47,8 @@ def read_batch(path: Path, tell: Tell = lambda _: None) -> BatchPlan:
 
     def item(name: str, settings: Mapping[str, Any]) -> BatchItem:
         if "kind" in settings:
-            problem = f"a terminal runs no {settings['kind']} of a batch"
-            raise InputError("kind", f"{problem}; give the file to a service, by its URL")
+            problem = f"a terminal cannot run {settings['kind']} in a batch"
+            raise InputError("kind", f"{problem}; send the file to a service with --url")
         specification = specified(settings, find=files_beside(path.parent))
         require_measured_here(specification)
         return BatchItem(name, specification)
@@ -81,14 +81,14 @@ def _read(
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError("FILE", f"cannot read {str(path)!r}: {reason}") from None
     document = parse_toml(text, field=str(path))
     found: list[InputError] = []
     name = ""
     with noting(found):
         if "name" not in document:
-            raise InputError("name", 'give the batch a name, as name = "nightly"')
+            raise InputError("name", 'is missing; write for example name = "nightly"')
         name = require_name(document.pop("name"), "name")
     made = []
     items = batch_items(document, known=SETTINGS, found=found, field=path.name)

@@ -75,11 +75,11 @@ def batch_items(
         with noting(found):
             items.append(_single(row, f"job[{number}]", common, known))
     if not items and len(found) == before:
-        found.append(InputError(field, "has no job; give workloads, spaces or a [[job]]"))
+        found.append(InputError(field, "has no jobs; give workloads, spaces or a [[job]]"))
     if len(items) > MOST_ITEMS:
-        found.append(InputError(field, f"has {len(items)} jobs; {MOST_ITEMS} are the most"))
+        found.append(InputError(field, f"has {len(items)} jobs; the limit is {MOST_ITEMS}"))
         return []
-    repeated = "is the name of two jobs; give one of them a name in a [[job]]"
+    repeated = "is the name of two jobs; rename one in a [[job]]"
     times = Counter(item.name for item in items)
     found += [InputError(name, repeated) for name, count in times.items() if count > 1]
     return items
@@ -88,7 +88,7 @@ def batch_items(
 def require_name(given: object, field: str) -> str:
     """The name of a batch or a schedule, which is also that of a folder; else an InputError."""
     if not isinstance(given, str) or len(given) > _MOST_CHARACTERS or not _NAME.fullmatch(given):
-        problem = f"{given!r:.80} is no name; write letters, digits, dots, dashes or underscores"
+        problem = f"{given!r:.80} is not a name; use letters, digits, dots, dashes or underscores"
         raise InputError(field, problem)
     return given
 
@@ -101,7 +101,7 @@ def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Bat
     for plural, single in _LISTS.items():
         axes[single] = document.get(plural, [common.get(single, _USUAL.get(single))])
         if not isinstance(axes[single], list) or not axes[single]:
-            found.append(InputError(plural, "write a list of names, at least one"))
+            found.append(InputError(plural, "write a list of at least one name"))
     refuse_noted(found)
     items = []
     for values in itertools.product(*axes.values()):
@@ -119,7 +119,7 @@ def _single(
     if kind == JobKind.TUNE:
         own.pop("kind", None)
     elif kind not in [*REQUESTS]:
-        raise InputError(f"{where}.kind", f"{kind!r:.80} is none of {', '.join(JobKind)}")
+        raise InputError(f"{where}.kind", f"{kind!r:.80} is not one of {', '.join(JobKind)}")
     else:
         known = REQUESTS[JobKind(kind)].model_fields
     for key in own:
@@ -143,7 +143,7 @@ def _item_name(given: object, where: str) -> str:
 
 def _require_known(key: str, field: str, known: set[str]) -> None:
     if key not in known:
-        raise InputError(field, f"is unknown; known are {', '.join(sorted(known))}")
+        raise InputError(field, f"is unknown; choose one of {', '.join(sorted(known))}")
 
 
 def _called(settings: Mapping[str, Any]) -> str:
@@ -154,16 +154,16 @@ def _called(settings: Mapping[str, Any]) -> str:
             continue
         named = given.get("name") if isinstance(given, dict) else given
         if not isinstance(named, str):
-            raise InputError(axis, f"{named!r:.80} is no name")
+            raise InputError(axis, f"{named!r:.80} is not a name")
         parts.append(re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(named).name.removesuffix(".toml")))
     return _checked("/".join(require_name(part, "the name of a job") for part in parts), "name")
 
 
 def _checked(name: str, field: str) -> str:
     if _TAKEN & set(name.split("/")):
-        raise InputError(field, f"{name!r} has the name of a file in it that results are kept in")
+        raise InputError(field, f"{name!r} contains the name of a result file; choose another")
     if len(name) > _MOST_CHARACTERS:
-        raise InputError(field, f"has {len(name)} characters; {_MOST_CHARACTERS} are the most")
+        raise InputError(field, f"has {len(name)} characters; the limit is {_MOST_CHARACTERS}")
     return name
 
 
@@ -234,7 +234,7 @@ def require_measured_here(specification: AnySpecification) -> None:
     """Refuses, with an InputError, a workload that a runner of the user's own measures."""
     if specification.workload.get("external"):
         name = specification.workload["name"]
-        problem = f"{name!r} is measured by a runner of your own; name another in a batch"
+        problem = f"{name!r} needs an external runner; a batch cannot measure it"
         raise InputError("workload", problem)
 
 
@@ -244,5 +244,5 @@ def require_small(documents: Iterable[Mapping[str, Any]]) -> None:
     for each in documents:
         size += len(json.dumps(each, default=str))
         if size > _MOST_BYTES:
-            problem = f"needs more than {_MOST_BYTES:,} bytes for all of its jobs"
-            raise InputError("batch", f"{problem}: split it, or leave OPTIONS files out")
+            problem = f"needs more than {_MOST_BYTES:,} bytes for all its jobs"
+            raise InputError("batch", f"{problem}; split it, or leave out OPTIONS files")

@@ -37,12 +37,12 @@ from optimizer.run.ports import ControllerStops, LeaseLost
 SCHEMA = 1
 _DELETED = "deleted"
 _log = structlog.get_logger("nights")
-_JOB_WAITS = "waits for the jobs of its batch that come before"
+_JOB_WAITS = "waits for earlier jobs of its batch"
 _HELD_SECONDS = 1.0
 _RUNS = "runs in a terminal"
 _SECONDS = 60.0  # as long as a job's lease: a process that is dead on this machine is seen at once
 _KEEP_SECONDS = 10.0
-_GIVEN_UP = "its batch was interrupted, and another was begun instead"
+_GIVEN_UP = "its batch was interrupted and replaced by a new one"
 
 
 class BatchHeld(RuntimeError):
@@ -105,7 +105,7 @@ def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
     for each in left:
         rows = batch_jobs(engine, each.id).values()
         if each.schedule_id is not None or (rows and all(row.by_service for row in rows)):
-            raise BatchHeld(f"batch {each.id} ({each.name}) of the service has not ended")
+            raise BatchHeld(f"batch {each.id} ({each.name}) is still running on the service")
     digest = plan.digest()
     same = next((each for each in left if resume and each.digest == digest), None)
     others = tuple(each.id for each in left if each is not same)
@@ -210,12 +210,12 @@ def _watched(engine: Engine, row: BatchRow) -> dict[str, Any] | None:
         found = regressions_of_batch(engine, row.name, ending=row.id)
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
-        _log.error("the regression watch failed", batch=row.name, exc_info=error)
+        _log.error("regression detection failed", batch=row.name, exc_info=error)
         return None
     if found is None:
         return None
     for line in report_lines(found)[:-1]:
-        _log.warning("night differs", batch=row.name, finding=line)
+        _log.warning("regression finding", batch=row.name, finding=line)
     return found.document() | {"lines": report_lines(found)}
 
 

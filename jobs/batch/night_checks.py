@@ -47,7 +47,7 @@ def checks_of_night(
 def _of_job(item: Mapping[str, Any]) -> Check:
     if item["state"] == "done":
         return Check("job", "passed")
-    why = printable(f"{item['state']}: {item['error'] or 'no reason kept'}")
+    why = printable(f"{item['state']}: {item['error'] or 'no reason recorded'}")
     return Check("job", "error", why)
 
 
@@ -56,9 +56,9 @@ def _of_series(watch: RegressionReport, series: Series, failed: bool, words: str
     if failed:
         return Check(name, "failure", words)
     if not nights:
-        return Check(name, "skipped", "this night has no value of it")
+        return Check(name, "skipped", "no value this night")
     if nights < LEAST_VALUES:
-        few = f"{nights} of the {LEAST_VALUES} nights that a comparison needs"
+        few = f"{nights} of {LEAST_VALUES} nights needed for a comparison"
         return Check(name, "skipped", few)
     return Check(name, "passed", words)
 
@@ -71,7 +71,7 @@ def junit_text(document: Mapping[str, Any], suites: Suites) -> str:
 
 def markdown_text(document: Mapping[str, Any], watch: RegressionReport, suites: Suites) -> str:
     """What the night came to in Markdown, for the summary of a CI's run."""
-    verdict = "no regression found" if watch.tested else "nothing could be compared"
+    verdict = "no regression found" if watch.tested else "nothing to compare yet"
     name, lines = document["name"], report_lines(watch)
     told = zip(watch.findings, lines, strict=False)
     tonight = [line for found, line in told if found in watch.found_tonight]

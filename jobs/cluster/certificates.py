@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 AUTHORITY, AUTHORITY_KEY = "authority.pem", "authority.key"
 ENDS_SOON = timedelta(days=30)
 _FIELD = "--certificates"
-_ANEW = "make it anew with `rocktune cluster certificates DIR --renew`"
+_ANEW = "renew it with `rocktune cluster certificates DIR --renew`"
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [^\n]+", re.DOTALL)
 
 
@@ -73,9 +73,9 @@ class Validity:
     def warning(self, now: datetime) -> str | None:
         """What is to be said of one that has ended or will within 30 days."""
         if self.ends <= now:
-            return f"{self.file} ended on {self.ends:%Y-%m-%d}; {_ANEW}"
+            return f"{self.file} expired on {self.ends:%Y-%m-%d}; {_ANEW}"
         if self.ends - now < ENDS_SOON:
-            return f"{self.file} ends in {(self.ends - now).days} days; {_ANEW}"
+            return f"{self.file} expires in {(self.ends - now).days} days; {_ANEW}"
         return None
 
 
@@ -114,7 +114,7 @@ def security_of(
     roles = [role] if role else [each for each in CertificateRole if (folder / each.file).exists()]
     if not roles:
         wanted = ", ".join(each.file for each in CertificateRole)
-        raise InputError(_FIELD, f"'{folder}' holds none of {wanted}: copy one there")
+        raise InputError(_FIELD, f"'{folder}' contains none of {wanted}; copy one there")
     chosen: dict[str, str | None] = {}
     for each in roles:
         _check(folder / each.file, authorities, now)
@@ -133,10 +133,10 @@ def security_of(
 def _check(path: Path, authorities: Sequence[x509.Certificate], now: datetime) -> None:
     certificate, pem = _read_certificates(path)[0], path.read_bytes()
     if path.stat().st_mode & 0o007:
-        raise InputError(_FIELD, f"everyone here can read the key in '{path}': chmod 600 it")
+        raise InputError(_FIELD, f"every user can read the key in '{path}'; run chmod 600 on it")
     key = _PRIVATE_KEY.search(pem)
     if key is None:
-        raise InputError(_FIELD, f"'{path}' holds no private key; {_ANEW}")
+        raise InputError(_FIELD, f"'{path}' does not contain a private key; {_ANEW}")
     try:
         own = load_pem_private_key(key[0] + b"\n", password=None).public_key()
     except (ValueError, TypeError):
@@ -146,13 +146,13 @@ def _check(path: Path, authorities: Sequence[x509.Certificate], now: datetime) -
     issuer = next((each for each in authorities if _issued(certificate, each)), None)
     if issuer is None:
         there = path.with_name(AUTHORITY)
-        raise InputError(_FIELD, f"'{path}' is not by the authority of '{there}': copy one set")
+        raise InputError(_FIELD, f"'{path}' is not signed by '{there}'; copy both from a set")
     for name, each in ((path, certificate), (path.with_name(AUTHORITY), issuer)):
         if now >= each.not_valid_after_utc:
-            raise InputError(_FIELD, f"'{name}' ended on {each.not_valid_after_utc:%F}; {_ANEW}")
+            raise InputError(_FIELD, f"'{name}' expired on {each.not_valid_after_utc:%F}; {_ANEW}")
         if now < each.not_valid_before_utc:
             begins = each.not_valid_before_utc
-            raise InputError(_FIELD, f"'{name}' begins at {begins:%F %H:%M} UTC: set the clock")
+            raise InputError(_FIELD, f"'{name}' starts at {begins:%F %H:%M} UTC; set the clock")
 
 
 def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
@@ -167,12 +167,12 @@ def _read_certificates(path: Path) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(path.read_bytes())
     except FileNotFoundError:
-        mend = "copy it there, or make a set with `rocktune cluster certificates DIR`"
-        raise InputError(_FIELD, f"there is no '{path}': {mend}") from None
+        mend = "copy it there, or create a set with `rocktune cluster certificates DIR`"
+        raise InputError(_FIELD, f"there is no '{path}'; {mend}") from None
     except OSError as error:
         raise InputError(_FIELD, f"cannot read '{path}': {error.strerror}") from None
     except ValueError:
-        raise InputError(_FIELD, f"'{path}' holds no certificate in PEM form") from None
+        raise InputError(_FIELD, f"'{path}' is not a certificate in PEM format") from None
 
 
 _AUTHORITY_DAYS = 3650
@@ -195,7 +195,7 @@ def _alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
             found.append(x509.IPAddress(ipaddress.ip_address(name)))
         except ValueError:
             if not _HOST_NAME.fullmatch(name):
-                raise InputError("--name", f"{name!r} is no host name or address") from None
+                raise InputError("--name", f"{name!r} is not a host name or address") from None
             found.append(x509.DNSName(name))
     return found
 
@@ -298,7 +298,7 @@ def make_set(
         with _written(files, folder.parent, f".{folder.name}.") as partial:
             partial.rename(folder)  # fails where the folder holds something
     except OSError as error:
-        why = f"cannot make '{folder}': {error.strerror}; name a new folder"
+        why = f"cannot create '{folder}': {error.strerror}; name a new folder"
         raise InputError("DIR", why) from None
 
 
@@ -318,7 +318,7 @@ def renew_certificates(
     authority, key = _read_authority(folder)
     if now >= authority.not_valid_after_utc:
         ended = f"{authority.not_valid_after_utc:%F}"
-        raise InputError("DIR", f"its authority ended on {ended}; make a new set in a new folder")
+        raise InputError("DIR", f"its authority expired on {ended}; make a set in a new folder")
     names = _names_now(folder) if names is None else names
     files = _certificates(authority, key, names, days, now)
     try:
@@ -334,12 +334,12 @@ def _read_authority(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePri
         authority = x509.load_pem_x509_certificate((folder / AUTHORITY).read_bytes())
         key = load_pem_private_key((folder / AUTHORITY_KEY).read_bytes(), None)
     except FileNotFoundError as error:
-        where = "renew where the set was made"
-        raise InputError("DIR", f"there is no '{error.filename}': {where}") from None
+        where = "renew in the folder that holds the authority's key"
+        raise InputError("DIR", f"there is no '{error.filename}'; {where}") from None
     except OSError as error:
         raise InputError("DIR", f"cannot read '{error.filename}': {error.strerror}") from None
     except (ValueError, TypeError):
-        raise InputError("DIR", f"the authority in '{folder}' cannot be read") from None
+        raise InputError("DIR", f"cannot read the authority in '{folder}'") from None
     own = authority.public_key()
     if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != own:
         raise InputError("DIR", f"'{AUTHORITY_KEY}' is not the key of '{AUTHORITY}'")

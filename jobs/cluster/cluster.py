@@ -44,8 +44,8 @@ class Cluster:
     ) -> Assembly:
         """Asks the first host that fits, once there is one; an InputError if none can measure."""
         if specification.db_bench and "/" in specification.db_bench:
-            mend = "name a build of the hosts (ROCKTUNE_BUILDS there)"
-            raise InputError("--db-bench", f"a path means nothing on a cluster; {mend}")
+            mend = "name a build of the hosts (ROCKTUNE_BUILDS)"
+            raise InputError("--db-bench", f"a path is not possible with a cluster; {mend}")
         said: str | None = None
         while True:
             refused: dict[str, str] = {}
@@ -61,7 +61,7 @@ class Cluster:
                 return assembly_of(specification, installed)
             if refused:
                 why = "; ".join(f"{name}: {each}" for name, each in refused.items())
-                raise InputError("hosts", f"none can measure this: {why}")
+                raise InputError("hosts", f"no host can measure this: {why}")
             if (waits := self._why_waiting(specification)) != said:
                 told(waits)
             said = waits
@@ -103,7 +103,7 @@ class Cluster:
                 asked = (export_here, specification, dict(configuration), comments)
                 future = submitted(client, seen, *asked)
                 return str(future.result(timeout=_EXPORT_SECONDS))
-        raise InputError("hosts", "none is there to try the OPTIONS file; resume the job later")
+        raise InputError("hosts", "no host is there to test the OPTIONS file; resume later")
 
     def close(self) -> None:
         """Ends the line to the scheduler."""
@@ -128,24 +128,24 @@ class Cluster:
     def _unfit(self, seen: HostSeen, specification: Specification) -> str | None:
         """Why a host is not for a job; None when it is."""
         if specification.host_kind is not None and seen.kind != specification.host_kind:
-            return f"it is of the kind {seen.kind}, the job is for {specification.host_kind}"
+            return f"its kind is {seen.kind}; the job asks for {specification.host_kind}"
         ours = own_version()
         if seen.version != ours:
-            return f"it runs Rocktune {seen.version}, this is {ours}"
+            return f"it runs Rocktune {seen.version}; this is {ours}"
         if self._reference is None:
             return seen.problem
         named = specification.db_bench or DEFAULT_BUILD
         same = _build(seen, named) == _build(self._reference, named)
         if not same and "command" not in specification.workload:
-            return f"its RocksDB build {named!r} is not that of {self._reference.name}"
+            return f"its RocksDB build {named!r} differs from that of {self._reference.name}"
         return None
 
     def _why_waiting(self, specification: Specification) -> str:
         if (problem := self.connection.problem) is not None:
-            return f"the scheduler {self._scheduler} cannot be reached ({problem}); trying again"
+            return f"cannot reach the scheduler {self._scheduler} ({problem}); trying again"
         seen, kind = self.connection.seen(), specification.host_kind
         why = sorted({f"{each.name}: {self._unfit(each, specification)}" for each in seen})
-        text = f"waiting for a host{f' of the kind {kind}' if kind else ''} at {self._scheduler}"
+        text = f"waiting for a host{f' of kind {kind}' if kind else ''} at {self._scheduler}"
         return "; ".join([text, *why])
 
 

@@ -59,7 +59,7 @@ class Backoff:
         often = self._gone[host] - _GONE_OFTEN
         if often >= 0:
             seconds = _REST_SECONDS * 2 ** min(often, _MOST_DOUBLINGS)
-            why = f"it went away {self._gone[host]} times in a row, each time with its trial"
+            why = f"it disconnected {self._gone[host]} times in a row during a trial"
             self._leave_alone(host, seconds, why)
 
     def measured(self, host: str) -> None:
@@ -68,7 +68,7 @@ class Backoff:
 
     def _leave_alone(self, host: str, seconds: float, why: str) -> None:
         self._until[host] = self._clock() + seconds
-        self._told(f"host {host} is left alone for {seconds:.0f} s: {why}")
+        self._told(f"host {host} gets no trials for {seconds:.0f} s: {why}")
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class DaskHosts:
         if seen is None or client is None:
             if client is not None:
                 self._backoff.went_away(host)
-            self._lose(trial, host, "its host went away before it began")
+            self._lose(trial, host, "its host disconnected before it began")
             return
         asked = (measure_trial, self._specification, trial, cutoff_seconds)
         future = submitted(client, [seen], *asked, key=name)
@@ -227,9 +227,9 @@ class DaskHosts:
             if flight.future is None:
                 continue
             if client is None or flight.client is not client:
-                why = "the scheduler went away"
+                why = "the scheduler disconnected"
             elif (flight.host, flight.address) not in there:
-                why = f"its host {flight.host} went away"
+                why = f"its host {flight.host} disconnected"
                 self._backoff.went_away(flight.host)
             else:
                 continue
@@ -238,11 +238,11 @@ class DaskHosts:
 
     def _without_result(self, flight: _Flight, error: BaseException) -> Outcome:
         if flight.client is None or flight.client.status != "running":
-            return _lost("the scheduler went away")
+            return _lost("the scheduler disconnected")
         if isinstance(error, HostUnfit):
             why = f"cannot measure: {error}"
         elif isinstance(error, TimeoutError):
-            why = "does not hand over what it has measured"
+            why = "does not return its measurements"
         elif isinstance(error, FutureCancelledError | OSError):
             return _lost(f"its result was lost: {error}")
         else:

@@ -115,7 +115,7 @@ async def _serve(make: Callable[[], Worker], **about: str) -> None:
             _log.info("ready", **about)
             await _first(asyncio.ensure_future(worker.finished()), stop)
             if not stop.is_set():
-                _log.warning("the scheduler has gone, or has given this host up; trying again")
+                _log.warning("the scheduler is gone or has dropped this host; trying again")
         with suppress(Exception):
             await worker.close(timeout=_CLOSE_SECONDS, nanny=False)
         with suppress(TimeoutError):
@@ -133,7 +133,7 @@ def _reason(error: BaseException, name: str) -> str:
     cause = error.__cause__ or error
     text = str(cause) or type(cause).__name__
     if "name taken" in text:
-        return f"another host is called {name!r}: give this one another --name, or end that one"
+        return f"another host is named {name!r}; give this one another --name, or stop the other"
     return f"cannot join: {text.splitlines()[0]}"
 
 
@@ -175,7 +175,7 @@ def unfit(settings: Settings) -> str | None:
     """Why no trial can be measured just now; None when one can."""
     free = shutil.disk_usage(nearest_folder(settings.bench_dir)).free
     if free < settings.free_bytes:
-        return f"its disk has {free / 2**20:,.0f} MiB left, less than ROCKTUNE_FREE_BYTES"
+        return f"its disk has {free / 2**20:,.0f} MiB free, less than ROCKTUNE_FREE_BYTES"
     return None
 
 

@@ -12,7 +12,7 @@ from sampler.common.errors import InputError
 PORT = 8786
 # Dask's HTTP servers listen on all interfaces unless told otherwise, even without a dashboard.
 HTTP_ADDRESS = "127.0.0.1:0"
-_MEND = "give --certificates DIR (`rocktune cluster certificates DIR` makes them)"
+_MEND = "give --certificates DIR (`rocktune cluster certificates DIR` creates them)"
 
 
 def is_loopback(host: str) -> bool:
@@ -37,9 +37,9 @@ def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
     """
     bare = host.removeprefix("[").removesuffix("]")
     if not bare:
-        raise InputError(field, "an address is needed, such as 127.0.0.1, or 0.0.0.0 for all")
+        raise InputError(field, "give an address, such as 127.0.0.1, or 0.0.0.0 for all")
     if not encrypted and not is_loopback(bare):
-        raise InputError(field, f"{host!r} is reached from other machines: {_MEND}")
+        raise InputError(field, f"{host!r} is reachable from other machines; {_MEND}")
     return "127.0.0.1" if bare == "localhost" else bare
 
 
@@ -59,13 +59,13 @@ def scheduler_address(text: str, *, encrypted: bool) -> str:
         host = None
     if not host or parts.netloc != rest or given not in ("", "tls", "tcp"):
         raise InputError(
-            "--scheduler", f"{text!r} is no address such as tls://scheduler.example:{PORT}"
+            "--scheduler", f"{text!r} is not an address; write tls://scheduler.example:{PORT}"
         )
     if separator and given != protocol:
         mend = "write tls://" if encrypted else _MEND
-        raise InputError("--scheduler", f"{text!r} does not go with the certificates: {mend}")
+        raise InputError("--scheduler", f"{text!r} does not use the certificates; {mend}")
     if not encrypted and not is_loopback(host):
-        raise InputError("--scheduler", f"{text!r} is another machine: {_MEND}")
+        raise InputError("--scheduler", f"{text!r} is another machine; {_MEND}")
     return f"{protocol}://[{host}]:{port}" if ":" in host else f"{protocol}://{host}:{port}"
 
 

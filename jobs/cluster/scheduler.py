@@ -108,14 +108,14 @@ async def _serve(make: Callable[[], Scheduler], listening: Callable[[str], None]
         listening(scheduler.address)
         await stop.wait()
     finally:
-        await scheduler.close(reason="it was asked to end")
+        await scheduler.close(reason="it was asked to stop")
 
 
 def _refusal(error: OSError, host: str, port: int) -> InputError:
     if error.errno == errno.EADDRINUSE:
-        return InputError("--port", f"{port} is in use on {host}: another scheduler? choose one")
+        return InputError("--port", f"{port} is in use on {host}; choose another port")
     if error.errno == errno.EACCES:
-        return InputError("--port", f"{port} may not be used by this user: choose one above 1023")
+        return InputError("--port", f"this user cannot use port {port}; choose one above 1023")
     if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
         return InputError("--host", f"{host!r} is not an address of this machine")
     return InputError("--host", f"cannot listen on {host!r}: {error.strerror}")

@@ -143,7 +143,7 @@ def examine(
         more, noise = look_at_noise(subject, settings, runs, budgets, observer)
         tell(more)
     elif runs:  # the lock could be opened, and then no longer
-        tell([not_measured("db_bench was not tried")])
+        tell([not_measured("db_bench was not run")])
     return Diagnosis(
         machine=fingerprint(settings.bench_dir),
         workload=subject.plan.workload.name,

@@ -36,7 +36,7 @@ class Finding:
     def __post_init__(self) -> None:
         """Refuses bad news without advice."""
         if self.level is not Severity.OK and not self.advice:
-            raise ValueError(f"{self.check}: {self.found}: what is to be done?")
+            raise ValueError(f"{self.check}: {self.found}: advice is missing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class ExaminationObserver:
 
 def not_shown(check: str, where: str) -> Finding:
     """What nobody can judge, as ``where`` cannot be read: in a sandbox, in a container."""
-    found = f"not shown here: nothing to be read in {where}"
-    return Finding(check, Severity.NOTE, found, "look at it from outside: on the host, or as root")
+    found = f"not visible here: cannot read {where}"
+    return Finding(check, Severity.NOTE, found, "check it from outside: on the host, or as root")
 
 
 def graded(value: float, *, note: float, warning: float, problem: float) -> Severity:
@@ -73,9 +73,9 @@ def percentage(share: float) -> str:
 LEAST_CORES = 2
 # Who sets the clock where no governor is shown: by whether a hypervisor is beneath.
 _DECIDES = {
-    True: "the hypervisor's host decides",
-    False: "the firmware decides",
-    None: "the firmware decides, or a hypervisor's host",
+    True: "set by the hypervisor's host",
+    False: "set by the firmware",
+    None: "set by the firmware or a hypervisor's host",
 }
 
 
@@ -84,21 +84,21 @@ def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
     findings = [_cores(cpu, most_jobs), _governor(cpu)]
     if cpu.turbo:
         advice = (
-            "turn it off for the steadiest clocks: it follows heat and the number of busy cores"
+            "turn it off for steadier timings: turbo depends on heat and the number of busy cores"
         )
         findings.append(Finding("turbo", Severity.NOTE, "on", advice))
     elif cpu.turbo is not None:
         findings.append(Finding("turbo", Severity.OK, "off"))
     if cpu.virtual is None:
-        found = "unknown: neither the processor nor the firmware tells whether one is beneath"
-        advice = "ask whoever runs this machine: another guest would share caches, memory and disk"
+        found = "unknown: neither the processor nor the firmware reports one"
+        advice = "ask the operator of this machine: other guests share caches, memory and disk"
         findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
     if cpu.virtual:
-        found = "virtual: neighbours share caches, memory and disk, and are seen in no figure here"
-        advice = "repeat what matters at another time, or on hardware of your own"
+        found = "virtual: other guests share caches, memory and disk, unseen by this check"
+        advice = "repeat important measurements at another time, or on dedicated hardware"
         findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
     if cpu.quota is not None and cpu.quota < cpu.cores:
-        found = f"a control group grants {cpu.quota:g} CPUs of {cpu.cores}: beyond it all stand"
+        found = f"a control group allows {cpu.quota:g} of {cpu.cores} CPUs and throttles beyond"
         advice = "raise the limit (cpu.max, docker --cpus), or pin with --cpuset-cpus instead"
         findings.append(Finding("CPU limit", Severity.WARNING, found, advice))
     return findings
@@ -106,22 +106,22 @@ def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
 
 def _cores(cpu: CpuState, most_jobs: int) -> Finding:
     if cpu.cores < LEAST_CORES:
-        advice = "use at least 2: clients, flushes and compactions take turns on one"
+        advice = "use at least 2: on one core, clients, flushes and compactions take turns"
         return Finding("cores", Severity.WARNING, f"{cpu.cores}", advice)
-    found = f"{cpu.cores}, the space draws up to {most_jobs} background jobs"
+    found = f"{cpu.cores}; the space allows up to {most_jobs} background jobs"
     if most_jobs > cpu.cores:
-        advice = "do not carry max_background_jobs over to a machine with more cores"
+        advice = "do not use the tuned max_background_jobs on a machine with more cores"
         return Finding("cores", Severity.NOTE, found, advice)
     return Finding("cores", Severity.OK, found)
 
 
 def _governor(cpu: CpuState) -> Finding:
     if not cpu.governors:
-        return Finding("governor", Severity.OK, f"not shown here: {_DECIDES[cpu.virtual]}")
+        return Finding("governor", Severity.OK, f"not visible here: {_DECIDES[cpu.virtual]}")
     found = ", ".join(cpu.governors)
     if cpu.governors == ("performance",):
         return Finding("governor", Severity.OK, found)
-    advice = "`cpupower frequency-set -g performance` as root: the clock then follows no load"
+    advice = "run `cpupower frequency-set -g performance` as root, for a fixed clock rate"
     return Finding("governor", Severity.WARNING, found, advice)
 
 
@@ -137,11 +137,11 @@ def judge_memory(
     ``stalled`` is the share of the last ten seconds in which somebody waited for memory; None
     where the kernel does not tell.
     """
-    pages = Finding("huge pages", Severity.OK, after.huge_pages or "not shown here")
+    pages = Finding("huge pages", Severity.OK, after.huge_pages or "not visible here")
     if after.huge_pages == "always":
         advice = (
-            "set transparent_hugepage/enabled to madvise, or to what production has: making huge "
-            "pages takes time from whoever happens to run"
+            "set transparent_hugepage/enabled to madvise, or to production's setting: making "
+            "huge pages delays whichever process is running"
         )
         pages = Finding("huge pages", Severity.NOTE, "always", advice)
     return [_room(after, load_bytes), _swapping(before, after, stalled or 0.0), pages]
@@ -151,7 +151,7 @@ def _room(memory: MemoryState, load_bytes: int) -> Finding:
     usable, granted = memory.usable_bytes, memory.left_by_groups
     if usable is None:
         return not_shown("memory", "/proc/meminfo")
-    limited = " (what a control group leaves)" if usable == granted else ""
+    limited = " (limited by a control group)" if usable == granted else ""
     found = (
         f"{format_bytes(usable)} available{limited}, the load writes {format_bytes(load_bytes)}"
     )
@@ -159,10 +159,9 @@ def _room(memory: MemoryState, load_bytes: int) -> Finding:
     if usable >= 2 * load_bytes:
         return Finding("memory", Severity.OK, found)
     advice = (
-        "raise the limit (memory.max, docker --memory): page cache counts to it too"
+        "raise the limit (memory.max, docker --memory), which includes the page cache"
         if limited
-        else "free memory: with too small a page cache compactions read from the disk, now and "
-        "then"
+        else "free memory: with a small page cache, compactions sometimes read from the disk"
     )
     return Finding("memory", Severity.NOTE, found, advice)
 
@@ -171,12 +170,12 @@ def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Findin
     told, moved = [], None
     if before.pages_swapped is not None and after.pages_swapped is not None:
         moved = after.pages_swapped - before.pages_swapped
-        told.append(f"{moved} pages moved while I looked")
+        told.append(f"{moved} pages swapped during the check")
     if after.swap_used_bytes is not None:
         told.append(f"{format_bytes(after.swap_used_bytes)} swapped out")
     if (moved or 0) > 0 or stalled > STALLED:
-        told.append(f"somebody waited for memory {percentage(stalled)} of the last 10 s")
-        advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
+        told.append(f"processes waited for memory {percentage(stalled)} of the last 10 s")
+        advice = "free memory, then run `swapoff -a`: a page swapped in stops a thread"
         return Finding("swap", Severity.WARNING, ", ".join(told), advice)
     if moved is None:
         return not_shown("swap", "/proc/vmstat")
@@ -207,25 +206,25 @@ def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
     found = f"others used {percentage(use.others)} of all CPUs over {seconds:g} s"
     found += f", load average {load}"
     if (waited := pressure.stalled.get("cpu")) is not None:
-        found += f", somebody waited {percentage(waited)} of the last 10 s"
+        found += f", processes waited {percentage(waited)} of the last 10 s"
     level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
     if level is Severity.OK:
         return Finding("other load", level, found)
-    advice = "end it, or measure when it is over"
+    advice = "stop it, or measure when it has ended"
     if pressure.by_session:
         advice += (
-            "; nice does not hold it back while kernel.sched_autogroup_enabled is 1, which shares "
-            "processors between sessions first"
+            "; nice does not limit it while kernel.sched_autogroup_enabled is 1, which divides "
+            "CPU time by session first"
         )
-    return Finding("other load", level, f"{found}: {names or 'unseen'}", advice)
+    return Finding("other load", level, f"{found}: {names or 'unknown processes'}", advice)
 
 
 def _stolen(stolen: float | None) -> Finding:
     if stolen is None:
         return not_shown("stolen time", "/proc/stat")
     level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
-    found = f"{percentage(stolen)} of the time of all CPUs"
-    advice = "move to a host or a kind of instance whose CPUs are yours alone"
+    found = f"{percentage(stolen)} of all CPU time"
+    advice = "use a host or an instance type with dedicated CPUs"
     return Finding("stolen time", level, found, "" if level is Severity.OK else advice)
 
 
@@ -234,8 +233,8 @@ def _disk_pressure(pressure: Pressure) -> Finding:
         return not_shown("disk load", "/proc/pressure/io")
     waited = pressure.stalled["io"]
     level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
-    found = f"somebody waited for a disk {percentage(waited)} of the last 10 s"
-    advice = "look who (iotop, pidstat -d 1), and measure when it is over"
+    found = f"processes waited for a disk {percentage(waited)} of the last 10 s"
+    advice = "find the process (iotop, pidstat -d 1), and measure when it has ended"
     return Finding("disk load", level, found, "" if level is Severity.OK else advice)
 
 
@@ -245,19 +244,19 @@ def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[F
     ``others`` is None where no process is shown.
     """
     if holder:
-        found = f"{holder} holds this host for a trial"
-        advice = "wait for its job: Rocktune takes turns with it, one trial at a time"
+        found = f"{holder} is running a trial on this host"
+        advice = "wait for its job to end: the two jobs would alternate trials"
         return [Finding("benchmarks", Severity.WARNING, found, advice)]
     if others:
-        found = f"db_bench runs already, outside of Rocktune's lock: {', '.join(map(str, others))}"
-        advice = "end it: two benchmarks on one machine measure each other"
+        found = f"db_bench is running outside Rocktune's lock: {', '.join(map(str, others))}"
+        advice = "stop it: two benchmarks on one machine disturb each other"
         return [Finding("benchmarks", Severity.PROBLEM, found, advice)]
     if others is None:
         return [not_shown("benchmarks", "/proc")]
-    return [Finding("benchmarks", Severity.OK, "no other at work")]
+    return [Finding("benchmarks", Severity.OK, "no other is running")]
 
 
-_MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk that you tune for"
+_MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk to tune for"
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 # Another layer, or another machine, answers for the disk.
 _LAYERED = (
@@ -293,15 +292,15 @@ def judge_disk_state(
     """
     findings = [_folder(disk), _disk_room(disk, needed_bytes, least_free_bytes), _kind(disk)]
     if wants_direct and disk.direct is False:
-        found = f"{disk.kind} refuses O_DIRECT: configurations with direct I/O will fail"
-        advice = "choose another file system, or take direct I/O out of the space"
+        found = f"{disk.kind} does not support O_DIRECT: configurations with direct I/O will fail"
+        advice = "use another file system, or remove direct I/O from the space"
         findings.append(Finding("direct I/O", Severity.WARNING, found, advice))
     return findings
 
 
 def _folder(disk: DiskState) -> Finding:
     if disk.refusal:
-        advice = "make it writable for this user, or set ROCKTUNE_BENCH_DIR to a folder that is"
+        advice = "make it writable for this user, or set ROCKTUNE_BENCH_DIR to a writable folder"
         return Finding("bench folder", Severity.PROBLEM, disk.refusal, advice)
     return Finding("bench folder", Severity.OK, str(disk.folder))
 
@@ -310,24 +309,24 @@ def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
     # A trial that has all its data written must still find the reserve untouched.
     needed = own + reserve
     free, needs, leaves = (format_bytes(n) for n in (disk.free_bytes, own, reserve))
-    found = f"{free} free, a trial needs {needs} and must leave {leaves}"
+    found = f"{free} free; a trial needs {needs} and must leave {leaves}"
     if disk.free_bytes < needed:
-        return Finding("free disk", Severity.PROBLEM, found, f"make room, or {_MOVE}")
+        return Finding("free disk", Severity.PROBLEM, found, f"free space, or {_MOVE}")
     if disk.free_bytes < 2 * needed:
-        advice = "make room: flash and file systems slow down when they are nearly full"
+        advice = "free space: flash and file systems slow down when nearly full"
         return Finding("free disk", Severity.NOTE, found, advice)
     return Finding("free disk", Severity.OK, found)
 
 
 def _kind(disk: DiskState) -> Finding:
     # Hypervisors often leave it at the kernel's default, so it is told and not judged.
-    turning = {True: ", said to be rotational", False: ", said to be flash", None: ""}
+    turning = {True: ", reported as rotational", False: ", reported as flash", None: ""}
     found = f"{disk.kind} on {disk.device}"
     if disk.kind in _IN_MEMORY:
         return Finding("file system", Severity.PROBLEM, f"{found}: memory, not a disk", _MOVE)
     if disk.kind in _LAYERED or disk.kind.startswith("fuse"):
         advice = f"{_MOVE}; in a container, on a volume"
-        return Finding("file system", Severity.WARNING, f"{found}: not a disk's own", advice)
+        return Finding("file system", Severity.WARNING, f"{found}: layered or remote", advice)
     return Finding("file system", Severity.OK, f"{found}{turning[disk.rotational]}")
 
 
@@ -338,8 +337,8 @@ def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
     writes = Finding("write speed", Severity.OK, found)
     if rate < SLOW_WRITES:
         advice = (
-            "expect what is written for one trial to reach into the next; use a faster disk if it "
-            "is not the one that you tune for"
+            "writes of one trial may delay the next; use a faster disk unless you tune for "
+            "this one"
         )
         writes = Finding("write speed", Severity.NOTE, found, advice)
     return [writes, _syncs(speed)]
@@ -351,10 +350,10 @@ def _syncs(speed: DiskSpeed) -> Finding:
         f"median {_time(median)}, p99 {_time(p99)} ({len(speed.sync_seconds)} appends of 4 KiB)"
     )
     if median < SYNC_TOO_FAST:
-        advice = "find out what answers before the data is safe: memory, a cache, libeatmydata"
+        advice = "find out what acknowledges unsafe writes: memory, a cache, libeatmydata"
         return Finding("fsync", Severity.WARNING, f"{found}: faster than a device can", advice)
     level = graded(p99, note=SYNC_NOTE, warning=SYNC_WARNING, problem=SYNC_PROBLEM)
-    advice = "look for others at this disk (iostat -x 1), or for a limit of the provider's"
+    advice = "look for other users of this disk (iostat -x 1), or a limit of the provider"
     return Finding("fsync", level, found, "" if level is Severity.OK else advice)
 
 

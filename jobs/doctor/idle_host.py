@@ -67,9 +67,9 @@ def under_host_lock(
             held.enter_context(host_lock(settings.lock, token, waiting=tell, pause=pause))
         except _Held:
             holder = holders[0] if holders else "another process"
-            return HostBusy("a trial is at work here", "run this again when it is over", holder)
+            return HostBusy("a trial is running here", "run this again when it has ended", holder)
         except InputError as error:
-            return HostBusy(error.problem, "mend that, and run this again")
+            return HostBusy(error.problem, "fix that, then run this again")
         return work()
 
 
@@ -78,7 +78,7 @@ def look_for_benchmarks(settings: Settings) -> list[Finding]:
     others = running("db_bench")
     tried = under_host_lock(settings, lambda: None, waiting=None)
     if tried is not None and not tried.holder:
-        advice = "set ROCKTUNE_LOCK to a file that all who measure here may open"
+        advice = "set ROCKTUNE_LOCK to a file that all users who measure here can open"
         return [Finding("lock", Severity.PROBLEM, tried.why, advice)]
     return judge_benchmarks(others, tried.holder if tried else None)
 
@@ -88,9 +88,9 @@ def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[F
     try:
         speed = under_host_lock(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
     except InputError as error:
-        speed = HostBusy(error.problem, "mend that, and run this again")
+        speed = HostBusy(error.problem, "fix that, then run this again")
     except OSError as error:
-        speed = HostBusy(f"{error.strerror}", "make room, or replace the disk if it is broken")
+        speed = HostBusy(f"{error.strerror}", "free space, or replace the disk if it is broken")
     if isinstance(speed, HostBusy):
         found = f"not measured: {speed.why}"
         return [Finding("disk speed", Severity.NOTE, found, speed.advice)]
@@ -114,8 +114,8 @@ def look_at_conditions(
     try:
         folder = make_trial_folder(settings.bench_dir)
     except InputError as error:
-        why = f"not read: {error.problem}"
-        return Finding("conditions", Severity.NOTE, why, "see ROCKTUNE_BENCH_DIR")
+        why = f"cannot read them: {error.problem}"
+        return Finding("conditions", Severity.NOTE, why, "check ROCKTUNE_BENCH_DIR")
     try:
         for _ in range(4):
             watching = Conditions(folder, {}, probe=settings.speed_probe)
@@ -125,17 +125,17 @@ def look_at_conditions(
         remove_trial_folder(folder)
     missing = [name for name in MACHINE if any(name not in look for look in looks)]
     if missing:
-        advice = "see /proc/stat"
+        advice = "check /proc/stat"
         if MACHINE[1] in missing:
             advice = (
-                "the probe had too little time, or cannot be started: try it on an idle machine"
+                "the probe had too little time or could not start; try again on an idle machine"
                 if settings.speed_probe
-                else "ROCKTUNE_SPEED_PROBE switches it off"
+                else "ROCKTUNE_SPEED_PROBE turns it off"
             )
-        advice += "; clocks are not corrected by what is not read"
-        return Finding("conditions", Severity.NOTE, f"not read: {', '.join(missing)}", advice)
+        advice += "; timings are not corrected for missing conditions"
+        return Finding("conditions", Severity.NOTE, f"missing: {', '.join(missing)}", advice)
     spread = statistics.stdev(math.log(look[MACHINE[1]]) for look in looks)
-    found = f"{' and '.join(MACHINE)} are read; the speed scattered by {percentage(spread)}"
+    found = f"{' and '.join(MACHINE)} are available; the speed varied by {percentage(spread)}"
     return Finding("conditions", Severity.OK, found)
 
 
@@ -160,7 +160,7 @@ def judge_db_bench(
     if isinstance(found, str):
         if not needed:
             return [Finding("db_bench", Severity.OK, f"not needed by this workload ({found})")]
-        advice = "`apt-get install rocksdb-tools`, or set ROCKTUNE_DB_BENCH to one that works"
+        advice = "run `apt-get install rocksdb-tools`, or set ROCKTUNE_DB_BENCH to a working one"
         return [Finding("db_bench", Severity.PROBLEM, found.split(";")[0], advice)]
     findings = [Finding("db_bench", Severity.OK, f"{found.program}, RocksDB {found.version}")]
     findings += [_build(warning) for warning in found.warnings]
@@ -168,7 +168,7 @@ def judge_db_bench(
         findings.append(Finding("build", Severity.OK, "optimised, without assertions"))
     if refused:
         shown = f"without {', '.join(refused)}: configurations that ask for them will fail"
-        advice = "build RocksDB with them, or take them out of the space"
+        advice = "build RocksDB with them, or remove them from the space"
         findings.append(Finding("codecs", Severity.WARNING, shown, advice))
     return findings
 
@@ -176,12 +176,12 @@ def judge_db_bench(
 def _build(warning: str) -> Finding:
     """What db_bench says of its own build (db_bench_tool.cc, PrintWarnings)."""
     if "Optimization is disabled" in warning:
-        advice = "build with DEBUG_LEVEL=0: unoptimised code has other bottlenecks"
+        advice = "build with DEBUG_LEVEL=0: unoptimised code has different bottlenecks"
         return Finding("build", Severity.PROBLEM, warning, advice)
-    advice = "see to it that your production build agrees"
+    advice = "check that your production build is the same"
     if "Assertions are enabled" in warning:
         advice = (
-            "compare configurations, not absolute figures; for those build RocksDB with "
+            "compare configurations only; for absolute figures, build RocksDB with "
             "DEBUG_LEVEL=0 and set ROCKTUNE_DB_BENCH (Debian's package has assertions)"
         )
     return Finding("build", Severity.WARNING, warning, advice)

@@ -137,14 +137,14 @@ def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
         return []
     lines = [(trial.failure or trial.state.value).splitlines()[-1] for trial in failed]
     reasons = " / ".join(dict.fromkeys(lines))
-    found = f"{len(failed)} of {len(trials)} runs of the baseline ended badly: {reasons}"
-    advice = "mend that first: `rocktune bench` runs the baseline once and shows what it says"
+    found = f"{len(failed)} of {len(trials)} runs of the baseline failed: {reasons}"
+    advice = "fix that first: `rocktune bench` runs the baseline once and shows its output"
     return [Finding("baseline runs", Severity.PROBLEM, found, advice)]
 
 
 def not_measured(why: str) -> Finding:
     """Noise that could not be measured on this machine as it is."""
-    advice = "mend that, and run `rocktune doctor` again"
+    advice = "fix that, then run `rocktune doctor` again"
     return Finding("noise", Severity.NOTE, f"not measured: {why}", advice)
 
 
@@ -161,14 +161,14 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
     if noise.drifting:
         found += f", drifting ({p_words(noise.drift_p)})"
         level = Severity.NOTE if level is Severity.OK else level
-        advice = f"{advice or _mend(name)}; a job corrects clocks for drift that it sees"
+        advice = f"{advice or _mend(name)}; a job corrects timings for the drift it detects"
     return Finding(check, level, found, advice)
 
 
 def _mend(name: str) -> str:
     if name in CLOCKS:
-        return "see to the findings above, then try a longer workload (rocktune workloads)"
-    return "try a longer workload (rocktune workloads): byte counters scatter less over more data"
+        return "fix the findings above, then try a longer workload (rocktune workloads)"
+    return "try a longer workload (rocktune workloads): byte counters vary less over more data"
 
 
 def _run_baseline(
@@ -211,7 +211,7 @@ def look_at_noise(
         return [not_measured(error.problem)], None
     findings = judge_failures(trials)
     if sum(trial.done for trial in trials) < LEAST_RUNS:
-        return [*findings, not_measured("it takes two runs that end well")], None
+        return [*findings, not_measured("at least two runs must succeed")], None
     judged = OF_DB_BENCH if assembly.installed else ()
     noise = noise_of(trials, budgets, judged)
     return [*findings, *judge_noise(noise)], noise

@@ -76,7 +76,7 @@ def test_a_certificate_ends_no_later_than_its_authority(copy: Path) -> None:
     authority, *_ = validities(copy)
     renew_certificates(copy, days=825, now=authority.ends - timedelta(days=10))
     assert {validity.ends for validity in validities(copy)} == {authority.ends}
-    with pytest.raises(InputError, match="its authority ended"):
+    with pytest.raises(InputError, match="its authority expired"):
         renew_certificates(copy, now=authority.ends)
 
 
@@ -86,11 +86,11 @@ def test_without_the_authoritys_own_key_nothing_is_renewed(copy: Path, tmp_path:
     with pytest.raises(InputError, match="is not the key"):
         renew_certificates(copy)
     (copy / "authority.key").unlink()
-    with pytest.raises(InputError, match="renew where the set was made"):
+    with pytest.raises(InputError, match="renew in the folder that holds the authority's key"):
         renew_certificates(copy)
 
 
-@pytest.mark.parametrize(("days", "said"), [(31, None), (29, "ends in 29 days"), (0, "ended on")])
+@pytest.mark.parametrize(("days", "said"), [(31, None), (29, "expires in 29"), (0, "expired on")])
 def test_what_ends_soon_is_told(certificates: Path, days: int, said: str | None) -> None:
     host = validities(certificates)[2]
     warning = host.warning(host.ends - timedelta(days=days))
@@ -126,12 +126,12 @@ def _another_authority(folder: Path) -> None:
     [
         (_without("authority.pem"), "there is no '.*authority.pem'.*copy it there"),
         (_without("host.pem"), "there is no '.*host.pem'.*copy it there"),
-        (_holding("authority.pem", "?"), "authority.pem' holds no certificate"),
-        (_holding("host.pem", ""), "host.pem' holds no certificate"),
+        (_holding("authority.pem", "?"), "authority.pem' is not a certificate"),
+        (_holding("host.pem", ""), "host.pem' is not a certificate"),
         (_swapped_key, "do not match"),
-        (_keyless, "no private key"),
-        (_another_authority, "not by the authority"),
-        (lambda folder: (folder / "host.pem").chmod(0o644), "everyone.*chmod 600"),
+        (_keyless, "does not contain a private key"),
+        (_another_authority, "is not signed by"),
+        (lambda folder: (folder / "host.pem").chmod(0o644), "every user.*chmod 600"),
     ],
 )
 def test_what_is_wrong_is_told_before_dask_meets_it(
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_told_before_dask_meets_it(
 def test_one_that_has_ended_or_not_begun_is_told(certificates: Path) -> None:
     host = validities(certificates)[2]
     assert security_of(certificates, CertificateRole.HOST, now=host.ends - timedelta(seconds=1))
-    with pytest.raises(InputError, match=r"host.pem' ended on .*--renew"):
+    with pytest.raises(InputError, match=r"host.pem' expired on .*--renew"):
         security_of(certificates, CertificateRole.HOST, now=host.ends)
     with pytest.raises(InputError, match="set the clock"):
         security_of(certificates, CertificateRole.HOST, now=datetime.now(UTC) - timedelta(days=1))

@@ -52,7 +52,7 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
         port = taken.getsockname()[1]
         assert run("scheduler", "--port", port) == 2
     assert capsys.readouterr().err == (
-        f"rocktune: --port: {port} is in use on 127.0.0.1: another scheduler? choose one\n"
+        f"rocktune: --port: {port} is in use on 127.0.0.1; choose another port\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_an_address_of_another_machine_is_one_clear_line(
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--host", "0.0.0.0"], "--host: '0.0.0.0' is reached from other machines"),
+        (["--host", "0.0.0.0"], "--host: '0.0.0.0' is reachable from other machines"),
         (["--host", ""], "--host: an address is needed"),
         (["--certificates", "nowhere"], "--certificates: there is no 'nowhere/authority.pem'"),
         (["--port", "99999"], "--port"),
@@ -101,7 +101,7 @@ def test_a_set_is_made_shown_and_renewed(
     assert run("certificates", folder, "--days", "900") == 2
     assert "holds a set already: add --renew" in capsys.readouterr().err
     assert run("certificates", folder, "--renew", "--days", "20") == 0
-    assert "host.pem ends in 19 days" in capsys.readouterr().err
+    assert "host.pem expires in 19 days" in capsys.readouterr().err
     assert run("certificates", folder) == 0
     (folder / "authority.key").unlink()
     assert run("certificates", folder) == 0
@@ -114,5 +114,5 @@ def test_one_that_has_ended_is_status_3(
     make_set(tmp_path / "set", days=1, now=datetime.now(UTC) - timedelta(days=2))
     assert run("certificates", tmp_path / "set") == 3
     told = capsys.readouterr()
-    assert told.out.count("ended on") == 3
+    assert told.out.count("expired on") == 3
     assert "--renew" in told.err

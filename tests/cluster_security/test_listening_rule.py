@@ -25,7 +25,7 @@ def test_loopback_needs_no_certificates(host: str) -> None:
 @pytest.mark.parametrize("host", BEYOND)
 def test_anything_else_needs_them(host: str) -> None:
     assert listening_host(host, encrypted=True) == host
-    with pytest.raises(InputError, match=r"^--host: .*reached from other machines.*--certif"):
+    with pytest.raises(InputError, match=r"^--host: .*reachable from other machines.*--certif"):
         listening_host(host, encrypted=False)
 
 
@@ -59,14 +59,14 @@ def test_an_address_is_made_whole(text: str, encrypted: bool, address: str) -> N
     [
         ("bench.example", False, "another machine.*--certificates"),
         ("tcp://0.0.0.0:8786", False, "another machine.*--certificates"),
-        ("tls://127.0.0.1", False, "does not go with.*--certificates"),
+        ("tls://127.0.0.1", False, "does not use the certificates.*--certificates"),
         ("tcp://10.0.0.1", True, "write tls://"),
-        ("ucx://10.0.0.1", True, "no address"),
-        ("http://127.0.0.1", False, "no address"),
-        ("bench.example:port", True, "no address"),
-        ("bench.example:99999", True, "no address"),
-        ("bench.example/path", True, "no address"),
-        ("", True, "no address"),
+        ("ucx://10.0.0.1", True, "not an address"),
+        ("http://127.0.0.1", False, "not an address"),
+        ("bench.example:port", True, "not an address"),
+        ("bench.example:99999", True, "not an address"),
+        ("bench.example/path", True, "not an address"),
+        ("", True, "not an address"),
     ],
 )
 def test_an_address_that_does_not_go_with_the_certificates_is_refused(

@@ -70,7 +70,7 @@ def test_there_is_an_end_to_how_many(database: Engine, monkeypatch: pytest.Monke
     monkeypatch.setattr(workloads, "MOST_WORKLOADS", 2)
     for name in "ab":
         keep_workload(database, {**DOCUMENT, "name": name})
-    with pytest.raises(WorkloadRefused, match="2 workloads are the most; delete one"):
+    with pytest.raises(WorkloadRefused, match="the limit is 2 workloads; delete one"):
         keep_workload(database, {**DOCUMENT, "name": "c"})
     assert not keep_workload(database, {**OTHER, "name": "b"}, replace=True)
     assert remove_workload(database, "a") and not remove_workload(database, "a")

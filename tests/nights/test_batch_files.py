@@ -134,7 +134,7 @@ trials = 12
         read_batch(write_nightly(tmp_path, text.replace("BEYOND_A_FLOAT", "1" + "0" * 400)))
     said = told(refused.value)
     for start in (
-        "minuts: is unknown; known are ",
+        "minuts: is unknown; choose one of ",
         "load-quick/default: trials: 3 are too few",
         "lod/default: workload: 'lod' is neither one of",
         "own: trials: 'many' is not a whole number",
@@ -150,18 +150,18 @@ trials = 12
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('workloads = ["load"]', "name: give the batch a name"),
-        ('name = "../up"\nworkloads = ["load"]', "name: '../up' is no name"),
-        ('name = "n"', "has no job; give workloads, spaces or a [[job]]"),
-        ('name = "n"\nworkloads = []', "workloads: write a list of names, at least one"),
-        ('name = "n"\nworkloads = "load"', "workloads: write a list of names"),
+        ('workloads = ["load"]', "name: is missing"),
+        ('name = "../up"\nworkloads = ["load"]', "name: '../up' is not a name"),
+        ('name = "n"', "has no jobs; give workloads, spaces or a [[job]]"),
+        ('name = "n"\nworkloads = []', "workloads: write a list of at least one name"),
+        ('name = "n"\nworkloads = "load"', "workloads: write a list of at least one name"),
         ('name = "n"\njob = 3', "job: write each job as a table [[job]]"),
         ('name = "n"\n[[job]]\n[[job]]', "load-quick/default: is the name of two jobs"),
-        ('name = "n"\n[[job]]\nname = "a/../b"', "job[1].name: '..' is no name"),
-        ('name = "n"\n[[job]]\nname = "/a"', "job[1].name: '' is no name"),
-        ('name = "n"\n[[job]]\nname = "batch.json"', "has the name of a file in it"),
+        ('name = "n"\n[[job]]\nname = "a/../b"', "job[1].name: '..' is not a name"),
+        ('name = "n"\n[[job]]\nname = "/a"', "job[1].name: '' is not a name"),
+        ('name = "n"\n[[job]]\nname = "batch.json"', "contains the name of a result file"),
         ('name = "n"\n[[job]]\nsed = 1', "job[1].sed: is unknown"),
-        ('name = "n"\nworkloads = [1]', "workload: 1 is no name"),
+        ('name = "n"\nworkloads = [1]', "workload: 1 is not a name"),
         ("name = ", "is not TOML"),
     ],
 )
@@ -173,7 +173,7 @@ def test_what_is_no_batch_is_refused_with_the_mend(tmp_path: Path, text: str, sa
 
 def test_too_many_jobs_are_refused() -> None:
     names = [f"w{number}" for number in range(101)]
-    with pytest.raises(InputError, match="has 505 jobs; 500 are the most"):
+    with pytest.raises(InputError, match="has 505 jobs; the limit is 500"):
         named(workloads=names, spaces=["a", "b", "c", "d", "e"])
 
 
@@ -222,7 +222,7 @@ def test_an_experiment_goes_to_a_service_with_its_files_and_no_terminal_runs_it(
     }  # fmt: skip
     with pytest.raises(InputError) as refused:
         read_batch(path)
-    assert "compare: kind: a terminal runs no compare of a batch" in told(refused.value)[0]
+    assert "compare: kind: a terminal cannot run compare in a batch" in told(refused.value)[0]
     path.write_text('name = "n"\n[[job]]\nkind = "bench"\n')
-    with pytest.raises(InputError, match=r"job\[1\]\.kind: 'bench' is none of tune, compare"):
+    with pytest.raises(InputError, match=r"job\[1\]\.kind: 'bench' is not one of tune, compare"):
         batch_request(path)

@@ -61,8 +61,8 @@ def test_as_many_series_are_compared_as_the_watch_has_tested(many: int) -> None:
 
 def test_a_first_night_is_compared_with_nothing_and_says_so() -> None:
     _, suites, summary = written(nights_that_turn_worse()[:1])
-    assert suites[ITEM][WAF] == Case("skipped", "1 of the 5 nights that a comparison needs")
-    assert summary.startswith("## nightly: nothing could be compared\n")
+    assert suites[ITEM][WAF] == Case("skipped", "1 of 5 nights needed for a comparison")
+    assert summary.startswith("## nightly: nothing to compare yet\n")
     assert f"| {ITEM} | done |  | 0 | 4 |" in summary
     assert "a series needs 5 nights" in summary
 
@@ -80,8 +80,8 @@ def test_a_failed_job_is_an_error_and_its_series_have_no_value() -> None:
     other = {"item": "never/ran", "state": "cancelled", "error": None}
     _, suites, summary = written([*nights_that_turn_worse()[:6], None], gone, other)
     assert suites[ITEM]["job"] == Case("error", "failed: the disk is on <fire> | & [31mred")
-    assert suites[ITEM][WAF] == Case("skipped", "this night has no value of it")
-    assert suites["never/ran"] == {"job": Case("error", "cancelled: no reason kept")}
+    assert suites[ITEM][WAF] == Case("skipped", "no value this night")
+    assert suites["never/ran"] == {"job": Case("error", "cancelled: no reason recorded")}
     assert "- load/default: failed: the disk is on &#60;fire&#62; &#124; &#38;" in summary
     assert f"| {ITEM} | failed |  | 0 | 4 |" in summary
     assert "<" not in summary

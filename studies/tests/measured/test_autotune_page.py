@@ -73,7 +73,7 @@ def test_the_page_tells_figures_machine_and_command(tmp_path: Path) -> None:
     assert "| insertion rate, MB/s | 100 (100 to 101) |" in page
     assert "from 50 to 200 MB/s" in page
     assert "61.92" in page  # the document's, beside
-    assert "![tuned: 100 MB/s came in" in page
+    assert "![tuned: 100 MB/s written" in page
     assert (raw.with_suffix("") / "350-tuned.svg").is_file()
     assert page == (tmp_path / "docs" / "results" / "autotune.md").read_text()
 

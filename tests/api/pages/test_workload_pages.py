@@ -87,7 +87,7 @@ def test_tune_this_opens_the_form_with_it_chosen(client: TestClient) -> None:
     ("changed", "name", "said"),
     [
         ({"workload": "name = "}, "workload", "is not TOML"),
-        ({"workload": ""}, "workload", "is no name"),
+        ({"workload": ""}, "workload", "is not a name"),
         ({"workload": 'name = "x"\nnum = 2026-11-22'}, "workload", "not a whole"),
         (
             {"workload": 'name = "x"\n[command]\nargv = ["x"]'},

@@ -111,7 +111,7 @@ def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> Non
     assert "3 are too few" in found["load-quick/default: trials"]["problem"]
     assert "is not registered" in found["lod/default: workload"]["problem"]
     assert "is not a size" in found["own: memory"]["problem"]
-    assert "runner of your own" in found["ext: workload"]["problem"]
+    assert "external runner" in found["ext: workload"]["problem"]
     found = errors_of(
         client.post("/v1/schedules", json={**NIGHTLY, "cron": "never", "time_zone": "Nowhere"})
     )

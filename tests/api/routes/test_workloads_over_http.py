@@ -115,9 +115,9 @@ LARGE = {f"x{number:04}": "y" * 1000 for number in range(70)}
 @pytest.mark.parametrize(
     ("body", "field", "said"),
     [
-        (changed(name=""), "workload.name", "is no name"),
-        (changed(name="../x"), "workload.name", "is no name"),
-        (changed(name="a" * 201), "workload.name", "is no name"),
+        (changed(name=""), "workload.name", "is not a name"),
+        (changed(name="../x"), "workload.name", "is not a name"),
+        (changed(name="a" * 201), "workload.name", "is not a name"),
         (changed(threads=0), "workload.threads", "not a whole number of at least 1"),
         (changed(treads=2), "workload.treads", "is unknown"),
         (changed(benchmarks=["nope"]), "workload.benchmarks", "nope"),

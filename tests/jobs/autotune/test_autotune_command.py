@@ -29,7 +29,7 @@ def test_policies_are_compared_and_plotted(tmp_path: Path, capsys: pytest.Captur
     given = [*SMALL, "--policy", "off", "--policy", "duty", "--out", str(tmp_path / "out")]
     assert main(given) == 0
     printed = capsys.readouterr().out
-    for words in ("write amplification", "insertion rate", "time to recover", "level 0", "duty"):
+    for words in ("write amplification", "insertion rate", "recovery time", "level 0", "duty"):
         assert words in printed
     kept = json.loads((tmp_path / "out" / "autotune.json").read_text())
     assert [run["asked"]["policy"] for run in kept["runs"]] == ["off", "duty"]
@@ -82,8 +82,8 @@ def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--policy", "auto"], "--policy: 'auto' is none of on, lifted, off, tuned, duty"),
-        (["--shape", "500"], "--shape: '500' is none of 350, 700, 1000"),
+        (["--policy", "auto"], "--policy: 'auto' is not one of on, lifted, off, tuned, duty"),
+        (["--shape", "500"], "--shape: '500' is not one of 350, 700, 1000"),
         (["--seconds", "0"], "--seconds"),
         (["--low", "9MB"], "--low"),
         (["--capacity", "0"], "--capacity"),

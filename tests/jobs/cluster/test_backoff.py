@@ -35,7 +35,7 @@ def test_a_host_that_cannot_measure_rests_for_half_a_minute(scene: Scene):
     scene.resting.rest("odd", "its disk is full")
     assert scene.rests_for() == 30
     assert scene.rests_for("even") == 0
-    assert scene.told == ["host odd is left alone for 30 s: its disk is full"]
+    assert scene.told == ["host odd gets no trials for 30 s: its disk is full"]
 
 
 def test_one_that_went_away_twice_is_used_as_soon_as_it_is_back(scene: Scene):
@@ -52,8 +52,8 @@ def test_one_that_keeps_going_away_rests_longer_each_time_and_not_without_end(sc
         rests.append(scene.rests_for())
         scene.seconds += rests[-1]
     assert rests == [30, 60, 120, 240, 480, 960, 1920, 1920, 1920]
-    why = "it went away 3 times in a row, each time with its trial"
-    assert scene.told[0] == f"host odd is left alone for 30 s: {why}"
+    why = "it disconnected 3 times in a row during a trial"
+    assert scene.told[0] == f"host odd gets no trials for 30 s: {why}"
 
 
 def test_one_that_has_measured_since_begins_anew(scene: Scene):

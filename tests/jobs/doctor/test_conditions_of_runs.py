@@ -60,11 +60,11 @@ def test_a_bench_folder_that_cannot_be_made_is_said(
     (tmp_path / "file").touch()
     nowhere = settings.model_copy(update={"bench_dir": tmp_path / "file" / "bench"})
     found = look(nowhere, monkeypatch)
-    assert (found.level, found.advice) == (Severity.NOTE, "see ROCKTUNE_BENCH_DIR")
+    assert (found.level, found.advice) == (Severity.NOTE, "check ROCKTUNE_BENCH_DIR")
     assert "cannot make a folder" in found.found
 
 
 def test_it_says_how_much_the_speed_scatters(settings: Settings, monkeypatch: pytest.MonkeyPatch):
     found = look(switched(settings, on=True), monkeypatch)
     assert found.level is Severity.OK
-    assert found.found == "others_cpu and machine_speed are read; the speed scattered by 5.5%"
+    assert found.found == "others_cpu and machine_speed are available; the speed varied by 5.5%"

@@ -161,7 +161,7 @@ class TestMadeBad:
         told = json.loads(ended.stdout)
         assert ended.returncode == 3
         assert levels(told)["free disk"] == "problem"
-        assert found(told, "free disk") == "1 MiB free, a trial needs 64 MiB and must leave 1 MiB"
+        assert found(told, "free disk") == "1 MiB free; a trial needs 64 MiB and must leave 1 MiB"
         assert not {"write speed", "disk speed"} & set(levels(told))
         assert found(told, "noise").startswith("not measured: free disk: 1 MiB free")
         assert "Traceback" not in ended.stderr
@@ -189,8 +189,9 @@ class TestMadeBad:
         workload = write_workload(desk.folder, wins="none")
         with host_lock(desk.folder / "lock", "a trial", pause=never):
             told = diagnose("--quick", "--workload", workload)
-        assert found(told, "benchmarks") == (f"process {os.getpid()} holds this host for a trial")
-        assert found(told, "disk speed") == "not measured: a trial is at work here"
+        here = f"process {os.getpid()} is running a trial on this host"
+        assert found(told, "benchmarks") == here
+        assert found(told, "disk speed") == "not measured: a trial is running here"
         assert "write speed" not in levels(told)
         assert "waiting" not in told["said"]
 
@@ -208,7 +209,7 @@ class TestABenchmarkOfOnesOwn:
         workload = write_workload(desk.folder, script="echo 'no luck' >&2; exit 7\n")
         told = diagnose("--workload", workload, "--runs", 2)
         assert (told["status"], told["noise"]) == (3, None)
-        assert found(told, "baseline runs") == ("2 of 2 runs of the baseline ended badly: no luck")
+        assert found(told, "baseline runs") == ("2 of 2 runs of the baseline failed: no luck")
 
     def test_on_the_terminal(
         self, desk: Desk, diagnose: Diagnose, capfd: pytest.CaptureFixture[str]

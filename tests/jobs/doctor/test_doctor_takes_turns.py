@@ -73,8 +73,8 @@ def test_a_quick_look_starts_nothing_beside_a_trial(scene: Scene):
         findings = scene.examine()
     assert not scene.record.exists()
     assert findings["db_bench"].level == "note"
-    assert findings["db_bench"].found.endswith("db_bench, not tried: a trial is at work here")
-    assert findings["benchmarks"].found == f"process {os.getpid()} holds this host for a trial"
+    assert findings["db_bench"].found.endswith("db_bench, not tried: a trial is running here")
+    assert findings["benchmarks"].found == f"process {os.getpid()} is running a trial on this host"
 
 
 def test_without_a_lock_nothing_is_started(scene: Scene):

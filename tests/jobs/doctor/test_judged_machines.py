@@ -36,7 +36,7 @@ def levels(findings: list[Finding]) -> dict[str, str]:
 def test_bad_news_has_advice():
     Finding("x", Severity.OK, "y")
     for level in (Severity.NOTE, Severity.WARNING, Severity.PROBLEM):
-        with pytest.raises(ValueError, match="what is to be done"):
+        with pytest.raises(ValueError, match="advice is missing"):
             Finding("x", level, "y")
 
 
@@ -214,7 +214,7 @@ def test_room_is_what_a_trial_needs_and_what_must_be_left(free: int, expected: d
         disk(free_bytes=free), needed_bytes=2 * GIB, least_free_bytes=GIB, wants_direct=False
     )
     assert levels(found) == expected
-    assert found[1].found.endswith("GiB free, a trial needs 2 GiB and must leave 1 GiB")
+    assert found[1].found.endswith("GiB free; a trial needs 2 GiB and must leave 1 GiB")
 
 
 def test_direct_io_that_nobody_asks_for_is_not_missed():

@@ -44,7 +44,7 @@ def test_load(nothing: Path):
     assert running("db_bench", nothing) is None
     findings = [*judge_load(use, pressure, seconds=2), *judge_benchmarks(None, None)]
     checks = ("other load", "stolen time", "disk load", "benchmarks")
-    assert told(findings) == dict.fromkeys(checks, (Severity.NOTE, "not shown here"))
+    assert told(findings) == dict.fromkeys(checks, (Severity.NOTE, "not visible here"))
 
 
 def test_memory(nothing: Path):
@@ -54,4 +54,4 @@ def test_memory(nothing: Path):
     assert numbers == (None, None, None)
     assert (state.swap_used_bytes, state.pages_swapped, state.huge_pages) == (None, None, None)
     findings = told(judge_memory(state, state, load_bytes=1, stalled=None))
-    assert findings["memory"] == findings["swap"] == (Severity.NOTE, "not shown here")
+    assert findings["memory"] == findings["swap"] == (Severity.NOTE, "not visible here")

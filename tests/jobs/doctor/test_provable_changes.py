@@ -124,7 +124,7 @@ def test_runs_that_failed():
     failed = runs("Corruption: x\nfull", time=[1, 2])
     (finding,) = judge_failures([*runs(time=[1]), *failed])
     assert finding.level is Severity.PROBLEM
-    assert finding.found == "2 of 3 runs of the baseline ended badly: full"
+    assert finding.found == "2 of 3 runs of the baseline failed: full"
 
 
 @pytest.mark.parametrize(

@@ -134,13 +134,13 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
 @pytest.mark.parametrize(
     ("documents", "why"),
     [
-        ([], "its documents are no object"),
+        ([], "its documents are not an object"),
         ({"newer": {}}, "its document 'newer' is unknown; another version wrote it"),
-        ({"withdrawn": []}, "its document 'withdrawn' does not tell 'trials'"),
-        ({"hosts_set_aside": {}}, "its document 'hosts_set_aside' does not tell 'hosts'"),
-        ({"declared_test": {"winner": "7"}}, "its document 'declared_test' does not tell"),
-        ({"prior": {"jobs": [{"job": 3}]}}, "no whole archive: 'trials'"),
-        ({"prior": {"jobs": [3]}}, "no whole archive"),
+        ({"withdrawn": []}, "its document 'withdrawn' has no valid 'trials'"),
+        ({"hosts_set_aside": {}}, "its document 'hosts_set_aside' has no valid 'hosts'"),
+        ({"declared_test": {"winner": "7"}}, "its document 'declared_test' has no valid"),
+        ({"prior": {"jobs": [{"job": 3}]}}, "not a complete archive: 'trials'"),
+        ({"prior": {"jobs": [3]}}, "not a complete archive"),
         ({"withdrawn": {"trials": [float("nan")]}}, r"withdrawn\.trials\[0\] is nan"),
     ],
 )

@@ -137,7 +137,7 @@ def test_of_many_that_restore_it_at_once_one_does(
 def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
     database: Engine, asked: Specification
 ):
-    with pytest.raises(ValueError, match="share a number"):
+    with pytest.raises(ValueError, match="the same number"):
         kept(database, asked, [plain_trial(1), plain_trial(1)])
     assert JobStore(database).newest_job_with(asked.digest()) is None
 
@@ -170,14 +170,14 @@ HEAD = {"rocktune_archive": 1, "environment": None}
 @pytest.mark.parametrize(
     ("change", "lines", "why"),
     [
-        ({"rocktune_archive": 2}, [], "no archive of schema 1"),
-        ({"environment": ...}, [], "no whole archive: 'environment'"),
-        ({"environment": [1]}, [], "environment is no object"),
-        ({}, [{}, {}], "two trials share a number"),
+        ({"rocktune_archive": 2}, [], "not an archive of schema 1"),
+        ({"environment": ...}, [], "not a complete archive: 'environment'"),
+        ({"environment": [1]}, [], "environment is not an object"),
+        ({}, [{}, {}], "two trials have the same number"),
         ({}, [{"started_at": "2026-01-01T00:00:00"}], "no time zone"),
         ({}, [{"seed": None, "newer": 1}], "unexpected keyword argument 'newer'"),
-        ({}, [{"metrics": []}], "no whole archive"),
-        ({}, [{"started_at": 0}], "no whole archive"),
+        ({}, [{"metrics": []}], "not a complete archive"),
+        ({}, [{"started_at": 0}], "not a complete archive"),
         ({}, [{"configuration": {"size": float("nan")}}], "configuration"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_torn_line_is_refused(database: Engine, tmp_path: Path, asked: Specifi
     write_archive(database, job_id, tmp_path / "a.gz")
     torn = gzip.decompress((tmp_path / "a.gz").read_bytes())[:-40]
     (tmp_path / "a.gz").write_bytes(gzip.compress(torn))
-    with pytest.raises(InputError, match="no whole archive"):
+    with pytest.raises(InputError, match="not a complete archive"):
         read_archive(tmp_path / "a.gz")
 
 
