@@ -228,4 +228,4 @@ def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
             f"{profile.ingest_rate / 2**20:.4g} MiB/s{told}",
         )
     if profile.stall_percent is not None:
-        yield "stall_percent", "time in stalls, since the opening", f"{profile.stall_percent:.2g}%"
+        yield "stall_percent", "time stalled since the opening", f"{profile.stall_percent:.2g}%"

@@ -52,8 +52,8 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
     if workload.external:
         raise InputError(
             f"workload ({workload.name})",
-            "is measured by a runner of your own: submit it to `rocktune serve`, then ask for "
-            "suggestions and tell trials",
+            "needs an external runner: submit it to `rocktune serve`, then request suggestions "
+            "and report trials",
         )
     if workload.command is not None:
         require_program(workload.command.argv[0])
@@ -110,9 +110,9 @@ def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
         return
     if any(first.get(name) != now.get(name) for name in _TELLING):
         problem = (
-            f"job {row.id} was measured with {_words(first)}, and this is {_words(now)}: runs of "
-            "both cannot be compared. Go on with the program of the first (--db-bench, "
-            "ROCKTUNE_DB_BENCH), or begin a new job, which may learn from this one "
+            f"job {row.id} was measured with {_words(first)}; this is {_words(now)}. Runs of "
+            "the two cannot be compared. Use the first program (--db-bench, "
+            "ROCKTUNE_DB_BENCH), or start a new job, which can learn from this one "
             f"(--warm-start {row.id})"
         )
         raise InputError("db_bench", problem)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from optimizer.run.progress import RunProgress
     from optimizer.trials.trial import Trial
 
-_CANCELLED = "the job was cancelled; it is measured again if the job goes on"
+_CANCELLED = "the job was cancelled; resuming it runs the trial again"
 _RENEW_SECONDS = 10.0
 # Cancelling must end db_bench within two seconds; one small query a second disturbs no clock.
 _LOOK_SECONDS = 0.75
@@ -36,7 +36,7 @@ class JobCancelled(RuntimeError):
     """The job was cancelled by somebody else."""
 
     def __init__(self, job_id: int) -> None:
-        super().__init__(f"job {job_id} was cancelled; what it has measured is kept")
+        super().__init__(f"job {job_id} was cancelled; its trials are kept")
 
 
 class Heartbeat:

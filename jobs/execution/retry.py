@@ -71,16 +71,16 @@ class Retry:
                 if not is_away(error, self._engine):
                     raise
                 if not reasons:
-                    self._told("the database does not answer; what is measured is held")
+                    self._told("the database does not answer; finished trials are kept in memory")
                 why = redacted(str(getattr(error, "orig", None) or error), url)
                 if why not in reasons:
-                    self._told(f"the database's own words: {why}")
+                    self._told(f"database error: {why}")
                 reasons.add(why)
                 self._pause(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
                 if reasons:
-                    self._told("the database is back")
+                    self._told("the database answers again")
                 return done
 
     def each(self, action: Callable[P, T]) -> Callable[P, T]:

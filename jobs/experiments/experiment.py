@@ -79,7 +79,7 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError("--out", f"another check writes to {str(folder)!r}") from None
+            raise InputError("--out", f"{str(folder)!r} is in use; name another") from None
         lines = _whole_lines(file)
         check = json.loads(json.dumps(check))
         if lines:
@@ -101,18 +101,18 @@ def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError:
-        raise InputError("--out", f"its {RUNS} is not made of JSON lines; move it away") from None
+        raise InputError("--out", f"its {RUNS} does not hold JSON lines; move it away") from None
 
 
 def _require_same(
     found: Mapping[str, Any], check: Mapping[str, Any], folder: Path, *, resume: bool
 ) -> None:
     if not resume:
-        problem = f"{str(folder)!r} holds the runs of a check"
-        raise InputError("--out", f"{problem}; go on with --resume, or name another folder")
+        problem = f"{str(folder)!r} already holds runs"
+        raise InputError("--out", f"{problem}; continue with --resume, or name another folder")
     other = [name for name in {**check, **found} if found.get(name) != check.get(name)]
     if other:
-        problem = f"{str(folder)!r} holds the runs of another check ({', '.join(other)} differ)"
+        problem = f"{str(folder)!r} holds other runs (different: {', '.join(other)})"
         raise InputError("--resume", f"{problem}; name another folder")
 
 

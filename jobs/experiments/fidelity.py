@@ -57,12 +57,12 @@ class Fidelity:
         """A line for the whole."""
         told = [row for row in self.rows if row.what in _DECIDE and row.verdict != "unknown"]
         if not told:
-            return "Nothing in the input tells write amplification or the tree: not checked."
+            return "Not checked: the input has neither write amplification nor tree shape."
         off = [row.what for row in self.rows if row.verdict == "differs"]
-        beside = f" What differs: {', '.join(off)}." if off else ""
+        beside = f" Different: {', '.join(off)}." if off else ""
         if self.fits:
-            return f"The load behaves like the database where it counts.{beside}"
-        return f"The load does not behave like the database.{beside}"
+            return f"The load matches the database in waf and tree shape.{beside}"
+        return f"The load does not match the database.{beside}"
 
     def document(self) -> dict[str, Any]:
         """The check as JSON."""
@@ -81,23 +81,23 @@ _LEVEL, _OPERATION = "write amplification of level ", "s of all operations"
 _WITHIN: Mapping[str, tuple[float, str]] = {
     _WAF: (
         0.15,
-        "num or writes (more overwrites, less to write), compression_ratio or value_size",
+        "num or writes (more overwrites write less), compression_ratio or value_size",
     ),
     _LEVEL: (0.3, "num"),
-    "bytes on disk of an entry": (0.1, "value_size and compression_ratio"),
-    "bytes of a table": (0.5, "scale"),
-    "keys of a write": (0.1, "batch_size"),
+    "bytes per entry on disk": (0.1, "value_size and compression_ratio"),
+    "bytes per table": (0.5, "scale"),
+    "keys per write": (0.1, "batch_size"),
 }
 _APART: Mapping[str, tuple[float, str]] = {
     _DEPTH: (1.0, "scale: smaller for a deeper tree, larger for a shallower one"),
     _CENTRE: (1.0, "num, or [prepare]: keys already there"),
-    "share of entries that compactions drop": (0.1, "num"),
-    "overwrites of puts": (0.1, "num"),
-    _OPERATION: (0.05, "reads, writes and deletes of [flags]"),
-    "gets that find a key": (0.1, "num, or [prepare]"),
-    "share of time in stalls": (
+    "share of entries dropped by compactions": (0.1, "num"),
+    "share of puts that overwrite": (0.1, "num"),
+    _OPERATION: (0.05, "reads, writes and deletes in [flags]"),
+    "share of gets that find a key": (0.1, "num, or [prepare]"),
+    "share of time stalled": (
         0.1,
-        "benchmark_write_rate_limit: the load writes as fast as it can",
+        "benchmark_write_rate_limit: without it, the load writes at full speed",
     ),
 }
 
@@ -139,7 +139,7 @@ def fidelity_check(
             message has db_bench's words.
     """
     if not load.by_db_bench:
-        raise InputError("--check", "runs loads of db_bench alone")
+        raise InputError("--check", "works only with loads of db_bench")
     family_name = family.name if options else None  # one is of an OPTIONS file
     bench = single_bench(
         load, settings, options=options, column_family=family_name, drop_unknown=True,
@@ -156,7 +156,7 @@ def fidelity_check(
             benchmark = _KeepsLog(bench.installed, plan, kept=kept)
             outcome = observer.run(benchmark, {}, settings)
             if outcome.state is not TrialState.DONE:
-                raise InputError("--check", f"the load did not end well: {outcome.failure}")
+                raise InputError("--check", f"the load failed: {outcome.failure}")
             measured = read_profile(kept)
         run = MeasuredRun(
             round=1, case=load.name, side="load", started_at="", state=outcome.state.value,
@@ -210,14 +210,14 @@ def _figures(whole: DatabaseProfile, family: FamilyProfile, scale: int) -> dict[
         _DEPTH: float(max(used)) if used else None,
         _CENTRE: _ratio(sum(level.level * level.bytes for level in levels), held),
         **{f"{_LEVEL}{level.level}": level.write_amplification for level in levels},
-        "bytes on disk of an entry": _ratio(family.table_bytes or None, family.table_entries),
-        "bytes of a table": None if family.table_bytes is None else family.table_bytes * scale,
-        "keys of a write": whole.batch_size,
-        "share of entries that compactions drop": _ratio(family.keys_dropped, family.keys_in),
-        "overwrites of puts": family.overwrite_share,
+        "bytes per entry on disk": _ratio(family.table_bytes or None, family.table_entries),
+        "bytes per table": None if family.table_bytes is None else family.table_bytes * scale,
+        "keys per write": whole.batch_size,
+        "share of entries dropped by compactions": _ratio(family.keys_dropped, family.keys_in),
+        "share of puts that overwrite": family.overwrite_share,
         **{f"{name}{_OPERATION}": _ratio(told.get(name), done) for name in operations},
-        "gets that find a key": family.hit_rate,
-        "share of time in stalls": _ratio(whole.stall_percent, 100),
+        "share of gets that find a key": family.hit_rate,
+        "share of time stalled": _ratio(whole.stall_percent, 100),
     }
 
 
@@ -228,7 +228,7 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
 def _row(what: str, database: float | None, load: float | None, kind: str) -> FidelityRow:
     if database is None or load is None:
         missing = "the database's input" if database is None else "the load's run"
-        return FidelityRow(what, database, load, "unknown", f"{missing} does not tell it")
+        return FidelityRow(what, database, load, "unknown", f"not available from {missing}")
     if kind in _APART:
         most, advice = _APART[kind]
         fits = abs(load - database) <= most

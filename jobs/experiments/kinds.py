@@ -64,12 +64,12 @@ def prepared(
 def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpecification:
     found: list[InputError] = []
     if (asked.b is None) == (asked.around is None):
-        found.append(InputError("b", "name what a is compared with, or a parameter in around"))
+        found.append(InputError("b", "give either b, or a parameter in around"))
     if asked.around is not None:
         with noting(found):
             sides.halved_parameter(asked.around)
         if asked.db_bench_b is not None:
-            found.append(InputError("db_bench_b", "means nothing with around; use db_bench_a"))
+            found.append(InputError("db_bench_b", "does not apply with around; use db_bench_a"))
     both: list[sides.Side] = []
     for field, given in (("a", asked.a), ("b", asked.b)):
         with noting(found):
@@ -80,7 +80,7 @@ def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpeci
     with noting(found):
         documents = [known.workload(name) for name in named]
         if not documents:
-            raise InputError("workload", "names none; leave it out, or name one")
+            raise InputError("workload", "is an empty list; leave it out, or name a workload")
         loads = [workload_from_document(each, stored=True) for each in documents]
         loads = comparison.require_workloads(loads, asked.scale)
         metrics = tables.require_metrics(metrics, loads)
@@ -174,7 +174,7 @@ def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpeci
     if row.state is not JobState.DONE:
         raise InputError("job", f"job {row.id} is {row.state.value}; it has no result yet")
     if is_external(row):
-        raise InputError("job", "a runner of your own measures this job; name another")
+        raise InputError("job", "an external runner measures this job; name another")
     return ExperimentSpecification(
         kind=JobKind.EXPLAIN,
         title=f"why the winner of job {row.id} is better",
@@ -188,7 +188,7 @@ def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> 
         try:
             job = JobStore(engine).job(asked["job"])
         except KeyError:
-            raise InputError("job", f"there is no job {asked['job']} any more") from None
+            raise InputError("job", f"job {asked['job']} no longer exists") from None
         numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
         found = measure_explanation(engine, job, settings, observer=observer, **numbers)
         if found is None:
@@ -202,7 +202,7 @@ def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> Experiment
     known.workload(asked.workload)
     row = known.uploaded(asked.workload)
     if row is None or row.profile is None:
-        problem = f"{asked.workload!r} was not uploaded with a profile; do that first"
+        problem = f"{asked.workload!r} has no profile; upload it with one first"
         raise InputError("workload", problem)
     if asked.db_bench is not None:
         known.require_build(asked.db_bench)
@@ -211,7 +211,7 @@ def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> Experiment
         raise InputError("workload", f"its profile has no column family {family!r:.80}")
     return ExperimentSpecification(
         kind=JobKind.PROFILE_CHECK,
-        title="the workload beside its database",
+        title="the workload compared with its database",
         workload={"name": asked.workload},
         asked={
             "workload": row.document,

@@ -41,7 +41,7 @@ def made_ready(queued: Queued, row: JobRow, check: Callable[[], None]) -> Run:
     if row.kind is JobKind.TUNE:
         return ready_to_tune(queued, row, check)
     if queued.backend is not None:
-        problem = f"a {row.kind} is measured by a worker on its own machine, not on a cluster"
+        problem = f"a job of kind {row.kind} runs on the worker's own machine, not on a cluster"
         raise InputError("kind", f"{problem}; submit it to a service without --scheduler")
     specification = stored_specification(row.specification)
     assert isinstance(specification, ExperimentSpecification)
@@ -89,7 +89,7 @@ def _end(held: HeldJob, document: Mapping[str, Any]) -> bool:
     """Keeps the result and ends the job; False if it was cancelled at the last moment."""
     job_id, lease = held.lease.job_id, held.lease
     held.store.save_result(job_id, document, lease=lease)
-    why, states = "all runs are in", [JobState.RUNNING, JobState.DONE]  # done: the answer was lost
+    why, states = "all runs done", [JobState.RUNNING, JobState.DONE]  # done: the answer was lost
     return held.store.set_state(job_id, JobState.DONE, why=why, expected=states, lease=lease)
 
 
@@ -133,18 +133,18 @@ class _Progress:
         self._failed = sum(not run.done for run in there)
         self._done = before - self._failed
         self._seconds = sum(run.seconds for run in there)
-        self._stand(f"{before} of {turns.total} runs are kept from before" if before else "begins")
+        self._stand(f"{before} of {turns.total} runs are done from before" if before else "begins")
 
     def starts(self, case: str, side: str, round_: int) -> None:
         what = f"{case}, {side}" if case else side
-        self._stand(f"round {round_}: {what} is measured")
+        self._stand(f"round {round_}: measuring {what}")
 
     def ended(self, run: MeasuredRun) -> None:
         self._done += run.done
         self._failed += not run.done
         self._seconds += run.seconds
         self._here += 1
-        self._stand(f"round {run.round}: {run.case or run.side} was measured")
+        self._stand(f"round {run.round}: measured {run.case or run.side}")
         _log.info("run ended", round=run.round, case=run.case, side=run.side, state=run.state,
                   seconds=round(run.seconds, 3), failure=run.failure)  # fmt: skip
 

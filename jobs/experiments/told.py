@@ -35,8 +35,8 @@ class Told:
 
 
 _READ = (
-    "Medians; differences of runs next to each other with 95% intervals; p corrected over all "
-    "tables (Holm). Could show: what so many runs show 8 times in 10, each metric by itself."
+    "Medians; paired differences with 95% intervals; p corrected over all tables (Holm). "
+    "Detectable: the minimum detectable change of each metric (80% power)."
 )
 
 
@@ -69,7 +69,7 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
     return _explained(result)
 
 
-_COULD = ("could show",)
+_COULD = ("detectable",)
 
 
 def _change(found: Mapping[str, Any], p: float) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def _explained(result: Mapping[str, Any]) -> Told:
     rows = [(step_words(step), _fitness(found)) for step, found in steps]
     rows.append(("the winner against the baseline", _fitness(measured["winner"])))
     done, minimal = measured["runs"], measured["minimal"]
-    line = f"{done['done']} of {done['total']} runs ended well, on {measured['host']}."
+    line = f"{done['done']} of {done['total']} runs succeeded, on {measured['host']}."
     table = ToldTable((("change",), ("fitness, measured",)), rows)
     well = minimal is None or minimal["shown"]
     return Told([line, *minimal_lines(result)], [table], well)

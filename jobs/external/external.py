@@ -95,7 +95,7 @@ class ExternalJobs:
         """
         row = self._store.job(job_id)
         if not is_external(row):
-            raise NotAsked(f"job {job_id} is measured by the service, not by a runner of your own")
+            raise NotAsked(f"job {job_id} is measured by the service, not by an external runner")
         load_libraries()  # before, not while others wait for the lease
         lease = self._acquire(job_id)
         try:
@@ -126,7 +126,7 @@ class ExternalJobs:
         if found is None:
             raise NoSuchJob(f"there is no job {job_id}")
         if found[0] is not JobState.RUNNING:
-            raise NotAsked(f"job {job_id} is {found[0].value}; it takes no more trials")
+            raise NotAsked(f"job {job_id} is {found[0].value}; it accepts no more trials")
 
     def _acquire(self, job_id: int) -> Lease:
         deadline = time.monotonic() + _BUSY_SECONDS

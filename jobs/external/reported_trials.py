@@ -68,23 +68,23 @@ class ReportedTrials:
         if not 1 <= number < self._history.next_number:
             raise InputError("number", f"{number} was never suggested")
         if told.configuration is not None or told.baseline:
-            raise InputError("configuration", "is that of the suggestion; leave it out")
+            raise InputError("configuration", "is fixed by the suggestion; leave it out")
         trial = self._told.get(number, self._history[number])
         if told.attempt is not None and told.attempt != trial.attempt:
-            problem = f"{told.attempt} is over; trial {number} was handed out again"
+            problem = f"{told.attempt} has expired; trial {number} was suggested again"
             raise InputError("attempt", problem)
         ended = _with_outcome(self._problem, trial, told)
         if trial.state is TrialState.RUNNING:
             return False, ended
         if not _says_the_same(trial, ended):
-            raise InputError("number", f"trial {number} is {trial.state.value} already")
+            raise InputError("number", f"trial {number} is already {trial.state.value}")
         return True, trial
 
     def _given(self, told: ReportedTrial) -> tuple[bool, Trial]:
         if told.state is TrialState.LOST:
-            raise InputError("state", "what was lost cannot be given")
+            raise InputError("state", "a lost trial cannot be imported")
         if told.attempt is not None:
-            raise InputError("attempt", "is that of a suggestion; leave it out")
+            raise InputError("attempt", "belongs to a suggestion; leave it out")
         if told.baseline == (told.configuration is not None):
             raise InputError("configuration", "give number, or configuration, or baseline = true")
         problem, number = self._problem, self._number
@@ -94,7 +94,7 @@ class ReportedTrials:
             configuration = imported_configuration(problem.space, told.configuration)
         baseline = told.baseline or digest(configuration) == digest(default)
         if number == BASELINE_TRIAL and not baseline:
-            first = "trial 1 is what all are compared with: give a run of the baseline first"
+            first = "trial 1 is the reference; report a run of the baseline first"
             raise InputError("baseline", first)
         trial = Trial(
             number=number,
@@ -104,7 +104,7 @@ class ReportedTrials:
             configuration=configuration,
             digest=digest(configuration),
             subject=BASELINE_TRIAL if baseline else None,
-            why="measured before the job, and given",
+            why="measured before the job and imported",
             given=True,
         )
         ended = _with_outcome(problem, trial, told)
@@ -121,7 +121,7 @@ def _with_outcome(problem: Problem, trial: Trial, told: ReportedTrial) -> Trial:
         raise InputError("state", f"{told.state.value!r} is not one of {allowed}")
     done = told.state is TrialState.DONE
     if not done and told.metrics:
-        raise InputError("metrics", "only a trial that is done has metrics")
+        raise InputError("metrics", "only a trial in the state done has metrics; leave them out")
     objective = problem.objective
     limits = (limit.metric for limit in objective.limits)
     for name in (*(term.metric for term in objective.terms), *limits):
@@ -137,7 +137,7 @@ def _with_outcome(problem: Problem, trial: Trial, told: ReportedTrial) -> Trial:
         started_at=trial.started_at and _began(trial.started_at, now, told.bench_seconds),
         state=told.state,
         metrics=dict(told.metrics),
-        failure=told.failure or (None if done else "no reason was told"),
+        failure=told.failure or (None if done else "no reason given"),
         host=told.host,
         bench_seconds=told.bench_seconds,
         finished_at=now,
@@ -179,10 +179,10 @@ def _value(space: Space, name: str, given: object) -> Value:
     parameter = space.known.get(name)
     if parameter is None:
         known = ", ".join(sorted(space.by_name))
-        raise InputError(where, f"is not in the space; known are {known}")
+        raise InputError(where, f"is not in the space; choose one of {known}")
     value = parse_value(parameter, given, field=where)
     moves = name in space.by_name and name not in space.fixed
     if not moves and value != space.start.get(name):
         stays = space.start.get(name)
-        raise InputError(where, f"is not in the space, whose trials all have {stays!r}")
+        raise InputError(where, f"is fixed by the space at {stays!r}")
     return value

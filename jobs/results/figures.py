@@ -80,14 +80,14 @@ def _levels(levels: list[Mapping[str, Any]]) -> str:
 _FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("key_size", "key size", "{:.4g} B".format),
     ("value_size", "value size", _value_size),
-    ("compression_ratio", "compression of values", "{:.3f}".format),
+    ("compression_ratio", "compression ratio of values", "{:.3f}".format),
     ("codec", "codec", str),
-    ("codecs", "a table with each codec", _parts),
+    ("codecs", "relative size by codec", _parts),
     ("entries", "live keys", "{:,.0f}".format),
     ("operations", "operations", lambda shares: _parts({n: s for n, s in shares.items() if s})),
-    ("overwrite_share", "overwrites of puts", _percent),
+    ("overwrite_share", "puts that overwrite", _percent),
     ("hit_rate", "gets that find a key", _percent),
-    ("scan_length", "keys of a scan", "{:.4g}".format),
+    ("scan_length", "keys per scan", "{:.4g}".format),
     (
         "skew",
         "share of keys with half of the operations",

@@ -146,7 +146,7 @@ def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: st
     options, flags = plan.options(values), plan.flags(values)
     tried = try_options(installed.program, options, flags=flags)
     if tried.options is None:
-        raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
+        raise InputError(field, f"RocksDB {installed.version} rejects it: {tried.complaint}")
     asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
     _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
     return [f"RocksDB changes {line}" for line in changed]
@@ -172,14 +172,14 @@ def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Work
     """
     for workload in found:
         if not workload.by_db_bench:
-            problem = f"{workload.name} is not measured by db_bench; name one that is"
+            problem = f"{workload.name} does not run db_bench; name one that does"
             raise InputError("--workload", problem)
     names = [workload.name for workload in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError("--workload", f"{twice} is named twice")
     if len(found) > MOST_WORKLOADS:
-        raise InputError("--workload", f"{len(found)} are too many; {MOST_WORKLOADS} are the most")
+        raise InputError("--workload", f"{len(found)} are too many; the limit is {MOST_WORKLOADS}")
     if scale is not None and not 1 <= scale < 2**31:
         raise InputError("--scale", f"{scale} is not from 1 to 2147483647")
     if scale is None:
@@ -224,23 +224,22 @@ def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
     ):
         if len(states) > 1:
             told.append(
-                f"One build was made with {what}, another without: TIME and RATE differ for that "
-                "alone"
+                f"One build has {what}, another does not: that alone changes TIME and RATE"
             )
     versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
     if len(set(versions.values())) > 1:
         named = ", ".join(f"{name} {version}" for name, version in versions.items())
         told.append(
-            f"They run different versions of RocksDB ({named}): what differs may be the version's "
-            "doing alone"
+            f"They run different versions of RocksDB ({named}), which alone may explain "
+            "differences"
         )
     if len({each.memories for each in subjects}) > 1:
         told.append(
-            "They do not hold the same memory: more memtable and cache buys most metrics something"
+            "They use different amounts of memory: more memtable and cache improves most metrics"
         )
     same = {(s.build.program, s.side.options, s.side.base, str(s.values)) for s in subjects}
     if len(same) == 1:
-        told.append("All sides are the same: what differs is noise")
+        told.append("All sides are identical: any difference is noise")
     return told
 
 

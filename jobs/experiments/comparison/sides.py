@@ -111,7 +111,7 @@ def _configured(text: str, job_side: JobSide, *, field: str, files: bool) -> Sid
     if text.startswith(_JOB):
         number = text.removeprefix(_JOB)
         if not (number.isascii() and number.isdecimal()) or len(number) > 18:
-            raise InputError(field, f"{number!r} is no job's number; write for example job:12")
+            raise InputError(field, f"{number!r} is not a job number; write for example job:12")
         return job_side(int(number), field)
     if files and names_a_file(text):
         return _of_file(text, Path(text), field)
@@ -128,8 +128,8 @@ def _configured(text: str, job_side: JobSide, *, field: str, files: bool) -> Sid
     points = ", ".join(name for name in point_names() if name not in _LIBRARY)
     raise InputError(
         field,
-        f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, "
-        f"java, a build of this host nor {'a file to read' if files else 'an OPTIONS file'}",
+        f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, java, "
+        f"a build of this host nor {'a readable file' if files else 'an OPTIONS file'}",
     )
 
 
@@ -142,7 +142,7 @@ def _of_file(text: str, path: Path, field: str) -> Side:
             return Side(asked=text, what="the library's defaults", build=build, values={})
         written = content.decode("utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(field, f"{text!r} is neither a program nor a text to read") from None
+        raise InputError(field, f"{text!r} is neither a program nor readable text") from None
     if path.suffix in (".toml", ".json"):
         read = parse_toml if path.suffix == ".toml" else _parse_json
         values = _values(read(written, field=field), field)
@@ -175,7 +175,7 @@ def _assigned(text: str, field: str) -> dict[str, Value]:
 def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
     """Checked values by parameter; an InputError of what is unknown or no option of RocksDB."""
     if not given:
-        raise InputError(field, "sets nothing; write parameter = value, or name default")
+        raise InputError(field, "sets no parameter; write parameter = value, or name default")
     values: dict[str, Value] = {}
     for name, value in given.items():
         parameter = catalogue().get(name)
@@ -183,10 +183,10 @@ def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
             mend = "see `rocktune space all`"
             raise InputError(field, f"there is no parameter {name!r:.60}; {mend}")
         if parameter.section == "workload":
-            raise InputError(field, f"{name} is a fact of the load; put it into a workload file")
+            raise InputError(field, f"{name} describes the load; set it in a workload file")
         found = parse_value(parameter, value, field=f"{field} ({name})")
         if parameter.is_numeric and float(found) < 0 and found not in parameter.special:
-            raise InputError(field, f"{name} is below 0: {found}")
+            raise InputError(field, f"{name} is {found}; it must not be negative")
         values[name] = found
     return values
 
@@ -214,9 +214,9 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     configuration = best["configuration"]
     unknown = [name for name in configuration if name not in catalogue()]
     if unknown:
-        raise InputError(field, f"job {number} tuned {unknown[0]}, which is no option of RocksDB")
+        raise InputError(field, f"job {number} tuned {unknown[0]}, not an option of RocksDB")
     facts = [name for name in configuration if catalogue()[name].section == "workload"]
-    told = f"of job {number} is a fact of its load, left out here"
+    told = f"of job {number} describes its load and is left out here"
     baseline = specification.baseline or space_from_document(specification.space).baseline
     return Side(
         asked=f"job:{number}",
@@ -245,7 +245,7 @@ def of_files(sides: Sequence[Side], column_family: str | None, drop_unknown: boo
     if column_family is not None:
         named = [in_family(side, column_family) for side in sides]
         if named == sides:
-            problem = f"{column_family!r:.80} is of an OPTIONS file; name one as A or B"
+            problem = f"needs an OPTIONS file as A or B for {column_family!r:.80}"
             raise InputError("--column-family", problem)
     return [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in named]
 
@@ -308,7 +308,7 @@ def sides_around(
             problem = f"{name} is {value} in A, which cannot be halved; write A as {name}=..."
             raise InputError(_FIELD, problem)
         if _times(parameter, value, 0.5) == value:
-            raise InputError(_FIELD, f"{name} is {value} in A, and half of that is no value of it")
+            raise InputError(_FIELD, f"{name} is {value} in A; half of that is not a valid value")
     sides = {MIDDLE: _at(side, parameter, middle)}
     for called, factor in ((HALF, 0.5), (DOUBLE, 2.0)):
         moved = {load: _times(parameter, value, factor) for load, value in middle.items()}
@@ -322,7 +322,7 @@ def halved_parameter(name: str) -> Parameter:
     if parameter is None:
         raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see `rocktune space all`")
     if not parameter.is_numeric or parameter.section == "workload":
-        raise InputError(_FIELD, f"{name} cannot be halved and doubled")
+        raise InputError(_FIELD, f"{name} cannot be halved or doubled; name a numeric option")
     return parameter
 
 

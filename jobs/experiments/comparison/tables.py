@@ -61,7 +61,7 @@ def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tupl
     known = dict.fromkeys(name for each in workloads for name in db_bench_metrics(each))
     for name in given:
         if name not in known:
-            problem = f"there is no {name!r:.60}; known are {', '.join(known)}"
+            problem = f"there is no {name!r:.60}; choose one of {', '.join(known)}"
             raise InputError("--metrics", problem)
     return tuple(dict.fromkeys(given)) or METRICS
 
@@ -118,7 +118,7 @@ def _lines(table: CaseChange) -> list[str]:
         if runs
     ]
     if not table.metrics:
-        return [*lines, f"{where}: too few rounds ended well to compare anything"]
+        return [*lines, f"{where}: too few rounds succeeded for a comparison"]
     parts = []
     for how, name in (("better", table.after), ("worse", table.before)):
         found = [row for row in table.metrics.values() if table.better(row.metric) == name]

@@ -173,8 +173,8 @@ def own_file(
     before, after = accepted_part(old, options), accepted_part(new, options)
     if before.effect is None or (before.refused and not drop_unknown):
         said = before.said or "; ".join(each.said for each in before.refused)
-        problem = f"RocksDB {old.version}, the old build, refuses it: {said}"
-        mend = "give the file that you run with it, or leave those out with --drop-unknown"
+        problem = f"RocksDB {old.version}, the old build, rejects it: {said}"
+        mend = "give the file that you use with it, or leave those options out with --drop-unknown"
         raise InputError("--options", f"{problem}; {mend}")
     was, now = (dict(leaves(each.effect)) if each.effect else {} for each in (before, after))
     left_out = {(each.section, each.key) for each in after.refused}
@@ -235,16 +235,16 @@ def cases_of(
     framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
-    cases = [Case(DEFAULTS, "the defaults as they come", before, after)]
+    cases = [Case(DEFAULTS, "each build's defaults", before, after)]
     if drift.changed and (kept := kept_defaults(before, after, drift.changed)) is not None:
-        cases.append(Case(KEPT, "the old defaults kept", before, kept))
+        cases.append(Case(KEPT, "the old defaults", before, kept))
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, resolve(specification, old).plan)
         # What the new build does not know is told by the check itself.
         ours = resolve(specification.model_copy(update={"drop_unknown": True}), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
-            what += " without what the new build refuses"
+            what += " without the options that the new build rejects"
         cases.append(Case(OWN, what, theirs, DbBench(new, ours)))
     for index, configuration in enumerate(_drawn(framed, new, draws), start=1):
         name = f"draw-{index}"

@@ -160,10 +160,10 @@ def upgrade_check(
 def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
     """Refuses, with an InputError, what cannot be checked so."""
     if not workload_from_document(specification.workload, stored=True).by_db_bench:
-        raise InputError("--workload", "is not measured by db_bench; name one that is")
+        raise InputError("--workload", "does not run db_bench; name one that does")
     if pairs != 0 and not LEAST_PAIRS <= pairs <= MOST_PAIRS:
         problem = f"{pairs} is not from {LEAST_PAIRS} to {MOST_PAIRS}"
-        raise InputError("--pairs", f"{problem}; 0 measures nothing")
+        raise InputError("--pairs", f"{problem}; 0 skips measuring")
     if not 0 <= draws <= MOST_DRAWS:
         raise InputError("--configurations", f"{draws} is not from 0 to {MOST_DRAWS}")
 
@@ -290,7 +290,7 @@ def upgrade_sentences(
     if not changes:
         return [*told, "Nothing was measured."]
     if not any(m.significant for each in changes for m in each.metrics.values()):
-        told.append(f"No metric is shown to have changed; {_could_have_shown(changes)}.")
+        told.append(f"No metric changed significantly; {_could_have_shown(changes)}.")
     return told
 
 
@@ -312,33 +312,33 @@ def _cause(
     changed: Sequence[ChangedValue],
 ) -> list[str]:
     if not changed:
-        return ["No default changed: it is the build itself."]
+        return ["No default changed, so the cause is the build itself."]
     mine = kept.metrics.get(metric.metric) if kept else None
     if mine is None or found is None:
-        return ["The old defaults could not be measured on the new build: the cause is not known."]
-    rest = f"With the old defaults kept it is {mine.in_words}"
+        return ["The old defaults could not be measured on the new build: the cause is unknown."]
+    rest = f"With the old defaults: {mine.in_words}"
     sure = f"{rest}, {p_words(mine.p_holm)}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
     if found.shown and not mine.significant:
-        cause = "the changed defaults are the cause, as far as these pairs can tell"
+        cause = "the changed defaults are the likely cause"
         return [f"{rest}, not significant: {cause}: {_named(changed)}."]
     if found.shown and same_way:
-        part = "the changed defaults are a part of the cause, the build itself another"
+        part = "the changed defaults are part of the cause, the build itself is another"
         return [f"{sure}: {part}. Changed: {_named(changed)}."]
     if found.shown:
-        return [f"{sure}: the changed defaults turn it round: {_named(changed)}."]
+        return [f"{sure}: the changed defaults reverse the change: {_named(changed)}."]
     if mine.significant and same_way:
-        return [f"{sure}: the build itself, not its defaults."]
-    return [f"{rest}: these pairs cannot tell whether it is the build or its defaults."]
+        return [f"{sure}: the cause is the build itself, not its defaults."]
+    return [f"{rest}: these pairs cannot separate the build from its defaults."]
 
 
 def _named(changed: Sequence[ChangedValue]) -> str:
     """Those that move amplification first; where there are several, none is proven guilty."""
     shown = [str(each) for each in changed[:_MOST_NAMED]]
     more = f" and {len(changed) - len(shown)} more" if len(changed) > len(shown) else ""
-    alone = "" if len(changed) == 1 else ", which of them was not measured"
+    alone = "" if len(changed) == 1 else ", not measured one by one"
     known = sum(each.concern is not Concern.UNKNOWN for each in changed)
-    hint = f" (known to matter: the first {known})" if 0 < known < len(shown) else ""
+    hint = f" (the first {known} are known to matter)" if 0 < known < len(shown) else ""
     return ", ".join(shown) + more + hint + alone
 
 
@@ -346,7 +346,7 @@ def _failures(each: CaseChange, what: str) -> list[str]:
     of = f"of {each.pairs} runs with {what}"
     old, new = (each.failed[side] for side in SIDES)
     if new:
-        also = f"{len(old)} of the old one" if old else "the old one never"
+        also = f"the old build in {len(old)}" if old else "the old build never"
         told = f"The new build failed in {len(new)} {of}, {also}"
         return [f"{told}: {_one_line(new[0].failure)}."]
     return [f"The old build failed in {len(old)} {of}."] if old else []
@@ -356,19 +356,19 @@ def _of_file(file: OwnFile) -> list[str]:
     told = []
     accepted = file.accepted
     if accepted.part is None:
-        told.append(f"The new build refuses your OPTIONS file: {_one_line(accepted.said)}.")
+        told.append(f"The new build rejects your OPTIONS file: {_one_line(accepted.said)}.")
     elif accepted.refused:
         names = ", ".join(each.key for each in accepted.refused)
         told.append(
-            f"The new build refuses your OPTIONS file for {names}: a database will not open with "
-            "it until that is taken out."
+            f"The new build rejects your OPTIONS file because of {names}: remove them, or no "
+            "database opens with it."
         )
     if file.changed:
         names = ", ".join(map(str, file.changed))
-        told.append(f"The new build changes values of your OPTIONS file silently: {names}.")
+        told.append(f"The new build silently changes values of your OPTIONS file: {names}.")
     if file.ignored:
         names = ", ".join(file.ignored)
-        told.append(f"The new build reads and ignores options of your OPTIONS file: {names}.")
+        told.append(f"The new build accepts but ignores options of your OPTIONS file: {names}.")
     if file.opens:
         same = file.compared and not file.changed and not file.ignored
         as_it_is = ", with the same values in effect" if same else ""
@@ -382,10 +382,10 @@ def _could_have_shown(changes: Sequence[CaseChange]) -> str:
         for name, metric in each.metrics.items():
             worst[name] = max(worst.get(name, 0.0), metric.smallest_change)
     if not worst:
-        return "too few pairs ended well to show any"
+        return "too few pairs succeeded to detect any change"
     shown = ", ".join(f"{name.upper()} {100 * value:.2g}%" for name, value in worst.items())
-    return f"with 80% probability these pairs could have shown, each by itself, {shown}"
+    return f"the minimum detectable change of each metric (80% power) is {shown}"
 
 
 def _one_line(text: str | None) -> str:
-    return " ".join((text or "without a word").split()).rstrip(".")
+    return " ".join((text or "no message").split()).rstrip(".")

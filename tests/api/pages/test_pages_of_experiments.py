@@ -45,14 +45,14 @@ def test_its_page_says_what_was_found(
     page = logged_in.get(f"/jobs/{job}").text
     verdict = RESULTS[kind]["verdict"]
     assert (verdict if isinstance(verdict, str) else verdict[0]) in page
-    assert "One build was made with assertions." in page
+    assert "One build has assertions." in page
     assert f'href="/v1/jobs/{job}/files/runs.csv"' in page
     assert logged_in.get(f"/v1/jobs/{job}/files/runs.csv").text == "a\n"
     row = re.findall(r"<tr><th scope=\"row\">.*</tr>", page)[0]
     assert re.sub("<[^>]+>", "|", row).strip("|").split("||") == {
         "compare": ["load-quick", "waf", "2", "3", "+50.0% (+40.0% to +60.0%)", "0.002", "A",
                     "3%"],
-        "upgrade-check": ["the defaults as they come", "WAF", "2", "3",
+        "upgrade-check": ["the old defaults", "WAF", "2", "3",
                           "+50.0% (+40.0% to +60.0%)", "0.010", "worse", "2%"],
         "profile-check": ["write amplification", "2", "", "differs", "change num"],
     }[kind]  # fmt: skip

@@ -53,7 +53,7 @@ def test_a_page_tells_the_figures_with_their_sources_and_what_is_not_known(
         '<span class="dim">(counted)</span>',
         "<td>400.5 B, p50 380</td>",
         "<td>put 75%, get 25%</td>",
-        '<th scope="row">overwrites of puts</th><td>50%</td>',
+        '<th scope="row">puts that overwrite</th><td>50%</td>',
         "<td>1,234,567</td>",
         "<td>Snappy</td>",
         "L0 2 files 64 MiB",

@@ -31,10 +31,10 @@ def told_of(action: Callable[[], str]) -> list[str]:
 
 def test_each_reason_of_an_outage_is_told_once():
     assert told_of(failing("ended", "ended", "full", "ended", "full")) == [
-        "the database does not answer; what is measured is held",
-        "the database's own words: ended",
-        "the database's own words: full",
-        "the database is back",
+        "the database does not answer; finished trials are kept in memory",
+        "database error: ended",
+        "database error: full",
+        "the database answers again",
     ]
 
 

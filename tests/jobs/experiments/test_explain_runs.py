@@ -255,7 +255,7 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
     assert result is not None and result["explanation"] == found
     assert job.store.job(job.id).lease_owner is None
     told = told_of(JobKind.EXPLAIN, found)
-    assert told.lines[0].startswith("9 of 9 runs ended well, on ")
+    assert told.lines[0].startswith("9 of 9 runs succeeded, on ")
     assert len(told.tables[0].rows) == 3
 
 

@@ -32,7 +32,7 @@ def test_a_database_fits_itself():
     check = _check(FAMILY)
     assert check.fits
     assert {row.verdict for row in check.rows if row.database is not None} == {"fits"}
-    assert "behaves like the database" in check.verdict
+    assert "The load matches the database" in check.verdict
 
 
 def test_write_amplification_fits_within_15_percent_either_way():
@@ -58,21 +58,21 @@ def test_a_level_of_next_to_nothing_is_not_used():
 
 def test_tables_are_compared_at_the_database_s_size():
     small = replace(FAMILY, table_bytes=2.0**16)
-    row = _row(_check(small, scale=64), "bytes of a table")
+    row = _row(_check(small, scale=64), "bytes per table")
     assert (row.load, row.verdict) == (2.0**22, "fits")
 
 
 def test_what_is_not_told_is_asked_for_and_not_invented():
     check = _check(replace(FAMILY, hit_rate=0.5))
-    row = _row(check, "gets that find a key")
+    row = _row(check, "share of gets that find a key")
     assert (row.database, row.verdict) == (None, "unknown")
-    assert "does not tell" in row.advice
+    assert "not available from" in row.advice
     nothing = FamilyProfile(name="default")
     rows = tuple(compared(WHOLE, nothing, WHOLE, FAMILY, 1))
-    assert "not checked" in Fidelity(rows).verdict
+    assert "Not checked" in Fidelity(rows).verdict
 
 
 def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():
     check = _check(replace(FAMILY, overwrite_share=0.9))
     assert check.fits
-    assert "overwrites of puts" in check.verdict
+    assert "share of puts that overwrite" in check.verdict

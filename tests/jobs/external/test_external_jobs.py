@@ -271,7 +271,7 @@ class TestCancelled:
         (out, *_) = jobs.ask(job_id, 3).trials
         cancel_stored(database, job_id)
         for refused in (lambda: jobs.ask(job_id, 1), lambda: jobs.tell(job_id, [measured(out)])):
-            with pytest.raises(NotAsked, match="is cancelled; it takes no more trials"):
+            with pytest.raises(NotAsked, match="is cancelled; it accepts no more trials"):
                 refused()
         resume_stored(database, job_id)
         assert (store.job(job_id).state, store.job(job_id).run) == (JobState.RUNNING, 2)

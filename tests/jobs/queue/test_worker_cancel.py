@@ -28,7 +28,7 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
         kept = scene.store.trials(job)
         assert kept[:-1] == before[:-1]
         assert kept[-1].state is TrialState.LOST
-        assert kept[-1].failure == "the job was cancelled; it is measured again if the job goes on"
+        assert kept[-1].failure == "the job was cancelled; resuming it runs the trial again"
         assert scene.row(job).state is JobState.CANCELLED
         lifecycle.resume_stored(scene.engine, job)
         scene.await_state(job, JobState.DONE)

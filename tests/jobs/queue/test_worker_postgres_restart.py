@@ -69,7 +69,7 @@ def test_a_job_of_the_service_goes_on_by_itself(desk: ServiceDesk, server: Priva
             assert status_of(f"{address}/readyz") == 503
             assert status_of(f"{address}/healthz") == 200
             scene.go_on()  # its measurement is held until the server is back
-            service.await_said("the database does not answer; what is measured is held")
+            service.await_said("the database does not answer; finished trials are kept in memory")
             server.start()
             scene.engine.dispose()
             scene.await_trials(job, wanted + 2)
@@ -86,7 +86,7 @@ def test_a_job_of_the_service_goes_on_by_itself(desk: ServiceDesk, server: Priva
         scene.await_state(following, JobState.DONE)
         scene.check_done(following, 14)
         assert service.stop() == 0
-        assert service.said("the database is back")
+        assert service.said("the database answers again")
         scene.engine.dispose()
 
 
@@ -103,7 +103,7 @@ def test_a_service_can_be_stopped_while_the_database_is_away(
         server.stop()
         try:
             scene.go_on()
-            service.await_said("the database does not answer; what is measured is held")
+            service.await_said("the database does not answer; finished trials are kept in memory")
             assert service.stop(seconds=40) == 0
         finally:
             server.start()

@@ -24,7 +24,7 @@ RESULTS: dict[str, Any] = {
     "upgrade-check": {
         "cases": [
             {
-                "what": "the defaults as they come",
+                "what": "the old defaults",
                 "metrics": {
                     "waf": {
                         "old": 2.0, "new": 3.0, "p_holm": 0.01, "significant": True,
@@ -34,12 +34,12 @@ RESULTS: dict[str, Any] = {
                 },
             }
         ],
-        "verdict": ["WAF +50.0% with the defaults as they come: worse."],
+        "verdict": ["WAF +50.0% with the old defaults: worse."],
         "worse": True,
     },
     "profile-check": {
         "fits": False,
-        "verdict": "The load does not behave like the database.",
+        "verdict": "The load does not match the database.",
         "rows": [{"what": "write amplification", "database": 2.0, "load": None,
                   "verdict": "differs", "advice": "change num"}],
     },
@@ -51,5 +51,5 @@ def end_experiment(engine: Engine, job: int, kind: str) -> None:
     with writing(engine) as connection:
         values = {"kind": kind, "state": JobState.DONE, "result": RESULTS[kind]}
         connection.execute(update(job_table).where(job_table.c.id == job).values(values))
-        files = {"cautions": ["One build was made with assertions"], "files": {"runs.csv": "a\n"}}
+        files = {"cautions": ["One build has assertions"], "files": {"runs.csv": "a\n"}}
         remember(connection, job, "files", files)

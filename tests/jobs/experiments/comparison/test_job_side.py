@@ -27,7 +27,7 @@ def test_the_winner_over_the_jobs_own_baseline_without_its_load(database: Engine
     found = side_of_job(database, job(database, best, space="paper"), "B")
     assert (found.base, found.options, found.build) == ("db_bench", None, None)
     assert found.values == {"block_size": 8192}
-    assert found.notes == ("threads = 4 of job 1 is a fact of its load, left out here",)
+    assert found.notes == ("threads = 4 of job 1 describes its load and is left out here",)
     assert found.what == "the best of job 1, trial 40"
 
 

@@ -98,7 +98,7 @@ def test_one_that_never_ends_well_is_said():
     assert not table.metrics
     assert comparison_sentences([table]) == [
         "w, B against A: B failed in 3 of 3 runs: IO error: broken",
-        "w, B against A: too few rounds ended well to compare anything",
+        "w, B against A: too few rounds succeeded for a comparison",
     ]
 
 

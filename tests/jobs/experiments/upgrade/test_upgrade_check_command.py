@@ -59,7 +59,7 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     assert waf["worse"]
     assert waf["change"]["low"] > 50
     assert not old_defaults["metrics"]["waf"]["significant"]
-    assert any("the changed defaults are the cause" in each for each in document["verdict"])
+    assert any("the changed defaults are the likely cause" in each for each in document["verdict"])
     assert document["old"]["digest"] != document["new"]["digest"]
     assert "round 3" in printed.err
 
@@ -72,9 +72,9 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
     assert check(*asked) == 2
-    assert "go on with --resume" in capsys.readouterr().err
+    assert "continue with --resume" in capsys.readouterr().err
     assert check(*asked, "--seed", 2, "--resume") == 2
-    assert "seed differ" in capsys.readouterr().err
+    assert "different: seed" in capsys.readouterr().err
     assert check(*asked, "--resume") == 3
     again = lines(desk)
     assert again[: len(whole) - 1] == [json.loads(line) for line in whole[:-1]]
@@ -100,7 +100,7 @@ def test_the_users_file_that_is_refused_is_worse_and_measured_without(
     assert check(*asked, "--pairs", 0) == 3
     printed = capsys.readouterr().out
     assert "Options only of the old build (1): bytes_per_sync" in printed
-    assert "The new build refuses your OPTIONS file for bytes_per_sync" in printed
+    assert "The new build rejects your OPTIONS file because of bytes_per_sync" in printed
     assert "Your OPTIONS file: comparator = mine: left out while measuring" in printed
     assert "Nothing was measured." in printed
 
@@ -180,7 +180,7 @@ def test_two_checks_do_not_write_to_one_folder(check: Check, desk: Desk, capsys:
     with (folder / RUNS).open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert check("default", "default", "--workload", "tiny.toml", "--pairs", 3) == 2
-    assert "--out: another check writes to 'rocktune-upgrade'" in capsys.readouterr().err
+    assert "--out: 'rocktune-upgrade' is in use" in capsys.readouterr().err
 
 
 def test_lines_that_are_none_are_not_overwritten(check: Check, desk: Desk, capsys: Capture):
@@ -190,5 +190,5 @@ def test_lines_that_are_none_are_not_overwritten(check: Check, desk: Desk, capsy
     path.write_text("my notes\n")
     asked = ("default", "default", "--workload", "tiny.toml", "--pairs", 3)
     assert check(*asked) == check(*asked, "--resume") == 2
-    assert "is not made of JSON lines; move it away" in capsys.readouterr().err
+    assert "does not hold JSON lines; move it away" in capsys.readouterr().err
     assert path.read_text() == "my notes\n"

@@ -17,7 +17,7 @@ from sampler.options.options_file import CF
 
 TERMS = load_objective("paper").terms
 SPREADS = {"waf": 0.02, "sa": 0.01, "time": 0.15, "rate": 0.15}
-WHAT = {DEFAULTS: "the defaults as they come", KEPT: "the old defaults kept", OWN: "your file"}
+WHAT = {DEFAULTS: "each build's defaults", KEPT: "the old defaults", OWN: "your file"}
 DYNAMIC = ChangedValue(
     section=CF, key="level_compaction_dynamic_level_bytes", old="false", new="true",
     concern=Concern.AMPLIFICATION,
@@ -96,18 +96,18 @@ def test_a_worse_build_is_found_and_told_which_way():
     assert is_worse([answer], None)
     told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0].startswith(f"WAF +{waf.change.percent:.1f}%")
-    assert "with the defaults as they come: worse" in told[0]
-    assert told[1] == "No default changed: it is the build itself."
+    assert "with each build's defaults: worse" in told[0]
+    assert told[1] == "No default changed, so the cause is the build itself."
     assert "better, p" in told[2]
 
 
 @pytest.mark.parametrize(
     ("defaults", "kept", "said"),
     [
-        (1.3, 1.0, "the changed defaults are the cause, as far as these pairs can tell"),
+        (1.3, 1.0, "the changed defaults are the likely cause"),
         (1.3, 1.3, "the build itself, not its defaults"),
-        (1.6, 1.3, "are a part of the cause, the build itself another"),
-        (1.3, 0.7, "the changed defaults turn it round"),
+        (1.6, 1.3, "are part of the cause, the build itself is another"),
+        (1.3, 0.7, "the changed defaults reverse the change"),
     ],
 )
 def test_whether_it_is_the_build_or_its_defaults(defaults: float, kept: float, said: str):
@@ -136,7 +136,7 @@ def test_what_the_pairs_cannot_tell_is_not_told():
     pairs = whole_pairs(runs)
     answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
-    assert told[1].endswith("these pairs cannot tell whether it is the build or its defaults.")
+    assert told[1].endswith("these pairs cannot separate the build from its defaults.")
 
 
 def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
@@ -156,14 +156,14 @@ def test_with_several_changed_defaults_none_is_called_guilty():
     pairs = simulated(rng, {DEFAULTS: {"waf": 1.3}, KEPT: {}}, pairs=9)
     answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC, DYNAMIC], None)
-    assert told[1].endswith("which of them was not measured.")
+    assert told[1].endswith(", not measured one by one.")
 
 
 def test_where_nothing_is_shown_the_answer_says_what_could_have_been():
     rng = np.random.default_rng(3)
     answers = compared(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
     (told,) = upgrade_sentences(answers, WHAT, {}, [], None)
-    assert told.startswith("No metric is shown to have changed; with 80% probability")
+    assert told.startswith("No metric changed significantly; the minimum detectable change")
     assert f"TIME {100 * answers[0].metrics['time'].smallest_change:.2g}%" in told
 
 
@@ -195,10 +195,10 @@ def test_a_build_that_fails_where_the_old_one_does_not_is_worse():
     assert answer.worse
     told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0] == (
-        "The new build failed in 1 of 3 runs with the defaults as they come, the old one never: "
+        "The new build failed in 1 of 3 runs with each build's defaults, the old build never: "
         "IO error: broken."
     )
-    assert "too few pairs ended well" in told[-1]
+    assert "too few pairs succeeded" in told[-1]
 
 
 @pytest.mark.parametrize(
