@@ -37,7 +37,7 @@ _MOST_CHARACTERS = 200
 # What croniter knows beyond this (seconds, hashed and random times) is no common cron.
 _PART = r"(\*|\d{1,2}|[A-Za-z]{3})(-(\d{1,2}|[A-Za-z]{3}))?(/\d{1,2})?"
 _FIELD = re.compile(rf"{_PART}(,{_PART})*", re.ASCII)
-_FORM = "write minute, hour, day, month and weekday, as 30 2 * * * for half past two every night"
+_FORM = "write minute, hour, day, month and weekday, such as 30 2 * * * for 02:30 every night"
 _FIRST_WINDOW = timedelta(hours=1)
 
 
@@ -91,7 +91,7 @@ def read_times(cron: str, time_zone: str) -> Times:
     try:
         times.after(datetime.now(UTC))
     except ValueError:  # croniter's, for a 30th of February
-        raise InputError("cron", f"{cron!r} never comes; {_FORM}") from None
+        raise InputError("cron", f"{cron!r} never occurs; {_FORM}") from None
     return times
 
 
@@ -104,7 +104,7 @@ def _require_cron(cron: str) -> None:
         raise InputError("cron", problem)
     for field in fields:
         if not _FIELD.fullmatch(field):
-            raise InputError("cron", f"{field!r} is no field of cron; {_FORM}")
+            raise InputError("cron", f"{field!r} is not a cron field; {_FORM}")
     try:
         croniter(cron)
     except (ValueError, KeyError) as error:
@@ -115,8 +115,8 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        problem = f"{name[:100]!r} is no time zone that is known here"
-        raise InputError("time_zone", f"{problem}; write UTC, or one as Europe/Berlin") from None
+        problem = f"{name[:100]!r} is not a known time zone"
+        raise InputError("time_zone", f"{problem}; write UTC, or such as Europe/Berlin") from None
 
 
 GRACE = timedelta(minutes=5)
@@ -159,7 +159,7 @@ def _decided(schedule: ScheduleRow, is_running: bool, now: datetime) -> Due:
         since = times.latest(looked, now)
         at = since if since > looked else at
     if not times.has(at):
-        why = "it can be read again, and waits for its time"
+        why = "readable again; waits for its time"
         return Due(schedule, at, False, why, times.after(now), waits=True)
     starts, why = _verdict(schedule, at, is_running, now)
     return Due(schedule, at, starts, why, times.after(max(at, now)))
@@ -171,11 +171,11 @@ def _verdict(
     late = now - at > GRACE
     told = _missed(schedule.next_at, at, late)
     if is_running:
-        return False, "; ".join(["the batch before it has not ended", *told])
+        return False, "; ".join(["the previous batch has not ended", *told])
     if late and schedule.missed == "skip":
         return False, "; ".join([*told, "missed times of this schedule are skipped"])
     if late:
-        return True, "; ".join([*told, "it is run late"])
+        return True, "; ".join([*told, "it runs late"])
     return True, "; ".join([AS_SCHEDULED, *told])
 
 
@@ -221,7 +221,7 @@ def keep_schedule(
         submitter=submitter,
     )
     if not kept:
-        raise ScheduleTaken(f"there is a schedule {name!r} already; delete it first")
+        raise ScheduleTaken(f"a schedule {name!r} already exists; delete it first")
 
 
 def require_sound(plan: BatchPlan) -> None:
@@ -245,7 +245,7 @@ def keep_schedules(engine: Engine) -> list[str]:
     ended = all_ended(engine)
     for row in ended:
         end_batch_now(engine, row.id)
-        _log.info("batch has ended", batch=row.name)
+        _log.info("batch ended", batch=row.name)
     fire_due(engine)
     return [row.name for row in ended]
 
@@ -281,7 +281,7 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
             began = _begun(connection, schedule, each.why, each.at)
             if each.why != AS_SCHEDULED:
                 _tell_missed(connection, schedule, each.at, each.why, began)
-            _log.info("batch begins", schedule=schedule.name, why=each.why)
+            _log.info("batch started", schedule=schedule.name, why=each.why)
             return began
     except InputError as error:  # a time zone may go with an update of the system
         set_next(connection, schedule.id, moment + UNREADABLE_AGAIN)
@@ -329,7 +329,7 @@ def begin_now(engine: Engine, plan: BatchPlan, *, submitter: str | None) -> int:
     """Begins a batch of no schedule, which the service's worker runs; returns its number."""
     with writing(engine) as connection:
         batch_id = plan.begin(
-            connection, why="asked for", job_why=WAITS, submitter=submitter, by_service=True
+            connection, why="run on request", job_why=WAITS, submitter=submitter, by_service=True
         )
         assert batch_id is not None  # it is of no schedule, so there is no time to be taken
         return batch_id
@@ -349,6 +349,6 @@ def run_now(engine: Engine, schedule_id: int) -> int:
             raise KeyError(f"there is no schedule {schedule_id}")
         if (going := schedules_running(connection).get(schedule_id)) is not None:
             raise BatchGoesOn(f"batch {going} of this schedule has not ended")
-        batch_id = _begun(connection, schedule, "asked for", now(connection))
+        batch_id = _begun(connection, schedule, "run on request", now(connection))
         assert batch_id is not None  # nobody else has begun one at this microsecond
         return batch_id

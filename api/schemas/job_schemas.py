@@ -173,9 +173,9 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
 
 _AS_STORED = ("id", "kind", "state", "error", "priority", "submitter", "created_at", "updated_at")
 _WHY = {
-    JobState.QUEUED: "waits to be run",
-    JobState.RUNNING: "has been taken up",
-    JobState.DONE: "all trials are in",
+    JobState.QUEUED: "waits to start",
+    JobState.RUNNING: "has started",
+    JobState.DONE: "all trials are done",
     JobState.FAILED: "see error",
     JobState.CANCELLED: "cancelled",
 }

@@ -23,7 +23,7 @@ from sampler.stats_dumps.stall_reasons import (
 # Reason -> (what happened, option that delays, option that stops, what else to look at).
 _ADVICE: dict[str, tuple[str, str, str, str]] = {
     L0_FILES: (
-        "level 0 gathered files faster than compactions took them out of it",
+        "files arrived in level 0 faster than compactions removed them",
         "level0_slowdown_writes_trigger",
         "level0_stop_writes_trigger",
         "max_background_jobs, max_subcompactions, write_buffer_size",
@@ -35,7 +35,7 @@ _ADVICE: dict[str, tuple[str, str, str, str]] = {
         "write_buffer_size, max_background_jobs",
     ),
     PENDING_BYTES: (
-        "compactions were behind by more bytes than allowed",
+        "the bytes pending compaction exceeded their limit",
         "soft_pending_compaction_bytes_limit",
         "hard_pending_compaction_bytes_limit",
         "max_background_jobs, max_bytes_for_level_base, compression",
@@ -88,7 +88,7 @@ def stall_answer(opening: Opening) -> str:
         if opening.stall_lines:
             return f"No stall had ended by the last dump, but {_told(opening)}"
         if percent is None and seconds is None and not counted:
-            return "The file does not tell whether writes stalled."
+            return "The file does not show whether writes stalled."
         return "Writes did not stall."
     head = _head(percent, seconds)
     if why:
@@ -96,14 +96,14 @@ def stall_answer(opening: Opening) -> str:
     if opening.stall_lines:
         return f"{head} The dumps count no reason, but {_told(opening)}"
     return (
-        f"{head} The file counts no reason for it: the column family that caused it may have been "
-        "dropped, or is not told here."
+        f"{head} The file counts no reason: the column family that caused the stall may have "
+        "been dropped, or is missing from the file."
     )
 
 
 def _head(percent: float | None, seconds: float | None) -> str:
     if seconds == 0 and not percent:
-        return "Writes were held back, for no time that RocksDB's milliseconds show."
+        return "Writes were held back, for less than RocksDB's resolution of 1 ms."
     if seconds and percent == 0:
         return f"Writes waited for {seconds:,.6g} s, less than 0.1% of the time."
     if percent is not None:
@@ -111,7 +111,7 @@ def _head(percent: float | None, seconds: float | None) -> str:
         return f"Writes waited for {percent:.3g}% of the time{exact}."
     if seconds is not None:
         return f"Writes waited for {seconds:,.6g} s."
-    return "Writes stalled; the file does not tell for how long."
+    return "Writes stalled; the file does not show for how long."
 
 
 def _by_reason(counts: Stalls) -> list[str]:
@@ -251,9 +251,9 @@ def more_by_tickers(opening: Opening) -> str | None:
     if exact <= written + _rounding(written, len(opening.families)) + 0.05 * written:
         return None
     return (
-        f"By the tickers {exact:.4g} GiB were flushed and compacted, by the last dump "
-        f"{written:.4g} GiB: it does not tell of all column families, or a compaction was "
-        "running. Write amplification is of the tickers."
+        f"The tickers count {exact:.4g} GiB flushed and compacted, the last dump {written:.4g} "
+        "GiB: the dump omits column families, or a compaction was running. Write amplification "
+        "is from the tickers."
     )
 
 
@@ -269,19 +269,17 @@ def why_below_one(opening: Opening, amplification: Amplification) -> str | None:
 def _unflushed(opening: Opening, came: float) -> str:
     flushed = opening.family_total("total_flush_gib")
     if flushed is None:
-        return "the file does not tell how much was flushed, so the rest may be in memtables"
+        return "the file does not show how much was flushed, so the rest may be in memtables"
     if flushed == 0:
-        return (
-            f"none of {came:.4g} GiB that came in was flushed by the last dump: memtables hold it"
-        )
+        return f"none of {came:.4g} GiB of user writes was flushed by the last dump (memtables)"
     gap = came - flushed
     if gap <= 0.005:
-        return f"the {came:.4g} GiB that came in were flushed, and nothing more was written"
+        return f"the {came:.4g} GiB of user writes were flushed, and nothing more was written"
     options = [opening.options.get(str(each.family), {}) for each in opening.families]
     plain = options and all(each.get("compression") == "NoCompression" for each in options)
     saved = "overwritten keys" if plain else "compression and overwritten keys"
     told = (
-        f"of {came:.4g} GiB that came in, flushes had written {flushed:.4g} GiB by the last dump"
+        f"of {came:.4g} GiB of user writes, flushes had written {flushed:.4g} GiB by the last dump"
     )
     most = _memtables(options)
     if most is not None and gap > most + 0.01:
@@ -311,8 +309,8 @@ def _not_rewritten(opening: Opening, written: float) -> str:
     moved = sum(found for row in sums if isinstance(found := row.get("moved_gib"), float))
     if moved > 0:
         return (
-            f"no compaction rewrote anything: {moved:.4g} GiB were moved to a lower level as they "
-            "were (trivial moves)"
+            f"no compaction rewrote anything: {moved:.4g} GiB moved to a lower level unchanged "
+            "(trivial moves)"
         )
     return "no compaction had rewritten anything yet"
 
@@ -322,7 +320,7 @@ def _untold(opening: Opening) -> str:
     in_log = any(part.block > 0 for part in opening.families)  # db_bench asks for all
     if not in_log or opening.begin <= SLACK or not partial_dumps(opening.version):
         return ""
-    return "column families that were idle since before the first dump of the file are not counted"
+    return "column families idle since before the first dump in the file are not counted"
 
 
 def partial_dumps(version: str | None) -> bool:

@@ -17,13 +17,13 @@ from sampler.stats_dumps.stall_reasons import as_document
 MOST_BYTES = 2**30
 OLDEST = "2.0"
 _NONE = (
-    "holds no statistics by interval; give what db_bench prints (both its outputs) with "
-    "--stats_interval_seconds=1 --stats_per_interval=1, or a RocksDB LOG of a database whose "
+    "has no interval statistics; give the output of db_bench (stdout and stderr) with "
+    "--stats_interval_seconds=1 --stats_per_interval=1, or the RocksDB LOG of a database whose "
     "stats_dump_period_sec is not 0"
 )
 _TOO_OLD = (
-    f"holds statistics of LevelDB or of a RocksDB before {OLDEST}, which tell no uptime; the "
-    f"oldest that is read is RocksDB {OLDEST}: give a LOG or an output of that version or later"
+    f"has statistics of LevelDB or of RocksDB before {OLDEST}, which lack the uptime; give a "
+    f"LOG or an output of RocksDB {OLDEST} or later"
 )
 _RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILINE)
 
@@ -40,7 +40,7 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
     if packed := packed_with(content):
-        raise InputError(field, f"is packed with {packed}; unpack it first")
+        raise InputError(field, f"is compressed with {packed}; decompress it first")
     # Names of column families may be any bytes, and must stay apart.
     text = content.decode(encoding_of(content), errors="backslashreplace")
     contents = read_contents(text)
@@ -55,7 +55,7 @@ def _problem(text: str, contents: Contents) -> str:
         return _TOO_OLD
     if contents.stalls:
         told = answers.lines_alone(line for _, line in contents.stalls)
-        return f"{_NONE}. Its lines alone say why writes were held back: {told}"
+        return f"{_NONE}. Its lines show why writes were held back: {told}"
     if _RESULT.search(text):
         version = f" {contents.versions[-1][1]}" if contents.versions else ""
         return f"is an output of db_bench{version} that {_NONE}"
@@ -170,17 +170,17 @@ def notes(opening: Opening) -> list[str]:
     last = opening.intervals[-1]
     if opening.begin > SLACK:
         told.append(
-            f"The first interval of the file begins {opening.begin:,.6g} s after the opening: "
-            "totals count from the opening, the highest intervals from there."
+            f"The first interval in the file begins {opening.begin:,.6g} s after the opening. "
+            "Totals count from the opening, the highest intervals from there."
         )
     if last.at <= SLACK:
-        told.append("The only dump was written as the database was opened: all is 0 in it.")
+        told.append("The only dump was written as the database was opened: all figures are 0.")
     idle = [p for p in opening.families if p.at is not None and last.at - p.at > SLACK]
     if idle:
-        why = ", as they were idle" if idle[0].block else ""
+        why = " because they were idle" if idle[0].block else ""
         told.append(
-            f"{len(idle)} of {len(opening.families)} column families are not in the last dump"
-            f"{why}: their last known totals count."
+            f"{len(idle)} of {len(opening.families)} column families are not in the last "
+            f"dump{why}; their last known totals are used."
         )
     return [each for each in told if each]
 
@@ -231,8 +231,8 @@ TOTALS = {
     "rocksdb": "RocksDB",
     "intervals": "intervals",
     "seconds": "seconds",
-    "writes_gib": "came in, GiB",
-    "writes_mib_s": "came in, MiB/s",
+    "writes_gib": "user writes, GiB",
+    "writes_mib_s": "user writes, MiB/s",
     "compaction_gib": "flushed and compacted, GiB",
     "compaction_mib_s": "flushed and compacted, MiB/s",
     "write_amplification": "write amplification",
@@ -260,7 +260,7 @@ FAMILY_COLUMNS = (
     ("total_flush_gib", "flushed, GiB"),
     ("total_compaction_write_gib", "flushed and compacted, GiB"),
     ("total_compaction_read_gib", "read, GiB"),
-    ("write_amplification", "written per flushed"),
+    ("write_amplification", "write amplification per flushed byte"),
     ("delays", "slowdowns"),
     ("stops", "stops"),
 )

@@ -28,14 +28,14 @@ def interval_plots(opening: Sequence[Interval], number: int) -> list[Curves]:
     """The plots of the opening with a number in the log; left out is what nothing was told of."""
     last = opening[-1]
     stalled = last.cumulative_stall_percent
-    what = {"came in": last.cumulative_writes,
-            "were written by flushes and compactions": last.cumulative_compaction}  # fmt: skip
+    what = {"of user writes": last.cumulative_writes,
+            "by flushes and compactions": last.cumulative_compaction}  # fmt: skip
     told = [f"{rate:.4g} MiB/s {how}" for how, rate in what.items() if rate is not None]
     rates = Curves(
         name=f"rates-{number}",
         title=" and ".join(told) or "Rates",
-        caption="Interval: since the dump before. Cumulative: since the opening. Compaction "
-        "counts flushes as well. MiB are 2^20 bytes; the write-ahead log is not counted.",
+        caption="Interval: since the previous dump. Cumulative: since the opening. Compaction "
+        "includes flushes. 1 MiB is 2^20 bytes; the write-ahead log is not counted.",
         x_title=_SECONDS,
         y_title="MiB/s",
         curves=curves(opening, RATES),
@@ -99,7 +99,7 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
 
 
 def _lines(openings: Sequence[Opening]) -> list[str]:
-    told = [] if len(openings) == 1 else [f"The log tells of {len(openings)} openings."]
+    told = [] if len(openings) == 1 else [f"The log covers {len(openings)} openings."]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f"Opening {number}: "
         told += [f"{place}{line}" for line in (stall_answer(opening), *documents.notes(opening))]

@@ -48,7 +48,7 @@ class Profiled:
         )
         said = (
             "how little the database wrote, less than 16 times its write buffers: the workload "
-            f"is of one {times:.3g} times as large, and the check was of the smaller one"
+            f"models one {times:.3g} times as large; the check used the smaller one"
         )
         return replace(self, chosen=replace(longer, not_expressed=(said, *longer.not_expressed)))
 
@@ -75,7 +75,7 @@ class Profiled:
         if workload.exists() and workload.read_bytes() != load_toml(self.chosen).encode():
             raise InputError(
                 "--out",
-                f"{str(workload)!r} is there already and differs; name a file, which is replaced",
+                f"{str(workload)!r} already exists and differs; name a file to replace",
             )
 
     def write(self, workload: Path, options: Path | None = None) -> None:
@@ -118,7 +118,7 @@ def profiled(
         InputError: It is none of them, it tells of no load, or the family is not there.
     """
     if replay and not is_trace(path):
-        raise InputError("--replay", f"{str(path)!r} is no trace; leave it out, or give a trace")
+        raise InputError("--replay", f"{str(path)!r} is not a trace; give a trace or omit this")
     profile = read_profile(path, told=told)
     chosen = column_family or profile.busiest()
     try:
@@ -126,7 +126,7 @@ def profiled(
     except KeyError:
         names = ", ".join(each.name for each in profile.families)
         raise InputError(
-            "--column-family", f"{chosen!r} is not there; the families are {names}"
+            "--column-family", f"there is no {chosen!r}; choose one of {names}"
         ) from None
     name = load_name(path)
     if replay:
@@ -155,7 +155,7 @@ def require_outside(path: Path, written: Path) -> None:
         return  # a LOG or a trace that lies elsewhere
     if folder in (written.resolve(), *written.resolve().parents):
         raise InputError(
-            "--out", f"{str(written)!r} is in the database's folder, which stays as it is"
+            "--out", f"{str(written)!r} is in the database's folder; name another place"
         )
 
 

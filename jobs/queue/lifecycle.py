@@ -9,9 +9,9 @@ from db.leases.process import this_process_name
 from db.schema.job_row import LIVE, JobRow, JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 
-WAITS = "waits for its turn on the bench host"
-INTERRUPTED = "interrupted; it can go on"
-TOLD = "waits for trials of your own runner: ask for suggestions and tell them"
+WAITS = "waits for the bench host"
+INTERRUPTED = "interrupted; it can be resumed"
+TOLD = "waits for an external runner: request suggestions and report trials"
 
 
 class WrongState(RuntimeError):
@@ -34,7 +34,7 @@ def cancel_stored(engine: Engine, job_id: int) -> None:
         return
     found = state_of(engine, job_id)
     if found is not None and found[0] is not JobState.CANCELLED:
-        raise WrongState(f"job {job_id} is {found[0].value}; only a live one can be cancelled")
+        raise WrongState(f"job {job_id} is {found[0].value}; only live jobs can be cancelled")
 
 
 def leave_job(engine: Engine, job_id: int) -> None:
@@ -74,10 +74,10 @@ def resume_stored(engine: Engine, job_id: int) -> None:
     )
     if not changed:
         state = JobStore(engine).job(job_id).state.value
-        raise WrongState(f"job {job_id} is {state}; only a failed or cancelled one can go on")
+        raise WrongState(f"job {job_id} is {state}; only a failed or cancelled job can be resumed")
 
 
 def delete_stored(engine: Engine, job_id: int) -> None:
     """Deletes an ended job with all that it measured; NoSuchJob, or WrongState of a live one."""
     if not JobStore(engine).delete_job(job_id):
-        raise WrongState(f"job {job_id} has not ended; cancel it first")
+        raise WrongState(f"job {job_id} is still live; cancel it first")

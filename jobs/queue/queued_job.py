@@ -84,8 +84,8 @@ def run_queued(queued: Queued, job_id: int, run: int, ready: Ready) -> None:
     except Exception as error:
         _fail(engine, job_id, error, expected=LIVE)
         return
-    _log.info("job begins", kind=row.kind.value, workload=row.specification["workload"]["name"])
-    told_held = told_once("another controller has the job; waiting")
+    _log.info("job started", kind=row.kind.value, workload=row.specification["workload"]["name"])
+    told_held = told_once("another process has the job; waiting")
     try:
         while is_to_run(engine, job_id, run):
             try:
@@ -154,7 +154,7 @@ class LoggedProgress:
 
     def trial_started(self, trial: Trial) -> None:
         """A trial begins."""
-        _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
+        _log.debug("trial started", trial=trial.number, attempt=trial.attempt)
 
     def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """A trial ended."""
@@ -171,11 +171,11 @@ class LoggedProgress:
 
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
-        _log.warning("host set aside", host=host, why=why)
+        _log.warning("host excluded", host=host, why=why)
 
     def host_taken_back(self, host: str, why: str) -> None:
         """A host that was set aside measures again."""
-        _log.warning("host taken back", host=host, why=why)
+        _log.warning("host readmitted", host=host, why=why)
 
     def tick(self) -> None:
         """A moment passed."""

@@ -49,7 +49,7 @@ class ServiceSettings(BaseSettings):
                 ip_network(each.strip())
             except ValueError:
                 raise ValueError(
-                    f"{each.strip()!r} is no address and no network; write 127.0.0.1 or 10.0.0.0/8"
+                    f"{each.strip()!r} is not an address or network; write 127.0.0.1 or 10.0.0.0/8"
                 ) from None
         return text
 

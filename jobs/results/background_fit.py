@@ -48,7 +48,7 @@ def fitted(fit: Callable[..., T], *given: Any) -> T:
                 here.send((fit, given))
                 ended, value = here.recv()
             except (EOFError, OSError) as error:
-                raise FitFailed("the process that fits models was ended") from error
+                raise FitFailed("the process that fits models was killed") from error
             finally:
                 _running.discard(child)
                 if child.pid is not None:

@@ -101,7 +101,7 @@ def keep_outcome(
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
     keep_report(log, report)
     store.save_result(lease.job_id, finished.result, lease=lease)
-    why, expected = "all trials are in", [JobState.RUNNING]
+    why, expected = "all trials are done", [JobState.RUNNING]
     return store.set_state(lease.job_id, JobState.DONE, why=why, expected=expected, lease=lease)
 
 

@@ -34,7 +34,7 @@ def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
+        raise InputError("--out", f"cannot create {str(out)!r}: {error.strerror}") from None
     for name, content in contents.items():
         write_output(out / name, content if isinstance(content, bytes) else content.encode())
     return [out / name for name in contents]

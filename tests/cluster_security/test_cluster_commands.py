@@ -70,7 +70,7 @@ def test_an_address_of_another_machine_is_one_clear_line(
     ("arguments", "why"),
     [
         (["--host", "0.0.0.0"], "--host: '0.0.0.0' is reachable from other machines"),
-        (["--host", ""], "--host: an address is needed"),
+        (["--host", ""], "--host: give an address"),
         (["--certificates", "nowhere"], "--certificates: there is no 'nowhere/authority.pem'"),
         (["--port", "99999"], "--port"),
         (["--ttl", "1"], "--ttl"),

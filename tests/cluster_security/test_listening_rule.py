@@ -30,7 +30,7 @@ def test_anything_else_needs_them(host: str) -> None:
 
 
 def test_no_host_is_refused_because_dask_would_take_all_interfaces() -> None:
-    with pytest.raises(InputError, match=r"^--host: an address is needed"):
+    with pytest.raises(InputError, match=r"^--host: give an address"):
         listening_host("", encrypted=True)
 
 

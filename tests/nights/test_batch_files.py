@@ -142,7 +142,7 @@ trials = 12
         "own: minutes: 1000",
         "own: memory: True is neither a number nor a text",
         "kinds: host_kind: 'a kind' is no kind",
-        "external/default: workload: 'external' is measured by a runner of your own",
+        "external/default: workload: 'external' needs an external runner",
     ):
         assert [each for each in said if each.startswith(start)], (start, said)
 

@@ -135,7 +135,7 @@ def test_a_week_without_a_worker_is_one_late_night(scene: Scene, clock: Clock) -
     (found,) = batches(scene.engine)
     assert (found.id, found.due_at) == (batch_id, datetime(2026, 4, 4, 0, 30, tzinfo=UTC))
     assert found.why == (
-        "nothing ran from 2026-03-28 01:30 UTC to 2026-04-04 00:30 UTC; it is run late"
+        "nothing ran from 2026-03-28 01:30 UTC to 2026-04-04 00:30 UTC; it runs late"
     )
     assert fire_due(scene.engine) == []
 
@@ -149,7 +149,7 @@ def test_a_batch_that_still_runs_is_not_started_twice(scene: Scene, clock: Clock
         scene.await_held()
         clock.set("2026-03-29 01:00")
         _, skipped = await_batches(scene.engine, "running", "skipped")
-        assert skipped.why == "the batch before it has not ended"
+        assert skipped.why == "the previous batch has not ended"
         assert skipped.due_at == SECOND
         with pytest.raises(BatchGoesOn, match="batch 1 of this schedule has not ended"):
             run_now(scene.engine, schedule_id)

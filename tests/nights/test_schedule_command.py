@@ -23,7 +23,7 @@ def test_a_schedule_from_its_making_to_its_end(
     assert here("schedule", "add", file, *when, *at) == 0
     assert "30 2 * * * in Europe/Berlin, next at " in capsys.readouterr().out
     assert here("schedule", "add", file, *when, *at) == 2
-    assert "there is a schedule 'nightly' already" in capsys.readouterr().err
+    assert "a schedule 'nightly' already exists" in capsys.readouterr().err
     assert here("schedule", "add", file, *when, *at, "--name", "second", "--missed", "skip") == 0
     capsys.readouterr()
     assert here("schedule", "list", *at) == 0
@@ -41,7 +41,7 @@ def test_a_schedule_from_its_making_to_its_end(
     assert first.specification["workload"]["command"]["argv"][1] == str(desk.folder / "bench.sh")
     assert here("schedule", "show", "nightly", *at) == 0
     shown = capsys.readouterr().out
-    assert "jobs: workload/space, again" in shown and "asked for" in shown
+    assert "jobs: workload/space, again" in shown and "run on request" in shown
     assert here("schedule", "show", "nightly", *at, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert [each["state"] for each in document["last"]] == ["running"]
@@ -62,7 +62,9 @@ def test_what_is_wrong_is_told_as_it_was_typed(
     wrong = ("--cron", "never", "--time-zone", "Nowhere")
     assert here("schedule", "add", file, *wrong, *at) == 2
     said = capsys.readouterr().err
-    assert "--time-zone: 'Nowhere' is no time zone" in said and "--cron: 'never' has" in said
+    assert (
+        "--time-zone: 'Nowhere' is not a known time zone" in said and "--cron: 'never' has" in said
+    )
     assert here("schedule", "add", file, "--cron", "0 1 * * *", "--missed", "no", *at) == 2
     assert "--missed: 'no' is neither late nor skip" in capsys.readouterr().err
     write_nightly(desk.folder, NIGHTLY.replace("trials = 12", "trials = 2"))

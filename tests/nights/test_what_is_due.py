@@ -34,7 +34,7 @@ def test_a_missed_time_is_run_late_or_skipped_as_asked() -> None:
     now = DUE + GRACE + timedelta(seconds=1)
     late, skipped = due([schedule(1), schedule(2, missed="skip")], set(), now)
     assert (late.starts, late.at, late.next_at) == (True, DUE, DUE + DAY)
-    assert late.why == "nothing ran at 2026-03-28 01:30 UTC; it is run late"
+    assert late.why == "nothing ran at 2026-03-28 01:30 UTC; it runs late"
     assert (skipped.starts, skipped.at, skipped.next_at) == (False, DUE, DUE + DAY)
 
 
@@ -56,7 +56,7 @@ def test_noticed_on_time_it_starts_whatever_was_missed_before() -> None:
 def test_a_batch_that_has_not_ended_is_not_started_again(now: datetime) -> None:
     first, second = due([schedule(1), schedule(2)], {1}, now)
     assert (first.starts, second.starts) == (False, True)
-    assert first.why.startswith("the batch before it has not ended")
+    assert first.why.startswith("the previous batch has not ended")
     assert first.next_at == DUE + DAY
 
 

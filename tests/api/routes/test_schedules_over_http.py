@@ -61,7 +61,7 @@ def test_a_batch_is_run_now_and_shown_to_its_end(client: TestClient, database: E
     assert begun.headers["location"] == "/v1/batches/1"
     assert client.post("/v1/schedules/nightly/run").status_code == 409
     batch = client.get("/v1/batches/1").json()
-    assert (batch["state"], batch["why"], batch["result"]) == ("running", "asked for", None)
+    assert (batch["state"], batch["why"], batch["result"]) == ("running", "run on request", None)
     assert [each["item"] for each in batch["items"]] == ITEMS
     assert {each["state"] for each in batch["items"]} == {"queued"}
     rows = list(batch_jobs(database, 1).values())

@@ -146,7 +146,7 @@ def test_a_full_queue_takes_no_more_but_jobs_of_own_runners(
     submit(client)
     answer = client.post("/v1/jobs", json=QUEUED)
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
-    assert "2 jobs are queued" in require_problem(answer)["detail"]
+    assert "the queue is full (2 jobs)" in require_problem(answer)["detail"]
     again = client.post("/v1/jobs", json=QUEUED, headers={KEY: "one"})
     assert again.status_code == 200  # it is in the queue already
     submit(client, EXTERNAL)

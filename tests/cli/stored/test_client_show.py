@@ -49,9 +49,8 @@ def test_a_job_that_is_done(client: Client, service: Scene, done: int, capsys: C
     print_outcome(page, result, job=done)
     best = service.job(done)["best"]
     assert printed.out == (
-        f"job {done}: instant, space codecs, objective waf, random\n"
-        "done: all trials are in\n"
-        f"40/40 trials, 0 failed, best {best['fitness']:+.0f} (trial {best['trial']})\n"
+        f"job {done}: instant, space codecs, objective waf, random\ndone: all trials are "
+        f"done\n40/40 trials, 0 failed, best {best['fitness']:+.0f} (trial {best['trial']})\n"
         + page.file.getvalue()  # type: ignore[attr-defined]
     )
     assert printed.err == ""
@@ -250,7 +249,7 @@ def test_cancel_and_resume(client: Client, service: Scene, gated: int, capsys: C
     assert client("resume", gated, url=service.url) == 0
     assert capsys.readouterr().out.startswith(f"job {gated} is queued; 0/12 trials are kept\n")
     assert client("resume", gated, url=service.url) == 2
-    assert "only a failed or cancelled one can go on" in capsys.readouterr().err
+    assert "only a failed or cancelled job can be resumed" in capsys.readouterr().err
 
 
 def test_followed_without_a_terminal(client: Client, service: Scene, gated: int, capsys: Capture):

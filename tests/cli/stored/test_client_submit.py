@@ -49,8 +49,8 @@ def test_it_prints_the_number_and_what_to_type_next(
     printed = capsys.readouterr()
     number = newest(service)
     assert printed.out == (
-        f"job {number} is queued: waits for its turn on the bench host\n"
-        f"Watch it with: rocktune show {number}\n"
+        f"job {number} is queued: waits for the bench host\nWatch it with: rocktune show "
+        f"{number}\n"
     )
     assert printed.err == ""
 

@@ -74,7 +74,7 @@ def test_a_signal_ends_it_and_it_goes_on_later(
     assert list(desk.bench.iterdir()) == []
     engine = make_engine(desk.database)
     left = JobStore(engine).job(1)
-    assert (left.state, left.why) == (JobState.CANCELLED, "interrupted; it can go on")
+    assert (left.state, left.why) == (JobState.CANCELLED, "interrupted; it can be resumed")
     assert left.lease_owner is None
     assert [trial.state for trial in JobStore(engine).trials(1)][-1] is TrialState.LOST
     (desk.folder / "free").touch()

@@ -64,7 +64,7 @@ def test_nothing_is_written_into_a_database_and_a_read_only_mount_is_enough(
     assert ran.returncode == 0, ran.stderr
     assert fingerprints(database) == before
     inside = desk.run("profile", database, "--out", database / "load.toml")
-    assert inside.returncode == 2 and "stays as it is" in inside.stderr
+    assert inside.returncode == 2 and "is in the database's folder" in inside.stderr
     assert fingerprints(database) == before
 
 
@@ -74,8 +74,8 @@ def test_nothing_is_written_into_a_database_and_a_read_only_mount_is_enough(
         (["missing"], "does not exist; give a database folder or its LOG"),
         (["{empty}"], "LOG"),
         (["{garbage}"], "is not a RocksDB LOG"),
-        (["{db}", "--column-family", "users"], "'users' is not there; the families are default"),
-        (["{db}", "--replay"], "is no trace"),
+        (["{db}", "--column-family", "users"], "there is no 'users'; choose one of default"),
+        (["{db}", "--replay"], "is not a trace"),
         (["{cases}/09-rocksdb-own-example-4.3/OPTIONS.ini"], "is an OPTIONS file; give the LOG"),
     ],
 )

@@ -199,7 +199,7 @@ def test_disks(reading: DiskState, expected: dict[str, str]):
 def test_the_less_of_what_there_is_and_of_what_is_granted_is_told():
     now = memory(available_bytes=4 * GIB, left_by_groups=3 * GIB)
     finding = judge_memory(now, now, load_bytes=GIB, stalled=0.0)[0]
-    assert finding.found.startswith("3 GiB available (what a control group leaves), ")
+    assert finding.found.startswith("3 GiB available (limited by a control group), ")
     now = memory(available_bytes=2 * GIB, left_by_groups=3 * GIB)
     finding = judge_memory(now, now, load_bytes=GIB, stalled=0.0)[0]
     assert finding.found.startswith("2 GiB available, ")

@@ -385,7 +385,7 @@ class TestWhatGoesWrong:
         self, job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ):
         def refuse(*_: object) -> str:
-            raise room_error("RocksDB 7.8.3 refuses the file: x", "[DBOptions]")
+            raise room_error("RocksDB 7.8.3 rejects the file: x", "[DBOptions]")
 
         from jobs.results.export import ExportRefusedError as room_error
 
@@ -393,7 +393,7 @@ class TestWhatGoesWrong:
         finished = job.run()
         assert finished.result["best"] and finished.options is None
         assert finished.result["export"] == {
-            "refused": "RocksDB 7.8.3 refuses the file: x", "options": "[DBOptions]",
+            "refused": "RocksDB 7.8.3 rejects the file: x", "options": "[DBOptions]",
         }  # fmt: skip
         assert job.store.job(job.id).state is JobState.DONE
         names = {path.name for path in write_artifacts(finished, tmp_path)}

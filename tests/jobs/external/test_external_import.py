@@ -146,7 +146,7 @@ class TestWhatMayBeGiven:
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
-        with pytest.raises(InputError, match=r"trials\[0\]\.baseline: trial 1 is what all are"):
+        with pytest.raises(InputError, match=r"trials\[0\]\.baseline: trial 1 is the reference"):
             jobs.tell(job_id, [*some(1), BASELINE])
         assert store.trials(job_id) == []
         (trial,) = jobs.tell(job_id, [BASELINE])
@@ -173,7 +173,9 @@ class TestWhatMayBeGiven:
         trial = give()
         assert trial.configuration["compaction_style"] == "universal"
         assert give(compaction_style="kCompactionStyleUniversal") == trial
-        with pytest.raises(InputError, match=r"compaction_style: .* trials all have 'universal'"):
+        with pytest.raises(
+            InputError, match=r"compaction_style: .* fixed by the space at 'universal'"
+        ):
             give(compaction_style="level")
         (asked, *_) = jobs.ask(job_id, 5).trials
         assert asked.is_baseline

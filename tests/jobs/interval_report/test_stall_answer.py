@@ -95,10 +95,10 @@ def test_lines_of_the_log_stand_in_for_counts() -> None:
     [
         (stalled("Stalls(count): 0 level0_slowdown", percent=0.0), "Writes did not stall."),
         (only(Dump(at=9, seconds=9, families=(Family(stalls=""),), database=False).text()),
-         "The file does not tell whether writes stalled."),
+         "The file does not show whether writes stalled."),
         (stalled("Stalls(count): 0 level0_slowdown"),
-         "Writes waited for 12.5% of the time (75 s). The file counts no reason for it: the "
-         "column family that caused it may have been dropped, or is not told here."),
+         "Writes waited for 12.5% of the time (75 s). The file counts no reason: the column "
+         "family that caused the stall may have been dropped, or is missing from the file."),
     ],
 )  # fmt: skip
 def test_what_is_not_told_is_not_made_up(opening: Opening, answer: str) -> None:
@@ -122,16 +122,14 @@ def written(
 
 def test_an_amplification_below_one_is_explained_by_what_was_not_flushed() -> None:
     note = written(2.0, Family(written=1.5, flushed=1.5))
-    assert "of 2 GiB that came in, flushes had written 1.5 GiB" in note
+    assert "of 2 GiB of user writes, flushes had written 1.5 GiB" in note
     assert "the other 0.5 GiB were still in memtables or were saved by compression" in note
     assert "no compaction had rewritten anything yet" in note
 
 
 def test_what_was_not_flushed_at_all_is_in_memtables() -> None:
     note = written(2.0, Family(written=0.0, flushed=0.0))
-    assert note.endswith(
-        "none of 2 GiB that came in was flushed by the last dump: memtables hold it."
-    )
+    assert note.endswith("none of 2 GiB of user writes was flushed by the last dump (memtables).")
 
 
 def test_memtables_explain_no_more_than_they_hold() -> None:
@@ -146,10 +144,10 @@ def test_memtables_explain_no_more_than_they_hold() -> None:
 
 def test_trivial_moves_and_idle_families_are_named_where_the_file_shows_them() -> None:
     note = written(2.0, Family(written=1.5, flushed=1.5, levels=MOVED))
-    assert "0.9 GiB were moved to a lower level as they were (trivial moves)" in note
+    assert "0.9 GiB moved to a lower level unchanged (trivial moves)" in note
     assert "idle" not in note  # the first dump is told
     family = Family(written=1.5, flushed=1.5)
-    assert "families that were idle since before" in written(2.0, family, seconds=300)
+    assert "families idle since before" in written(2.0, family, seconds=300)
     assert "idle" not in written(2.0, family, seconds=300, version="7.8.3")
 
 
@@ -199,7 +197,7 @@ def test_tickers_of_another_span_are_not_taken(tickers: tuple[float, float, floa
 def test_tickers_show_families_that_the_dump_does_not_tell() -> None:
     opening = with_tickers(1.0, 2.0, 3.0)
     assert write_amplification(opening).value == 5.0
-    assert any("it does not tell of all column families" in each for each in notes(opening))
+    assert any("the dump omits column families" in each for each in notes(opening))
 
 
 def test_little_data_is_told_by_its_rates() -> None:

@@ -47,7 +47,7 @@ def test_a_file_that_was_changed_by_hand_is_not_replaced_unasked(tmp_path: Path)
     found.write(file)
     found.require_unwritten(file)
     file.write_text("# mine\n")
-    with pytest.raises(InputError, match="there already and differs"):
+    with pytest.raises(InputError, match="already exists and differs"):
         found.require_unwritten(file)
 
 
@@ -55,7 +55,7 @@ def test_the_database_s_folder_is_never_written_into(tmp_path: Path):
     (tmp_path / "db").mkdir()
     require_outside(tmp_path / "db", tmp_path / "db.toml")
     for inside in ("db/x.toml", "db/deep/x.toml", "other/../db/x.toml", "db"):
-        with pytest.raises(InputError, match="stays as it is"):
+        with pytest.raises(InputError, match="is in the database's folder"):
             require_outside(tmp_path / "db", tmp_path / inside)
 
 

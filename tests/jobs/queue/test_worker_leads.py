@@ -70,13 +70,13 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
     job = scene.submit()
     scene.hold.touch()
     with worker_process(scene) as sleeper:
-        sleeper.await_said("job begins")
+        sleeper.await_said("job started")
         with worker_process(scene, "second", other_host=True) as second:
             second.await_said("another worker is at work; waiting")
             scene.await_held()
             sleeper.send(signal.SIGSTOP)
             scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
-            second.await_said("another controller has the job; waiting")
+            second.await_said("another process has the job; waiting")
             scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
             scene.go_on()
             scene.await_trials(job, 3)

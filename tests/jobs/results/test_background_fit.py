@@ -47,7 +47,7 @@ def test_a_server_that_stops_ends_it(tmp_path: Path):
         asked = threads.submit(fitted, endless, str(tmp_path / "told"))
         wait_until((tmp_path / "told").exists, seconds=60, what="the fit has begun")
         end_fits()
-        with pytest.raises(FitFailed, match="was ended"):
+        with pytest.raises(FitFailed, match="was killed"):
             asked.result(60)
     assert not psutil.pid_exists(int((tmp_path / "told").read_text()))
 

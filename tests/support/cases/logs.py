@@ -74,9 +74,9 @@ CASES: tuple[Case, ...] = (
         write_amplification=None, options__default__level0_slowdown_writes_trigger="20",
     ),
     # No dump at all.
-    _screen("05-study-5.17-options/LOG", "holds no statistics by interval", status=2),
-    _screen(f"{_SAMPLES}/LOG-rocksdb-6.26.0", "holds no statistics by interval", status=2),
-    _screen(f"{_SAMPLES}/LOG_sample-bad.txt", "holds no statistics by interval", status=2),
+    _screen("05-study-5.17-options/LOG", "has no interval statistics", status=2),
+    _screen(f"{_SAMPLES}/LOG-rocksdb-6.26.0", "has no interval statistics", status=2),
+    _screen(f"{_SAMPLES}/LOG_sample-bad.txt", "has no interval statistics", status=2),
     _case(f"{_SAMPLES}/LOG-rocksdb-6.0.1", openings=1, rocksdb="6.0.1", intervals=1, seconds=0.0),
     _case(f"{_SAMPLES}/LOG-rocksdb-7.8.3", openings=1, rocksdb="7.8.3", intervals=1, seconds=0.0),
     _case(
@@ -119,7 +119,7 @@ CASES: tuple[Case, ...] = (
     ),
     _screen(
         f"{_BASALT}/LOG",
-        "level 0 gathered files faster than compactions took them out of it in connections",
+        "files arrived in level 0 faster than compactions removed them in connections",
         "61 slowdowns, 60 of them during a compaction of level 0",
         "Look at level0_slowdown_writes_trigger",
     ),
@@ -144,8 +144,8 @@ CASES: tuple[Case, ...] = (
     ),
     _screen(
         _BENCH,
-        "of 1.55 GiB that came in, flushes had written 1.337 GiB by the last dump",
-        "2.1 GiB were moved to a lower level as they were (trivial moves)",
+        "of 1.55 GiB of user writes, flushes had written 1.337 GiB by the last dump",
+        "2.1 GiB moved to a lower level unchanged (trivial moves)",
         "Look at max_write_buffer_number",
     ),
     # The second dump leaves the family of 39.41 GiB out.

@@ -145,7 +145,7 @@ def test_half_and_double_of_what_is_there(
         ("compression_type", {}, "compression_type cannot be halved"),
         ("threads", {}, "threads cannot be halved"),
         ("max_total_wal_size", {}, "max_total_wal_size is 0 in A"),
-        ("max_background_jobs", {"max_background_jobs": 1}, "max_background_jobs is 1 in A, and"),
+        ("max_background_jobs", {"max_background_jobs": 1}, "max_background_jobs is 1 in A; half"),
     ],
 )
 def test_what_cannot_be_halved_is_said(name: str, given: dict[str, object], said: str):
