@@ -51,7 +51,7 @@ _MOST_URL = 2000
 _MOST_TRIED = 3  # addresses of a name
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 _NOT_PUBLIC = (
-    "{} is not a public address; the operator can name its host in ROCKTUNE_WEBHOOK_ALLOW"
+    "{} is not a public address; the operator can allow its host in ROCKTUNE_WEBHOOK_ALLOW"
 )
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: its last 32 bits are an IPv4 address
 
@@ -84,7 +84,7 @@ def event_text(event: str, about: Mapping[str, Any]) -> str:
 def _lines(event: str, about: Mapping[str, Any]) -> list[str]:
     if (batch := about.get("batch")) is not None:
         found, gone = about["findings"], event == "regression_gone"
-        what = "a regression is gone" if gone else "a regression was found"
+        what = "a regression has disappeared" if gone else "a regression was found"
         told = [f"- {each['text']}" for each in found[:_MOST_LINES]]
         told += [f"- and {len(found) - _MOST_LINES} more"] if len(found) > _MOST_LINES else []
         return [f"Batch {batch['name']}, night of {batch['began_at'][:10]}: {what}", *told]
@@ -94,7 +94,7 @@ def _lines(event: str, about: Mapping[str, Any]) -> list[str]:
         return ["This is a test message of Rocktune."]
     named = f"Job {job['id']} ({job['title'] or job['workload']})"
     if (host := about.get("host")) is not None:
-        return [f"{named} goes on without host {host['name']}: {host['why']}"]
+        return [f"{named} continues without host {host['name']}: {host['why']}"]
     trade = job["verdict"]["trade"]
     if job["proven"]:
         return [f"{named} has proven a better configuration. {trade}"]
@@ -151,7 +151,7 @@ def _attempt(
         headers = signed_headers(hook.secret, told["id"], int(moment.timestamp()), body)
         status, error = post(hook.url, body, headers, allowed=hosts_named(settings.webhook_allow))
     except Exception as failed:  # of one message: the others are sent all the same
-        _log.error("a message cannot be sent", delivery=sent.id, exc_info=failed)
+        _log.error("cannot send a message", delivery=sent.id, exc_info=failed)
         status, error = None, f"not sent: {type(failed).__name__}"
     state, next_at = "sent", moment
     if error is not None:
@@ -182,9 +182,9 @@ def require_url(url: str, allowed: Collection[str]) -> None:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if len(url) > _MOST_URL:  # as it is sent: a letter beyond ASCII is up to 12 characters of it
-        raise InputError("url", f"is {len(url)} characters long; {_MOST_URL} are the most")
+        raise InputError("url", f"is {len(url)} characters long; the limit is {_MOST_URL}")
     if "@" in parts.netloc or parts.fragment:
-        raise InputError("url", "holds a name, a password or a fragment (#); leave it out")
+        raise InputError("url", "has a user name, a password or a fragment (#); leave it out")
     if _bare(host) not in allowed and not is_public(host, unknown=True):
         raise InputError("url", _NOT_PUBLIC.format(host))
 
@@ -234,7 +234,7 @@ def post(
         return None, printable(str(error))[:300] or type(error).__name__
     status = int(event.status_code)
     if 300 <= status < 400:
-        return status, "redirects are not followed; give the URL that it leads to"
+        return status, "redirects are not followed; give the final URL"
     return status, None if 200 <= status < 300 else "not acknowledged"
 
 

@@ -99,7 +99,7 @@ class Worker:
                 if isinstance(taken, LeaderLease):
                     return taken
                 if taken.owner != told:
-                    _log.info("another worker is at work; waiting", owner=spoken(taken.owner))
+                    _log.info("another worker is running; waiting", owner=spoken(taken.owner))
                 told = taken.owner
             self._stopping.wait(_ROUND_SECONDS)
         return None
@@ -157,7 +157,7 @@ class Worker:
             # However a job ends, its row says so. Where even that failed it is taken up again.
             if is_away(error, self._engine):
                 raise
-            _log.error("the end of the job could not be kept", job=job_id, exc_info=error)
+            _log.error("cannot store the end of the job", job=job_id, exc_info=error)
         finally:
             self._job_id = None
 
@@ -175,13 +175,13 @@ class Worker:
             while not self._lead_over.wait(_KEEP_SECONDS):
                 try:
                     if not keep_lead(self._engine, lease):
-                        _log.warning("another worker has taken over; this one waits again")
+                        _log.warning("another worker has taken over; waiting again")
                         self._lead_over.set()
                         return
                     self._show_hosts(cluster)
                 except Exception as error:
                     if not is_away(error, self._engine):
-                        _log.error("the lease cannot be kept; this worker waits", exc_info=error)
+                        _log.error("cannot renew the lease; waiting", exc_info=error)
                         self._lead_over.set()
                         return
 
@@ -226,7 +226,7 @@ class Worker:
                 deliver_due(self._engine, self._service, ends=self._must_end)
             except Exception as error:
                 if not is_away(error, self._engine):
-                    _log.error("webhooks cannot be delivered; tried again", exc_info=error)
+                    _log.error("cannot deliver webhooks; trying again", exc_info=error)
             self._lead_over.wait(_ROUND_SECONDS)
 
     def _retain(self) -> None:
@@ -239,4 +239,4 @@ class Worker:
         for job_id in ended_for(self._engine, kept, limit=1000):
             with suppress(KeyError):  # somebody else was faster
                 if self._store.delete_job(job_id):
-                    _log.info("job deleted, as old as is kept", job=job_id)
+                    _log.info("job deleted after the retention time", job=job_id)

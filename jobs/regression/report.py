@@ -71,9 +71,9 @@ def _row(report: RegressionReport, series: Series, nights: str) -> SeriesRow:
         verdict = f"since {date_of(since.at)}: {amount_words(found.amount)}"
         night = since.batch_id
     elif any(each.series is series and each.night == newest for each in report.outliers):
-        state, verdict = "outlier", f"the newest of {len(there)} {nights} stands out by itself"
+        state, verdict = "outlier", f"the newest of {len(there)} {nights} is an outlier"
     elif len(there) < LEAST_VALUES:
-        state, verdict = "untested", f"{len(there)} of {LEAST_VALUES} {nights} that a test needs"
+        state, verdict = "untested", f"{len(there)} of {LEAST_VALUES} {nights} needed for a test"
     else:
         state, verdict = "steady", f"no change in {len(there)} {nights}"
     marks = {each.alarm.since: _kind(each) for each in mine}
@@ -132,7 +132,7 @@ def _finding(watch: RegressionReport, found: LevelChange) -> str:
 
 def _changed(watch: RegressionReport, found: LevelChange) -> str:
     if not found.differences:
-        return "nothing that is recorded of the machine and RocksDB changed then"
+        return "no recorded property of the machine or RocksDB changed"
     words = []
     for night, there in groupby(found.differences, key=lambda each: each.night):
         since = night == found.alarm.since
@@ -156,25 +156,25 @@ def _of_one_night(differences: Sequence[EnvironmentDifference]) -> list[str]:
 
 def _outlier(watch: RegressionReport, found: OutlierNight) -> str:
     return (
-        f"{found.series.item}: {date_of(watch.nights[found.night].at)} stands out: "
+        f"{found.series.item}: {date_of(watch.nights[found.night].at)} is an outlier: "
         f"{name_of(found.series)} {_number(found.distance, found.distance.change)} from the "
-        f"nights before, {p_words(found.p)}; one night is no change of level"
+        f"nights before, {p_words(found.p)}; one night alone is not a change of level"
     )
 
 
 def _basis(watch: RegressionReport) -> str:
     if not watch.tested:
         return (
-            f"{len(watch.nights)} nights: nothing was tested; a series needs {LEAST_VALUES} "
-            "nights, that of the newest included"
+            f"{len(watch.nights)} nights, none tested: a series needs {LEAST_VALUES} nights, "
+            "including the newest"
         )
     alike = ""
     if watch.autocorrelation > 0.15:
-        alike = "; neighbouring nights resemble each other "
-        alike += f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
+        alike = "; neighbouring nights are correlated "
+        alike += f"(autocorrelation {watch.autocorrelation:.2f}), which is partly corrected for"
     return (
-        f"{len(watch.nights)} nights, {watch.tested} series tested on the newest, limits set for "
-        f"{watch.per_100_nights:g} false alarms per 100 nights of the whole batch{alike}"
+        f"{len(watch.nights)} nights, {watch.tested} series tested on the newest; thresholds "
+        f"allow {watch.per_100_nights:g} false alarms per 100 nights of the whole batch{alike}"
     )
 
 

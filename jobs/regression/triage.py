@@ -27,7 +27,7 @@ from sampler.common.errors import InputError
 from sampler.workload.metric_units import MACHINE
 from sampler.workload.workload_file import SHIPPED
 
-CAUTION = "All of this changed in the same night. Nothing here shows that one caused the other."
+CAUTION = "All of this changed in the same night, which does not show that one caused the other."
 _NIGHTS = 5  # of each side whose counters are read
 _MOST_MOVED = 10  # of the counters that are told only where they moved
 _CONDITIONS = ("cpu_seconds", *MACHINE)
@@ -81,7 +81,7 @@ def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
         batches = [report.nights[each.alarm.since].batch_id for each in report.findings]
         if night not in batches:
             known = ", ".join(map(str, sorted(set(batches)))) or "none"
-            raise InputError("--night", f"no level changed with batch {night}; there is: {known}")
+            raise InputError("--night", f"no change at batch {night}; choose one of {known}")
         found = [f for f, b in zip(report.findings, batches, strict=True) if b == night]
     # The newest; of several of one night the clearest.
     return min(found, key=lambda each: (-each.alarm.since, each.alarm.p), default=None)
@@ -202,27 +202,27 @@ def _command(
     workload = str((asked.get("workload") or {}).get("name"))
     notes = []
     if workload not in SHIPPED:
-        notes.append(f"give the file of {workload} in place of its name")
+        notes.append(f"replace the name {workload} with its file")
     if any(was[name] != now[name] for name in _BUILD):
         programs = []
-        for side, build, when in (("OLD", was, "was before"), ("NEW", now, "is now")):
+        for side, build, when in (("OLD", was, "before"), ("NEW", now, "after")):
             program = build["program"]
             if program is None or (build is was and program == now["program"]):
                 program = f"{side}_DB_BENCH"
-                notes.append(f"{program} is the program as it {when}: {build_words(build)}")
+                notes.append(f"{program} is the program {when} the change: {build_words(build)}")
             programs.append(str(program))
         command = ["rocktune", "upgrade-check", *programs, "--workload", workload]
         if asked.get("baseline_options"):
             command += ["--options", "OPTIONS.ini"]
-            notes.append(f"OPTIONS.ini is the file that job {jobs[1]} was given")
+            notes.append(f"OPTIONS.ini is the file given to job {jobs[1]}")
         if asked.get("column_family") is not None:
             command += ["--column-family", asked["column_family"]]
         command += ["--drop-unknown"] if asked.get("drop_unknown") else []
     elif best and old.get("best") and new.get("best"):
         command = ["rocktune", "compare", *(f"job:{job}" for job in jobs), "--workload", workload]
     else:
-        same = "both sides ran the same build" if now["program"] else "no build is known of it"
-        return None, f"{same}: restore what changed around it, and run the batch on each side"
+        same = "both sides ran the same build" if now["program"] else "the builds are unknown"
+        return None, f"{same}: restore the other changes, and run the batch on each side"
     command += ["--scale", str(asked["scale"])] if asked.get("scale") is not None else []
     return shlex.join(command), "; ".join(notes) or None
 

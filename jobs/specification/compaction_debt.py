@@ -44,10 +44,10 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
         return [*found, *_never_compacted(workload, space, most)]
     return [
         *found,
-        f"the space {space.name} keeps no memory budget, and its write buffers of up to "
-        f"{format_bytes(most)} are at scale {workload.scale} more than a sixteenth of the "
-        f"{format_bytes(given)} that {workload.name} writes: what holds the "
-        "load in memory hardly compacts, and may win for that alone; --memory keeps a budget",
+        f"the space {space.name} has no memory budget: its write buffers of up to "
+        f"{format_bytes(most)} are, at scale {workload.scale}, more than a sixteenth of the "
+        f"{format_bytes(given)} that {workload.name} writes. A load held in memory hardly "
+        "compacts, which alone may make it win; --memory sets a budget",
     ]
 
 
@@ -63,17 +63,17 @@ def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
 
 def _in_memory(workload: Workload, memtables: int) -> str:
     return (
-        f"writes {format_bytes(workload.loaded_bytes())}, less than 16 times the write buffers of "
-        f"{format_bytes(memtables)} at scale {workload.scale}, "
-        f"{format_bytes(least_user_bytes(memtables, workload.scale))}: "
-        "it would measure memory, not the tree"
+        f"writes {format_bytes(workload.loaded_bytes())}, less than "
+        f"{format_bytes(least_user_bytes(memtables, workload.scale))} (16 times the write "
+        f"buffers of {format_bytes(memtables)} at scale {workload.scale}): it would measure "
+        "memory, not the tree"
     )
 
 
 def _larger(workload: Workload, memtables: int, buffers: int) -> str:
     """A load that writes so many times the write buffers: all counts that say what it writes."""
     if workload.trace:
-        return "replay more of the trace (num is about how many keys it writes), or raise scale"
+        return "replay more of the trace (num is about the number of keys written), or raise scale"
     needed = buffers * (memtables // workload.scale)
     times = max(1.0, needed / max(1, workload.loaded_bytes()))
     shipped = (load_workload(name) for name in SHIPPED)
@@ -85,7 +85,7 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         == (workload.benchmarks, workload.prepare is None)
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
-    named = f"take --workload {enough[0]}, or " if enough else ""
+    named = f"use --workload {enough[0]}, or " if enough else ""
     counts: dict[str, Value | None] = {}
     for where, load in (("", workload), ("prepare.", workload.prepare)):
         if load is not None:
@@ -118,8 +118,8 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
     if most <= flushes:
         return []
     text = (
-        f"compaction may wait for {most} files in level 0, and {workload.name} may flush as few "
-        f"as {flushes}: what is never compacted looks cheap"
+        f"compaction may wait for {most} files in level 0, and {workload.name} may flush only "
+        f"{flushes}: data that is never compacted looks cheap"
     )
     # The paper's own space promises none, and is only warned; so are several column families,
     # which flush by themselves and share the load in a way that is not known.
@@ -183,9 +183,9 @@ def shallow_warnings(workload: Workload, space: Space) -> list[str]:
         return []
     stored = format_bytes(_stored_bytes(workload, space.start))
     return [
-        f"the workload {workload.name} leaves about {stored}, which at scale {workload.scale} "
-        f"fills levels 0 to {deepest} of the baseline's tree: {'; '.join(misjudged)}. What is "
-        "found for these does not carry over to a deeper tree; raise num for one"
+        f"the workload {workload.name} stores about {stored}, which at scale {workload.scale} "
+        f"fills levels 0 to {deepest} of the baseline's tree: {'; '.join(misjudged)}. Findings "
+        "for these do not apply to a deeper tree; raise num to fill one"
     ]
 
 
@@ -195,11 +195,11 @@ def _misjudged(space: Space, deepest: int) -> list[str]:
     highs = {p.name: p.high for p in space.parameters if p.high is not None}
     found = []
     if highs.get("min_level_to_compress", 0) >= beyond:
-        found.append(f"min_level_to_compress of {beyond} and more compresses nothing")
+        found.append(f"min_level_to_compress of {beyond} or more compresses nothing")
     if highs.get("num_levels", 0) > beyond:
-        found.append(f"num_levels of {beyond} and more are all the same")
+        found.append(f"num_levels of {beyond} or more makes no difference")
     if deepest < 2 and "max_bytes_for_level_multiplier" in space.by_name:
-        found.append("max_bytes_for_level_multiplier does nothing")
+        found.append("max_bytes_for_level_multiplier has no effect")
     return found
 
 

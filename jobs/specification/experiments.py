@@ -187,12 +187,12 @@ def _sent(name: str, value: Any, find: Find) -> Any:
     path = find(name, value)
     if name in ("a", "b") and names_a_file(path):
         if Path(path).suffix in (".toml", ".json"):
-            raise InputError(_as_typed(name), "is sent as parameter=value,...; write it so")
+            raise InputError(_as_typed(name), "cannot be a file here; write parameter=value,...")
         return {"name": Path(path).name, "options": _text(name, Path(path))}
     if name == "options":
         return _text(name, Path(path))
     if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
-        problem = f"{value!r:.80} is a path; a service takes the names of its hosts' builds"
+        problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
         raise InputError(_as_typed(name), problem)
     return value
 
@@ -201,7 +201,7 @@ def _text(name: str, path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")  # with the ends that its lines have
     except (OSError, ValueError):
-        problem = f"{str(path)!r:.80} is no text to send; a service has builds by name"
+        problem = f"{str(path)!r:.80} is not a text file; name builds of the service's hosts"
         raise InputError(_as_typed(name), problem) from None
 
 

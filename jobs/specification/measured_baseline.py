@@ -81,14 +81,14 @@ def scale_warnings(
     if _USUAL_BUFFER // workload.scale < LEAST_WRITE_BUFFER:
         raise InputError(
             field,
-            f"at the scale {workload.scale} of {workload.name} a write buffer of "
-            f"{format_bytes(_USUAL_BUFFER)} falls below RocksDB's least, "
+            f"at the scale {workload.scale} of {workload.name}, a write buffer of "
+            f"{format_bytes(_USUAL_BUFFER)} falls below RocksDB's minimum of "
             f"{format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(_USUAL_BUFFER)}",
         )
     raised = LEAST_WRITE_BUFFER * workload.scale
     return [
-        f"at scale {workload.scale} RocksDB raises a write buffer of {format_bytes(buffer)} to "
-        f"its least, {format_bytes(LEAST_WRITE_BUFFER)}: what is measured is one of "
+        f"at scale {workload.scale}, RocksDB raises a write buffer of {format_bytes(buffer)} to "
+        f"its minimum of {format_bytes(LEAST_WRITE_BUFFER)}, which measures one of "
         f"{format_bytes(raised)}; {better_scale(buffer)}"
     ]
 
@@ -96,28 +96,28 @@ def scale_warnings(
 def better_scale(buffer: int) -> str:
     """At which scale write buffers of so many bytes are measured as they are."""
     if most := buffer // LEAST_WRITE_BUFFER:
-        return f"a --scale of at most {most} measures what is asked"
+        return f"use a --scale of at most {most}"
     return f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more"
 
 
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
-    found, own, kept = [*plan.notes], plan.baseline_file, "a file that is handed back keeps what"
+    found, own, kept = [*plan.notes], plan.baseline_file, "a resulting file keeps what"
     if plan.elsewhere:
         found.append(
-            f"{', '.join(plan.elsewhere)} of your OPTIONS file: left out while it is measured, "
-            f"for all that a run writes is in a folder of its own; {kept} yours says"
+            f"{', '.join(plan.elsewhere)} of your OPTIONS file: left out while measuring, "
+            f"because each run writes only to its own folder; {kept} yours says"
         )
     if plan.unlogged:
         found.append(
-            f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while it is "
-            f"measured, for its LOG tells when the tree is at rest; {kept} yours says"
+            f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while "
+            f"measuring, because the LOG shows when the tree is at rest; {kept} yours says"
         )
     if own.get(CF, _UNDONE) in ("true", "1"):  # a write amplification that is owed, not saved
         found.append(
-            f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts flushes "
-            "alone and what is owed is never paid; take it out of the file to tune how "
-            "compactions go"
+            f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts only "
+            "flushes and compaction debt is never paid; remove it from the file to tune "
+            "compactions"
         )
     if own.get(CF, "compaction_style") == "kCompactionStyleFIFO":  # one that costs data
         found.append(

@@ -158,7 +158,7 @@ def _options_text(given: str) -> str:
             "as UTF-8",
         ) from None
     except (OSError, ValueError):
-        problem = f"{given!r:.80} is neither library, db_bench nor an OPTIONS file to read"
+        problem = f"{given!r:.80} is neither library, db_bench nor a readable OPTIONS file"
         raise InputError("--baseline", problem) from None
 
 
@@ -169,7 +169,7 @@ def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
     read.
     """
     if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
-        raise InputError("--start-from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
+        raise InputError("--start-from", "write a list: ['benchmark.sh', 'my.ini'] or ['none']")
     if not given:
         return None
     found: list[InputError] = []
@@ -183,7 +183,7 @@ def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
             asked.append({"name": path.name, "options": path.read_text(encoding="utf-8")})
         except (OSError, ValueError):
             names = ", ".join(point_names())
-            problem = f"{each!r} is neither one of {names}, none nor an OPTIONS file to read"
+            problem = f"{each!r} is neither one of {names}, none nor a readable OPTIONS file"
             found.append(InputError("--start-from", problem))
     refuse_noted(found)
     return asked
@@ -222,7 +222,7 @@ def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
             raise InputError(f"ROCKTUNE_WORKLOADS_DIR ({path.name})", str(error)) from None
         name = document["name"]
         if name in documents:
-            problem = f"the name {name!r} is taken; rename the workload in it"
+            problem = f"the name {name!r} is taken; rename the workload in this file"
             raise InputError(f"ROCKTUNE_WORKLOADS_DIR ({path.name})", problem)
         documents[name] = document
     return documents

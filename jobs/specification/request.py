@@ -216,14 +216,14 @@ WRITE: Mapping[str, str] = {
     "objective": "write a shipped name, or the objective itself as an object",
     "detect": "write a change such as 5% or rate=5%",
     "warm_start": "write auto, none, or the number of a job",
-    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
+    "memory": f"write bytes, a whole number of at most {2**60}, or a size such as 512MiB",
 }
 """What may be written where several types are allowed: pydantic names each of them by itself."""
 
 _LISTS: Mapping[str, str] = {
-    "limits": "write a list of limits, as ['rate >= 0.95 baseline']",
-    "over": "write a list of the names of parameters",
-    "start_from": "write a list, as ['benchmark.sh', 'my.ini'] or ['none']",
+    "limits": "write a list of limits, such as ['rate >= 0.95 baseline']",
+    "over": "write a list of parameter names",
+    "start_from": "write a list: ['benchmark.sh', 'my.ini'] or ['none']",
 }
 _PLAIN = (int, float, str)
 _WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
@@ -258,7 +258,7 @@ def read_request(given: Mapping[str, Any]) -> JobRequest:
 def require_file(column_family: str | None, options: str | None) -> None:
     """Refuses, with an InputError, a column family where there is no OPTIONS file to have it."""
     if column_family is not None and options is None:
-        problem = f"{column_family!r:.80} is of an OPTIONS file, and none is given; name one"
+        problem = f"needs an OPTIONS file for {column_family!r:.80}; give one"
         raise InputError("--column-family", problem)
 
 
@@ -315,7 +315,7 @@ def parts_of(
     if parts.get("warm_start") == NONE:
         parts["warm_start"] = None
     if {"baseline", "baseline_options"} <= parts.keys():
-        found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
+        found.append(InputError("baseline_options", "give either baseline or baseline_options"))
     elif "baseline" in parts:  # and no file that could have a family
         parts = {"column_family": None, "baseline_options": None} | parts
     elif "baseline_options" in parts:

@@ -51,7 +51,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     found: list[InputError] = []
     commands = [p.name for p in given.parameters if p.section == "command"]
     if commands and workload.by_db_bench:
-        problem = "is no option of RocksDB; a [command] workload can use it"
+        problem = "is not an option of RocksDB; only a [command] workload can use it"
         found.append(InputError(f"parameter ({commands[0]})", problem))
     space = given
     unknown: list[str] = []
@@ -73,7 +73,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         unmoved = [name for name in space.names if name in own.immovable]
         space = holding(space.without(unmoved), space.context)
         if unmoved:
-            why = "not searched, for your OPTIONS file leaves no such choice"
+            why = "not searched, because your OPTIONS file leaves no such choice"
             unknown.append(f"{', '.join(unmoved)}: {why}")
     set_by_load = {n: v for n, v in workload.options.items() if n not in own.values}
     if fixed := [name for name in space.fixed if name in set_by_load]:
@@ -81,7 +81,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         found.append(InputError("--space", f"{problem}; choose another space"))
     if held := [name for name in space.names if name in set_by_load]:
         space = space.without(held).at_baseline({name: set_by_load[name] for name in held})
-        unknown.append(f"{', '.join(held)}: not searched, for the load {workload.name} sets it")
+        unknown.append(f"{', '.join(held)}: not searched; the load {workload.name} sets it")
     with noting(found):
         _require_scale(workload, space)
     if installed:
@@ -117,7 +117,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     warnings = [*unknown, *small, *shallow_warnings(workload, space)]
     if factors := [p.name for p in space.parameters if p.section == "workload"]:
         what = f"{', '.join(factors)} describe the workload, not RocksDB"
-        warnings.append(f"{what}: no OPTIONS file can carry them")
+        warnings.append(f"{what}: no OPTIONS file can hold them")
     return ResolvedJob(specification, tuned, plan, (*warnings, *baseline_warnings(plan)))
 
 
@@ -137,7 +137,7 @@ def _known_to(
         return space, []
     problem = f"RocksDB {installed.version} does not know {', '.join(unknown)}"
     if not shipped or any(name in space.fixed for name in unknown):
-        raise InputError(f"parameter ({unknown[0]})", f"{problem}; take it out of the space")
+        raise InputError(f"parameter ({unknown[0]})", f"{problem}; remove it from the space")
     return space.without(unknown), [f"{problem}: left out of the space"]
 
 
@@ -152,8 +152,8 @@ def _memory(asked: int | None, space: Space) -> int | None:
     if budget < least:
         raise InputError(
             "--memory",
-            f"{format_bytes(budget)} is less than the space {space.name} needs at least; "
-            f"give {format_bytes(least)} or more",
+            f"{format_bytes(budget)} is too little for the space {space.name}; give "
+            f"{format_bytes(least)} or more",
         )
     return budget
 
@@ -163,7 +163,7 @@ def _require_searchable(names: Sequence[str], space: Space) -> None:
         if name not in space.by_name:
             raise InputError("--over", f"the space {space.name} has no parameter {name!r}")
         if name in space.unsearched:
-            raise InputError("--over", f"{name} is left to the users of the space {space.name}")
+            raise InputError("--over", f"the space {space.name} does not search {name}")
 
 
 def _require_scale(workload: Workload, space: Space) -> None:
@@ -177,6 +177,6 @@ def _require_scale(workload: Workload, space: Space) -> None:
     if smallest // workload.scale < LEAST_WRITE_BUFFER:
         raise InputError(
             f"workload ({workload.name})",
-            f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
-            f"RocksDB's least, {format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(smallest)}",
+            f"at scale {workload.scale}, a write buffer of {format_bytes(smallest)} falls below "
+            f"RocksDB's minimum of {format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(smallest)}",
         )

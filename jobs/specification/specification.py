@@ -85,4 +85,4 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
 def require_tunes(row: JobRow, field: str) -> None:
     """Refuses, with an InputError, a job that is an experiment."""
     if row.kind is not JobKind.TUNE:
-        raise InputError(field, f"job {row.id} is of the kind {row.kind}; name one that tunes")
+        raise InputError(field, f"job {row.id} is of kind {row.kind}; name a tuning job")

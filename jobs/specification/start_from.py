@@ -38,9 +38,9 @@ def require_starts(asked: Starts) -> list[Mapping[str, Any]]:
     """
     names = [each["name"] for each in asked]
     if NONE in names and len(asked) > 1:
-        raise InputError(_FIELD, "give none alone, or the points to begin at")
+        raise InputError(_FIELD, "give either none or the points to start from")
     if len(asked) > MOST:
-        raise InputError(_FIELD, f"{len(asked)} are too many; {MOST} are the most")
+        raise InputError(_FIELD, f"{len(asked)} are too many; the limit is {MOST}")
     found: list[InputError] = []
     kept = [each for each in asked if each["name"] != NONE or each.get("options")]
     for each in kept:
@@ -59,7 +59,7 @@ def require_starts(asked: Starts) -> list[Mapping[str, Any]]:
 def require_sizes(asked: Starts, workload: Workload) -> None:
     """Refuses the guide, with an InputError, where a workload tells no number and size of keys."""
     if not workload.by_db_bench and any(_is_guide(each) for each in asked):
-        problem = f"guide needs keys and sizes, which the workload {workload.name} does not tell"
+        problem = f"guide needs keys and sizes, which the workload {workload.name} lacks"
         raise InputError(_FIELD, f"{problem}; leave it out")
 
 

@@ -52,7 +52,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
     starts, objective = draft.start_from, draft.objective
     if search.cutoff and not 1 <= search.cutoff < 1e6:  # would end the baseline, or never anything
-        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
+        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is the default"
         found.append(InputError("--cutoff", problem))
     with noting(found):
         _require_used(search, draft.warm_start, find_strategy(draft.strategy), draft.strategy)
@@ -62,7 +62,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     if search.samples is not None and trials is not None and trials >= LEAST_TRIALS:
         explore = divide(trials).explore
         if search.samples >= explore:
-            problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
+            problem = f"{search.samples} samples of {explore} configurations leave none to search"
             found.append(InputError("--samples", f"{problem}; write at most {explore - 1}"))
     load: Workload | None = None
     with noting(found):
@@ -94,7 +94,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         _require_build(draft.db_bench, draft.workload)
     if draft.host_kind is not None and not is_build_name(draft.host_kind):
         problem = (
-            f"{draft.host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
+            f"{draft.host_kind!r} is not a kind; use at most 64 letters, digits, dots and dashes"
         )
         found.append(InputError("--host-kind", problem))
     if load is not None:
@@ -116,9 +116,9 @@ def _wrong_budget(asked: Specification) -> list[InputError]:
         problem = f"{trials} are too few; a job needs at least {LEAST_TRIALS}"
         found.append(InputError("--trials", problem))
     if trials is not None and trials > MOST_TRIALS:
-        found.append(InputError("--trials", f"{trials} are too many; {MOST_TRIALS} are the most"))
+        found.append(InputError("--trials", f"{trials} are too many; the limit is {MOST_TRIALS}"))
     if minutes is not None and not 0 < minutes < 1e6:
-        found.append(InputError("--minutes", f"{minutes:g} is not a time; write for example 10"))
+        found.append(InputError("--minutes", f"{minutes:g} is not a valid time; write such as 10"))
     return found
 
 
@@ -140,10 +140,10 @@ def _require_used(
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
         is_set = getattr(search, setting) != getattr(usual, setting)
         if is_set and setting not in strategy.settings:
-            why = "only draws" if strategy.settings == {"top"} else "does not heed it"
+            why = "only samples" if strategy.settings == {"top"} else "ignores it"
             raise InputError(option_of(setting), f"the strategy {name} {why}; use genetic")
     if warm_start is not None and "warm_start" not in strategy.settings:
-        problem = f"the strategy {name} learns nothing from earlier jobs; use guided, or leave it"
+        problem = f"the strategy {name} cannot learn from earlier jobs; use guided, or omit this"
         raise InputError("--warm-start", problem)
 
 
@@ -151,14 +151,14 @@ def _require_detectable(search: SearchSettings, objective: Objective, trials: in
     if search.detect is None:
         return
     if not 0 < search.detect <= MOST_DETECTED:
-        problem = f"{search.detect:g} is not a ratio above 0 and at most {MOST_DETECTED:g}"
+        problem = f"{search.detect:g} is not a ratio above 0 and up to {MOST_DETECTED:g}"
         raise InputError("--detect", f"{problem}; write for example 5%")
     names = [term.metric for term in objective.terms]
     if search.detect_metric is not None and search.detect_metric not in names:
         problem = f"the objective {objective.name} has no metric {search.detect_metric!r}"
         raise InputError("--detect", f"{problem}; name one of {', '.join(names)}, or none")
     if trials is not None and trials < LEAST_TRIALS_TO_DETECT:
-        problem = f"cannot be planned for in {trials} trials, as the noise must be measured first"
+        problem = f"needs more than {trials} trials, because the noise must be measured first"
         raise InputError("--detect", f"{problem}; give --trials {LEAST_TRIALS_TO_DETECT} or more")
 
 
@@ -166,9 +166,9 @@ def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
     if db_bench is None:
         return
     if "/" not in db_bench and not is_build_name(db_bench):
-        raise InputError("--db-bench", f"{db_bench!r} is neither a build's name nor a path")
+        raise InputError("--db-bench", f"{db_bench!r} is neither the name of a build nor a path")
     if {"command", "external"} & workload.keys():
-        raise InputError("--db-bench", "this workload is not measured by db_bench; leave it out")
+        raise InputError("--db-bench", "this workload does not run db_bench; leave it out")
 
 
 def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
@@ -189,17 +189,17 @@ def _require_measured(metric: str, workload: Workload, field: str) -> None:
     _require_result(metric, field)
     if metric == "memory":
         # It follows from the configuration: a budget keeps every draw within it by construction.
-        problem = "memory is a budget, not a limit: give --memory, for example --memory 512MiB"
-        raise InputError(field, f"{problem}; what a process really took is peak_rss")
+        problem = "memory is a budget, not a limit; give for example --memory 512MiB"
+        raise InputError(field, f"{problem}; the actual memory of the process is peak_rss")
     if workload.by_db_bench and metric not in (known := db_bench_metrics(workload)):
         names = ", ".join(name for name in known if name != "memory")
-        problem = f"nothing measures {metric!r:.80} of the workload {workload.name}"
+        problem = f"no measurement of the workload {workload.name} has {metric!r:.80}"
         raise InputError(field, f"{problem}; name one of {names}")
 
 
 def _require_result(metric: str, field: str) -> None:
     if metric in MACHINE:
-        problem = f"{metric} is a condition of a run, not what it came to; name another metric"
+        problem = f"{metric} is a condition of a run, not a result; name another metric"
         raise InputError(field, problem)
 
 
@@ -226,13 +226,13 @@ def require_terms(objective: Objective, workload: Workload) -> None:
         if workload.only_reads and term.metric in OF_WRITES:
             raise InputError(
                 "--objective",
-                f"{needs}, and the workload {workload.name} writes nothing while it is measured; "
-                "choose --objective reading, or whole_waf, which holds its preparation",
+                f"{needs}, but the workload {workload.name} writes nothing while measured; "
+                "choose --objective reading, or whole_waf, which includes the preparation",
             )
         if untold and term.metric == "sa":
             raise InputError(
                 "--objective",
-                f"{needs}, which cannot be told of the workload {workload.name}: {untold}; "
+                f"{needs}, which the workload {workload.name} does not provide: {untold}; "
                 "choose an objective without it, such as waf",
             )
 
@@ -242,11 +242,11 @@ def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | 
         return
     field = "--confirm-scale"
     if not workload.by_db_bench:
-        raise InputError(field, "only a load of db_bench can be made larger; leave it out")
+        raise InputError(field, "applies only to a load of db_bench; leave it out")
     if workload.trace:
-        raise InputError(field, "a trace does what was recorded, at any scale; leave it out")
+        raise InputError(field, "a trace replays the same operations at any scale; leave it out")
     searched = workload.scale if scale is None else scale
     if not 1 <= confirm_scale < searched:
-        least = "write one from 1 to" if searched > 1 else "nothing is larger than"
-        problem = f"{confirm_scale} is no larger scale than that of the search, 1/{searched}"
+        least = "write one from 1 to" if searched > 1 else "the largest possible is"
+        problem = f"{confirm_scale} is not a larger scale than the search's, 1/{searched}"
         raise InputError(field, f"{problem}; {least} {max(searched - 1, 1)}")

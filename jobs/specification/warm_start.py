@@ -64,7 +64,7 @@ def hosts_in(environment: Mapping[str, Any]) -> set[str]:
 def said_of(prior: Prior) -> str:
     """What is taken along, for people."""
     if not prior.jobs:
-        return "warm start: no earlier job here is similar enough; it begins without"
+        return "warm start: no earlier job here is similar enough; starting without one"
     return f"warm start: {', '.join(job.said() for job in prior.jobs)}"
 
 
@@ -94,7 +94,7 @@ def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start
         try:
             row = store.job(asked)
         except KeyError:
-            problem = f"there is no job {asked} in this database; write auto, none or its number"
+            problem = f"there is no job {asked} in this database; write auto, none or a job number"
             raise InputError(field, problem) from None
         require_tunes(row, field)
 
@@ -106,7 +106,7 @@ def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
     if taken is None or not _in_common(earlier, problem):
         why = f"job {number} has fewer than {_LEAST_TRIALS} measured configurations"
         if taken is not None:
-            why = f"job {number} moves none of the parameters of this one"
+            why = f"job {number} varies none of this job's parameters"
         raise InputError("--warm-start", f"{why}; name another, or none")
     return taken
 

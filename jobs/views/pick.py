@@ -56,7 +56,7 @@ def preferred(own: Objective, preference: Preference) -> Objective:
     base, weights = preference.objective or own, preference.weights
     if preference.objective is not None:
         if weights is not None:
-            raise InputError("weights", "give weights or an objective, not both")
+            raise InputError("weights", "give either weights or an objective")
     elif weights is None and preference.slos:
         weights = _THROUGHPUT
     if weights is not None:
@@ -222,7 +222,7 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
         for metric, field in ((x, "x"), (y, "y"))
     )
     if first.metric == last.metric:
-        raise InputError("y", "is the same metric as x; a front has two")
+        raise InputError("y", "is the same metric as x; name another")
     points = within_limits(problem.objective, baseline.metrics, measured(baseline, trials))
     both = {n: m for n, m in points.items() if first.metric in m and last.metric in m}
     on = pareto_front(both, (first, last))

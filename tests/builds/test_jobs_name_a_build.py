@@ -58,7 +58,7 @@ def test_what_can_be_no_name_is_refused(change: dict[str, str], field: str):
 def test_a_build_means_nothing_to_a_benchmark_of_ones_own(tmp_path: Path):
     path = tmp_path / "mine.toml"
     path.write_text(COMMAND)
-    with pytest.raises(InputError, match="--db-bench: this workload is not measured by db_bench"):
+    with pytest.raises(InputError, match="--db-bench: this workload does not run db_bench"):
         specify(workload=str(path), db_bench="9.7")
 
 

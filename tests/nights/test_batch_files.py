@@ -141,7 +141,7 @@ trials = 12
         "own: over: write a list",
         "own: minutes: 1000",
         "own: memory: True is neither a number nor a text",
-        "kinds: host_kind: 'a kind' is no kind",
+        "kinds: host_kind: 'a kind' is not a kind",
         "external/default: workload: 'external' needs an external runner",
     ):
         assert [each for each in said if each.startswith(start)], (start, said)

@@ -147,7 +147,7 @@ def test_a_job_is_explained_once_it_has_ended(client: TestClient, database: Engi
         f"why the winner of job {done} is better", "load-quick"
     )  # fmt: skip
     again = refused(client, {"kind": "explain", "job": job["id"]})
-    assert "is of the kind explain; name one that tunes" in again["job"]
+    assert "is of kind explain; name a tuning job" in again["job"]
 
 
 def test_a_side_is_the_winner_of_a_job_that_tuned(client: TestClient, database: Engine):

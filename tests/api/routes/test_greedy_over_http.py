@@ -44,4 +44,4 @@ def test_settings_of_other_strategies_are_refused(served: Serve, tmp_path: Path)
     answer = client.post("/v1/jobs", json={**body(), "strategy": "greedy", "samples": 3})
     (error,) = answer.json()["errors"]
     assert answer.status_code == 422 and error["field"] == "samples"
-    assert "greedy does not heed it" in error["problem"]
+    assert "greedy ignores it" in error["problem"]

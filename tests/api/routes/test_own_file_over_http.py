@@ -89,4 +89,4 @@ def test_a_pick_of_a_job_without_a_file_has_no_family(
     plain = keep(database, proved())
     assert client.get(f"/v1/jobs/{plain}/pick").json()["difference"] is None
     refused = client.get(f"/v1/jobs/{plain}/pick", params={"column_family": "blocks"})
-    assert "is of an OPTIONS file" in require_problem(refused)["errors"][0]["problem"]
+    assert "needs an OPTIONS file" in require_problem(refused)["errors"][0]["problem"]

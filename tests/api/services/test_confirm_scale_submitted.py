@@ -20,6 +20,6 @@ def test_it_arrives_and_a_clone_may_take_it_back(client: TestClient) -> None:
 def test_what_is_no_larger_scale_is_refused_by_name(client: TestClient) -> None:
     errors = errors_of(client.post("/v1/jobs", json={**BODY, "confirm_scale": 64}))
     assert errors.keys() == {"confirm_scale"}
-    assert "no larger scale than that of the search, 1/64" in errors["confirm_scale"]["problem"]
+    assert "not a larger scale than the search's, 1/64" in errors["confirm_scale"]["problem"]
     own = {"workload": "external", "trials": 40, "confirm_scale": 8}
     assert errors_of(client.post("/v1/jobs", json=own)).keys() == {"confirm_scale"}

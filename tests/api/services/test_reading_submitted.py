@@ -32,7 +32,7 @@ def test_where_no_objective_is_named_it_is_one_that_the_load_serves(client: Test
 def test_what_a_reading_load_does_not_measure_is_refused_by_name(client: TestClient) -> None:
     errors = errors_of(client.post("/v1/jobs", json={**BODY, "objective": "paper"}))
     assert errors.keys() == {"objective"}
-    assert "writes nothing while it is measured" in errors["objective"]["problem"]
+    assert "writes nothing while measured" in errors["objective"]["problem"]
 
 
 def test_the_preparation_is_shown_in_the_list_of_workloads(client: TestClient) -> None:

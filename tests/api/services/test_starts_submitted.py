@@ -43,7 +43,7 @@ def test_they_are_kept_with_the_job_and_its_clone(client: TestClient) -> None:
         ({"start_from": ["fastest"]}, "start_from", "is neither one of library"),
         ({"start_from": ["guide:x"]}, "start_from", "write it like guide:48"),
         ({"start_from": ["guide"], "workload": "external"}, "start_from", "needs keys and sizes"),
-        ({"start_from": ["none", "library"]}, "start_from", "give none alone"),
+        ({"start_from": ["none", "library"]}, "start_from", "give either none or"),
         ({"start_from": [{**FILE, "options": "x"}]}, "start_from", "is not key=value"),
         ({"warm_start": 4711}, "warm_start", "there is no job 4711"),
         ({"warm_start": "best"}, "warm_start", "write auto, none, or the number of a job"),

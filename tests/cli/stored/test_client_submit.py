@@ -98,7 +98,7 @@ def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, c
     assert said.count("\n") == 1
     for part in ("--workload: 'nix' is not registered; choose one of load-quick",
                  "--trials: 3 are too few", "--strategy: 'foo'", "--memory: ",
-                 "--host-kind: 'a kind' is no kind"):  # fmt: skip
+                 "--host-kind: 'a kind' is not a kind"):  # fmt: skip
         assert part in said
     assert service.jobs() == before
 

@@ -99,7 +99,7 @@ def test_bench_measures_the_named_family(desk: Desk, here: Here, file: Path, cap
     assert here(*asked, "--column-family", "block") == 2
     assert "no column family 'block'; it has default, blocks" in capfd.readouterr().err
     assert here(*asked[:3], "--column-family", "blocks") == 2
-    assert "--column-family: 'blocks' is of an OPTIONS file" in capfd.readouterr().err
+    assert "--column-family: needs an OPTIONS file for 'blocks'" in capfd.readouterr().err
 
 
 @pytest.mark.db_bench

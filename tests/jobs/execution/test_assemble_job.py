@@ -304,7 +304,7 @@ class TestTheUsersFileAsBaseline:
         file.write_text(USERS_FILE.replace("[DBOptions]\n", f"[DBOptions]\n{lines}"))
         assembly = assemble(specify(workload="load", baseline=str(file)), settings)
         assert any("wal_dir, db_log_dir" in warning for warning in assembly.warnings)
-        assert not any("LOG tells" in warning for warning in assembly.warnings)
+        assert not any("LOG shows" in warning for warning in assembly.warnings)
         quiet = "[DBOptions]\n  max_log_file_size=9\n"
         file.write_text(file.read_text().replace("[DBOptions]\n", quiet))
         told = assemble(specify(workload="load", baseline=str(file)), settings).warnings

@@ -115,7 +115,7 @@ def test_a_comparison_leaves_what_its_command_leaves(client: TestClient, scene: 
         assert "is of kind compare" in refused.json()["detail"]
     tuned = {"workload": "load-quick", "warm_start": job}
     answer = client.post("/v1/jobs", json=tuned)
-    assert "is of the kind compare" in answer.json()["errors"][0]["problem"]
+    assert "is of kind compare" in answer.json()["errors"][0]["problem"]
 
 
 def test_one_that_is_cancelled_goes_on_from_what_it_measured(client: TestClient, scene: Scene):

@@ -48,7 +48,7 @@ def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
     with worker_process(scene) as first:
         pid = scene.await_held()
         with worker_process(scene, "second") as second:
-            second.await_said("another worker is at work; waiting")
+            second.await_said("another worker is running; waiting")
             assert not second.said("worker is ready")
             if end == "killed":
                 first.kill()
@@ -72,7 +72,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
     with worker_process(scene) as sleeper:
         sleeper.await_said("job started")
         with worker_process(scene, "second", other_host=True) as second:
-            second.await_said("another worker is at work; waiting")
+            second.await_said("another worker is running; waiting")
             scene.await_held()
             sleeper.send(signal.SIGSTOP)
             scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
@@ -84,7 +84,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
             scene.await_held()
             before = scene.store.trials(job)
             sleeper.send(signal.SIGCONT)
-            sleeper.await_said("another worker is at work; waiting")
+            sleeper.await_said("another worker is running; waiting")
             assert sleeper.said("job stopped")
             assert scene.store.trials(job) == before
             scene.go_on()
@@ -115,7 +115,7 @@ def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scen
             second.await_said("phase")
             scene.await_held()
             sleeper.send(signal.SIGCONT)
-            sleeper.await_said("another worker is at work; waiting")
+            sleeper.await_said("another worker is running; waiting")
             assert sleeper.stop() == 0
             scene.go_on()
             scene.await_state(job, JobState.DONE)

@@ -107,12 +107,12 @@ def test_the_triage_of_a_night_in_words_and_for_a_program(
     )
     assert re.search(written, shown)
     assert "upgrade-check /opt/rocksdb/db_bench /opt/new/db_bench --workload load-quick" in shown
-    assert "Nothing here shows that one caused the other" in shown
+    assert "does not show that one caused the other" in shown
     assert run(database, triage=True, night=17, as_json=True) == Exit.DONE
     document = json.loads(capsys.readouterr().out)
     report = detect_regressions(stored_nights(database, "nightly"))
     assert document == triage_of(database, report, "nightly", 17)
-    with pytest.raises(InputError, match="--night: no level changed with batch 3"):
+    with pytest.raises(InputError, match="--night: no change at batch 3"):
         run(database, triage=True, night=3)
     with pytest.raises(InputError, match="--night: needs --triage"):
         run(database, night=17)

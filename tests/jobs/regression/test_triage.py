@@ -92,7 +92,7 @@ def test_a_program_that_is_not_known_must_be_named(database: Engine):
     (item,) = triage(database, Planted(metrics={"time": 1.5}, environment=environment))["items"]
     assert "upgrade-check /opt/rocksdb/db_bench NEW_DB_BENCH --workload" in item["command"]
     assert item["note"] == (
-        "NEW_DB_BENCH is the program as it is now: RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
+        "NEW_DB_BENCH is the program after the change:  RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
     )
 
 
@@ -107,7 +107,7 @@ def test_another_night_may_be_named_and_one_without_a_change_is_refused(database
     report = regressions_of_batch(database, "nightly")
     assert report is not None
     assert triage_of(database, report, "nightly", 17) == first
-    with pytest.raises(InputError, match="no level changed with batch 5; there is: 17"):
+    with pytest.raises(InputError, match="no change at batch 5; choose one of 17"):
         triage_of(database, report, "nightly", 5)
 
 

@@ -77,7 +77,7 @@ def test_a_family_that_is_not_there_is_refused(file: Path):
 
 @pytest.mark.parametrize("baseline", [None, "library", "db_bench"])
 def test_a_family_without_a_file_is_refused(baseline: str | None):
-    with pytest.raises(InputError, match="'blocks' is of an OPTIONS file, and none is given"):
+    with pytest.raises(InputError, match="needs an OPTIONS file for 'blocks'; give one"):
         specify(baseline=baseline, column_family="blocks")
 
 

@@ -63,7 +63,7 @@ def test_a_file_that_deletes_old_data_is_told_of(tmp_path: Path, settings: Setti
 def test_no_search_may_leave_compactions_undone(tmp_path: Path, settings: Settings):
     space = tmp_path / "debt.toml"
     space.write_text(SPACE)
-    with pytest.raises(InputError, match="is no option of RocksDB"):
+    with pytest.raises(InputError, match="is not an option of RocksDB"):
         assemble(specify(workload="load-quick", space=str(space)), settings)
 
 
@@ -170,7 +170,7 @@ def test_a_space_that_offers_memtables_larger_than_the_load(
     hiding = [trial for trial in finished.trials if holds_the_load(trial.configuration)]
     best = finished.result["best"]
     warned = any(
-        "keeps no memory budget" in each for each in assemble(specification, settings).warnings
+        "has no memory budget" in each for each in assemble(specification, settings).warnings
     )
     if budget == "true":
         assert (hiding, warned) == ([], False)
@@ -185,13 +185,13 @@ def test_a_space_that_offers_memtables_larger_than_the_load(
 def test_a_space_that_holds_compaction_back_is_refused_within_a_budget_and_told_of_without(
     which: str, tmp_path: Path, settings: Settings
 ):
-    with pytest.raises(InputError, match="what is never compacted looks cheap") as refused:
+    with pytest.raises(InputError, match="data that is never compacted looks cheap") as refused:
         assemble(asked(tmp_path, LATE.format(budget="true", which=which)), settings)
     assert refused.value.field == "parameter (level0_file_num_compaction_trigger)"
     warnings = assemble(
         asked(tmp_path, LATE.format(budget="false", which=which)), settings
     ).warnings
-    assert any("what is never compacted looks cheap" in each for each in warnings)
+    assert any("data that is never compacted looks cheap" in each for each in warnings)
 
 
 @pytest.mark.parametrize("name", ["default", "universal", "blob", "all"])

@@ -20,12 +20,12 @@ def test_a_job_keeps_its_trace():
 
 def test_a_trace_that_writes_little_is_told_to_be_longer():
     asked = specify(workload=REPLAYED, space="default", scale=1)
-    with pytest.raises(InputError, match=r"; replay more of the trace \(num is about how many"):
+    with pytest.raises(InputError, match=r"; replay more of the trace \(num is about the number"):
         resolve(asked, None)
 
 
 def test_a_trace_cannot_be_confirmed_at_a_larger_scale():
-    with pytest.raises(InputError, match="a trace does what was recorded, at any scale"):
+    with pytest.raises(InputError, match="a trace replays the same operations at any scale"):
         specify(workload=REPLAYED, confirm_scale=8)
 
 

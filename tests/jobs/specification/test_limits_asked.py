@@ -55,12 +55,12 @@ def test_an_objective_without_more_is_stored_as_it_was():
         (
             Limit("wfa", at_most=2.0),
             "load",
-            "nothing measures 'wfa' of the workload load; name one",
+            "no measurement of the workload load has 'wfa'; name one",
         ),
         (Limit("read_p99", at_most=2.0), "load", "write_p50, write_p99, write_p999"),
-        (Limit("update_p99", at_most=2.0), "mixed-50-50", "nothing measures 'update_p99'"),
-        (Limit("memory", at_most=2.0), "load", "give --memory, for example --memory 512MiB"),
-        (Limit("memory", at_most=2.0), "external", "give --memory, for example --memory 512MiB"),
+        (Limit("update_p99", at_most=2.0), "mixed-50-50", "has 'update_p99'"),
+        (Limit("memory", at_most=2.0), "load", "give for example --memory 512MiB"),
+        (Limit("memory", at_most=2.0), "external", "give for example --memory 512MiB"),
     ],
 )
 def test_of_what_nothing_measures_are_refused(limit: Limit, workload: str, said: str):

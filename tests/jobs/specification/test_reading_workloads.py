@@ -104,7 +104,7 @@ def test_the_metrics_of_a_reading_load_are_known_before():
 
 
 def test_a_limit_of_what_is_not_measured_is_refused():
-    with pytest.raises(InputError, match="nothing measures 'waf'"):
+    with pytest.raises(InputError, match="has 'waf'"):
         reading(limits=[parse_limit("waf <= 3", field="--limit")])
 
 

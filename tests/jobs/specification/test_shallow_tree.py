@@ -55,11 +55,11 @@ def test_universal_compaction_has_no_such_levels():
 def test_the_options_concerned_are_named():
     (text,) = warned(workload="load-quick")
     assert "levels 0 to 2" in text
-    assert "min_level_to_compress of 3 and more compresses nothing" in text
-    assert "num_levels of 3 and more are all the same" in text
+    assert "min_level_to_compress of 3 or more compresses nothing" in text
+    assert "num_levels of 3 or more makes no difference" in text
     assert "max_bytes_for_level_multiplier" not in text
     (text,) = warned(workload="load")
-    assert "min_level_to_compress of 4 and more" in text
+    assert "min_level_to_compress of 4 or more" in text
 
 
 def test_nothing_is_said_where_the_space_has_none_of_them():

@@ -80,7 +80,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     ("given", "said"),
     [
         ([{"name": "fastest"}], "'fastest' is neither one of library, writing-leveled"),
-        ([{"name": "none"}, {"name": "library"}], "give none alone"),
+        ([{"name": "none"}, {"name": "library"}], "give either none or"),
         ([{"name": "library"}] * 21, "21 are too many"),
         ([{"name": "a", "options": "rubbish"}], "is not key=value"),
     ],

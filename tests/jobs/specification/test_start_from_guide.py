@@ -69,8 +69,8 @@ def test_an_options_file_of_that_name_is_a_file():
         ("guide:0", "load-quick", "has no number of threads; write it like guide:48"),
         ("guide:many", "load-quick", "has no number of threads"),
         ("guide:5000", "load-quick", "has no number of threads"),
-        ("guide", "external", "which the workload external does not tell"),
-        ("guides", "load-quick", ", guide, none nor an OPTIONS file"),
+        ("guide", "external", "which the workload external lacks"),
+        ("guides", "load-quick", ", guide, none nor a readable OPTIONS file"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):

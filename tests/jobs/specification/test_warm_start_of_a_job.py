@@ -99,7 +99,7 @@ def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> N
     load = specify(trials=30, strategy="guided")
     other = resolve(load, None).problem
     assert prior_of(bench.store, 99, "auto", other, here).jobs == ()
-    with pytest.raises(InputError, match="moves none of the parameters"):
+    with pytest.raises(InputError, match="varies none of this job's parameters"):
         prior_of(bench.store, 99, long, other, here)
 
 
@@ -118,7 +118,7 @@ def test_what_is_none_is_refused(given: str | int) -> None:
 
 
 def test_only_a_strategy_that_learns_from_it_takes_it() -> None:
-    with pytest.raises(InputError, match="genetic learns nothing from earlier jobs; use guided"):
+    with pytest.raises(InputError, match="genetic cannot learn from earlier jobs; use guided"):
         specify(warm_start="auto", strategy="genetic")
 
 

@@ -53,9 +53,9 @@ TEXTS = {
     "winner_proven": "Job 12 (load) has proven a better configuration. Better: WAF -43%",
     "regression_found": "Batch nightly, night of 2026-11-27: a regression was found\n"
     "- load/default: since 2026-11-12 WAF +12%, p &lt; 0.001",
-    "regression_gone": "Batch nightly, night of 2026-11-27: a regression is gone\n"
+    "regression_gone": "Batch nightly, night of 2026-11-27: a regression has disappeared\n"
     "- load/default: since 2026-11-12 WAF +12%, p &lt; 0.001",
-    "host_excluded": "Job 12 (load) goes on without host h2: its noise",
+    "host_excluded": "Job 12 (load) continues without host h2: its noise",
     "schedule_missed": "Schedule nightly, 2026-11-27T02:30 UTC: nothing ran",
     TEST: "This is a test message of Rocktune.",
 }

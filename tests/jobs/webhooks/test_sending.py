@@ -68,7 +68,7 @@ def test_a_url_with_such_an_address_is_refused_unless_the_operator_names_it(addr
 def test_a_url_is_as_long_as_it_may_be_where_it_is_sent() -> None:
     longest = "https://chat.example.com/".ljust(2000, "x")
     require_url(longest, ())
-    with pytest.raises(InputError, match="is 2001 characters long; 2000 are the most"):
+    with pytest.raises(InputError, match="is 2001 characters long; the limit is 2000"):
         require_url(longest + "x", ())
 
 

@@ -122,9 +122,9 @@ CASES: tuple[Case, ...] = (
     ),
     _measured(_LLM + "dbbench_default_options-7.10.2.ini", 136 * MIB, waf=2.4),
     _measured(
-        _EXAMPLE, 1032 * MIB, "write buffers of 1 GiB", "take --workload load", sooner=_AS_IT_IS
+        _EXAMPLE, 1032 * MIB, "write buffers of 1 GiB", "use --workload load", sooner=_AS_IT_IS
     ),
-    _refused(_EXAMPLE, "tune", "write buffers of 1 GiB", "take --workload load"),
+    _refused(_EXAMPLE, "tune", "write buffers of 1 GiB", "use --workload load"),
     # 64 MiB * 4 + 8 MiB; LZ4 nowhere, ZSTD at the bottom only, a Bloom filter of 10 bits.
     _measured(_TABLED, 264 * MIB, "come to 12 threads"),
     *(

@@ -208,7 +208,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         (("default", "default", "--scale", 0), "--scale: 0 is not from 1"),
         (("default", "default", "--scale", 4096), "A: at the scale 4096 of load-quick a write"),
         (("default", "default", "--metrics", "nix"), "--metrics: there is no 'nix'"),
-        (("default", "default", "--workload", "external"), "--workload: external is not measured"),
+        (("default", "default", "--workload", "external"), "--workload: external does not run"),
         (("default", "default", *2 * ("--workload", "load")), "--workload: load is named twice"),
         (("nix", "default"), "A: 'nix' is neither default"),
         (("default", "default", "--db-bench-b", "nix"), "B: there is no build 'nix'"),
