@@ -172,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if "ROCKTUNE_DEBUG" in os.environ:
             raise
-        complain(f"{_failure(error)} (set ROCKTUNE_DEBUG=1 for the whole story)")
+        complain(f"{_failure(error)} (set ROCKTUNE_DEBUG=1 for the traceback)")
         return Exit.TOOL_FAILED
 
 
@@ -192,8 +192,8 @@ def _failure(error: Exception) -> str:
     if driver is None or kind not in _DATABASE_FAILS:
         return f"failed: {kind}: {error}"
     return (
-        f"--db: the database failed: {driver}; when that is mended, run the command again, "
-        "a job with --resume: what was written goes on from there"
+        f"--db: the database failed: {driver}; once that is fixed, run the command again (a job "
+        "with --resume, to continue from what was stored)"
     )
 
 

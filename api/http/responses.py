@@ -61,7 +61,7 @@ class Exports:
     def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
         """The chunks, to be sent; a ProblemError, 429, while others are."""
         if self._running >= MOST:
-            late = "other exports are in progress; try again later"
+            late = "other exports are in progress; try again"
             raise ProblemError(429, late, headers={"Retry-After": "10"})
         return self._sent(chunks)
 

@@ -66,8 +66,8 @@ def document_of(response: Response, place: str) -> Any:
 def no_rocktune(response: Response, place: str) -> ServiceError:
     """Something else answers there."""
     return ServiceError(
-        f"{place} does not answer as Rocktune does (status {response.status_code}); "
-        "check --url or ROCKTUNE_URL"
+        f"{place} is not a Rocktune service (status {response.status_code}); check --url or "
+        "ROCKTUNE_URL"
     )
 
 
@@ -83,7 +83,7 @@ def understood(kind: type[Kind], document: Any) -> Kind:
 
 def not_understood() -> ServiceError:
     """The service said something unknown."""
-    return ServiceError("the answer cannot be understood; is the service of another version?")
+    return ServiceError("cannot read the answer; the service may have another version")
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def understanding() -> Iterator[None]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _AWAY = (502, 503, 504)
@@ -126,12 +126,12 @@ def refuse(response: Response, place: str, token: Token | None, subject: str) ->
         errors = [(said(each["field"]), said(each["problem"])) for each in problem["errors"]]
     except (ServiceError, TypeError, LookupError):
         if status in _AWAY:
-            raise UnavailableError(f"{place} does not answer now (status {status})") from None
+            raise UnavailableError(f"{place} is unavailable (status {status})") from None
         raise no_rocktune(response, place) from None
     if status == 401:
-        mend = "set it to one that is valid" if token else "set it to a token of this service"
+        mend = "set it to a valid token" if token else "set it to a token of this service"
         if token and token.source != "ROCKTUNE_TOKEN":
-            mend = f"the one in {token.source} is of another service; {mend}"
+            mend = f"the token in {token.source} is for another service; {mend}"
         raise InputError("ROCKTUNE_TOKEN", f"{detail}; {mend}")
     if status == 404 and detail == _NO_SUCH_PATH:
         raise no_rocktune(response, place)

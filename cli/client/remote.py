@@ -111,13 +111,13 @@ class Remote:
         try:
             response = self._client.request(method, f"v1/{path}", **more)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            reason = _reason(error) or "no connection in time"
-            raise UnavailableError(f"{self._place} cannot be reached: {reason}") from None
+            reason = _reason(error) or "connection timed out"
+            raise UnavailableError(f"cannot reach {self._place}: {reason}") from None
         except httpx2.TimeoutException:
-            raise LostError(f"{self._place} does not answer in time") from None
+            raise LostError(f"{self._place} did not answer in time") from None
         except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
             reason = _reason(error) or "the connection was lost"
-            raise LostError(f"{self._place} has not answered: {reason}") from None
+            raise LostError(f"{self._place} did not answer: {reason}") from None
         except httpx2.HTTPError as error:
             raise ServiceError(f"{self._place}: {_reason(error)}") from None
         if not response.is_success:
@@ -135,6 +135,6 @@ def require_json(field: str, value: object) -> None:
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:
-        raise InputError(field, "nan and inf cannot be asked for over HTTP") from None
+        raise InputError(field, "nan and inf cannot be sent over HTTP") from None
     except TypeError:
-        raise InputError(field, "holds a date or a time; write it as a text") from None
+        raise InputError(field, "has a date or a time; write it as text") from None

@@ -43,7 +43,7 @@ def opened(
     is an InputError. ``subject`` is the argument that names what is asked about.
     """
     if url is not None and db is not None:
-        raise InputError("--url", "give --url or --db, not both")
+        raise InputError("--url", "give either --url or --db")
     address, field = url, "--url"
     if url is None and db is None:
         address, field = os.environ.get("ROCKTUNE_URL") or None, "ROCKTUNE_URL"
@@ -126,11 +126,11 @@ def _checked(given: str, field: str) -> httpx2.URL:
     except httpx2.InvalidURL:
         raise InputError(field, f"is not a URL; {_FORM}") from None
     if "@" in url.netloc.decode("ascii", "replace") or url.userinfo:
-        raise InputError(field, "holds a name or a password; a token goes into ROCKTUNE_TOKEN")
+        raise InputError(field, "has a user name or a password; set a token in ROCKTUNE_TOKEN")
     if url.scheme not in ("http", "https") or not url.host:
         raise InputError(field, f"is not the URL of a service; {_FORM}")
     if url.query or url.fragment:
-        raise InputError(field, f"holds more than an address; {_FORM}")
+        raise InputError(field, f"has more than an address; {_FORM}")
     if url.port is not None and not 0 < url.port < 2**16:
         raise InputError(field, f"{url.port} is not a port; {_FORM}")
     return url
@@ -144,7 +144,7 @@ def _token(*, is_here: bool) -> Token | None:
     """
     token = os.environ.get("ROCKTUNE_TOKEN", "").strip()
     if any(not "!" <= each <= "~" for each in token):
-        raise InputError("ROCKTUNE_TOKEN", "holds characters that no token has")
+        raise InputError("ROCKTUNE_TOKEN", "has characters that no token has; set it again")
     if token:
         return Token(token, "ROCKTUNE_TOKEN")
     path = place_of_token()
@@ -156,5 +156,5 @@ def require_service(url: str | None) -> None:
     """Refuses, with an InputError, to go on where no service is named."""
     if url is None and not os.environ.get("ROCKTUNE_URL"):
         raise InputError(
-            "--url", "name a service, or set ROCKTUNE_URL; on this machine use `rocktune tune`"
+            "--url", "name a service, or set ROCKTUNE_URL; to tune here, use `rocktune tune`"
         )

@@ -103,14 +103,14 @@ def _status(
         hosts = connected.connection.seen()
         problem = connected.connection.problem
     if problem is not None:
-        leave(f"the scheduler at {scheduler} cannot be reached: {problem}", Exit.TOOL_FAILED)
+        leave(f"cannot reach the scheduler at {scheduler}: {problem}", Exit.TOOL_FAILED)
     if as_json:
         echo(json.dumps([each.document() for each in hosts], indent=2))
     elif hosts:
         titles = ("host", "kind", "does", "RocksDB builds", "CPU", "kernel")
         table = bare_table(titles, no_wrap=True)
         for each in hosts:
-            does = each.problem or ("measures" if each.busy else "is free")
+            does = each.problem or ("measures" if each.busy else "idle")
             table.add_row(
                 each.name, each.kind, does, ", ".join(each.build_names),
                 f"{each.environment.get('cores')} x {each.environment.get('cpu')}",
@@ -118,7 +118,7 @@ def _status(
             )  # fmt: skip
         TextConsole().print(table)
     else:
-        echo("no host is there: start one with `rocktune host --scheduler ...`")
+        echo("no host is connected; start one with `rocktune host --scheduler ...`")
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO
 
 
@@ -148,7 +148,7 @@ def _certificates(
     elif not (folder / AUTHORITY).exists():
         make_set(folder, name or (), days=days or DAYS)
     elif name or days:
-        raise InputError("DIR", f"'{folder}' holds a set already: add --renew, or name another")
+        raise InputError("DIR", f"'{folder}' already holds a set; add --renew, or name another")
     status = _show(folder)
     if (folder / AUTHORITY_KEY).exists():
         echo(f"{AUTHORITY_KEY:15} {'':23} {_GOES_TO[AUTHORITY_KEY]}")
@@ -159,7 +159,7 @@ def _show(folder: Path) -> Exit:
     now, status = datetime.now(UTC), Exit.DONE
     for validity in validities(folder):
         names = f", for {', '.join(validity.names)}" if validity.names else ""
-        until = "ended on" if validity.ends <= now else "holds until"
+        until = "expired on" if validity.ends <= now else "valid until"
         line = f"{validity.file:15} {until:11} {validity.ends:%Y-%m-%d}"
         echo(f"{line}  {_GOES_TO[validity.file]}{names}")
         if warning := validity.warning(now):
@@ -197,8 +197,8 @@ def host_command(
     own = listening_host(listen or facing(address), encrypted=encrypted, field="--listen")
     for field, text in (("--kind", kind), ("--name", name or host_name())):
         if not is_build_name(text):
-            mend = "write letters, digits, dots and dashes, 64 at most"
-            raise InputError(field, f"{text!r} is no name; {mend}")
+            mend = "use at most 64 letters, digits, dots and dashes"
+            raise InputError(field, f"{text!r} is not a name; {mend}")
     from jobs.cluster.host import serve_host
 
     serve_host(

@@ -62,9 +62,9 @@ def nights_command(
     Exit status: 0 no worsening on the newest night, 3 a worsening, 2 bad input.
     """
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
-        raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
+        raise InputError("--false-alarms", f"{false_alarms} is not in the range above 0 to 100")
     if night is not None and not triage:
-        raise InputError("--night", "needs --triage")
+        raise InputError("--night", "works only with --triage; add it")
     require_there(db)
     with connected(db) as engine:
         require_current(engine)
@@ -113,7 +113,7 @@ def _table(watched: RegressionReport, last: int) -> Table:
 
 def _show_triage(console: Console, document: Mapping[str, Any]) -> None:
     if document["night"] is None:
-        say(console, f"{document['batch']}: no change of level was found")
+        say(console, f"{document['batch']}: no change of level found")
         return
     night, before = (
         f"{document[each]['at'][:10]} (batch {document[each]['batch']})"
@@ -125,7 +125,7 @@ def _show_triage(console: Console, document: Mapping[str, Any]) -> None:
         dated = "" if low == high else f", between {low} and {high}"
         told = f"{each['words']}, {'worse' if each['worse'] else 'better'}{dated}"
         say(console, f"  {each['item']}: {told}; {p_words(each['p'])}, found {on}")
-    say(console, f"Measured that night and not changed: {', '.join(document['steady']) or '-'}")
+    say(console, f"Measured that night, unchanged: {', '.join(document['steady']) or '-'}")
     for item in document["items"]:
         _show_item(console, item)
     say(console, document["caution"])
@@ -134,7 +134,7 @@ def _show_triage(console: Console, document: Mapping[str, Any]) -> None:
 def _show_item(console: Console, item: Mapping[str, Any]) -> None:
     say(console, "", item["item"])
     for side in ("before", "after"):
-        hosts = ", ".join(item["hosts"][side]) or "an unknown host"
+        hosts = ", ".join(item["hosts"][side]) or "unknown hosts"
         build = build_words(item["builds"][side])
         say(console, f"  {side}: job {item['jobs'][side]}, {build}, on {hosts}")
     changed = [f"{each['words']} ({each['at'][:10]})" for each in item["environment"]]
@@ -142,7 +142,7 @@ def _show_item(console: Console, item: Mapping[str, Any]) -> None:
         f"default of {each['name']} changed from {each['before']} to {each['after']}"
         for each in item["options"]
     ]
-    for line in changed or ["nothing that is recorded of the machine and RocksDB changed"]:
+    for line in changed or ["no recorded property of the machine or RocksDB changed"]:
         say(console, f"  {line}")
     nights = item["nights"]
     say(
@@ -152,7 +152,7 @@ def _show_item(console: Console, item: Mapping[str, Any]) -> None:
     for row in item["counters"]:
         was, now = (counter_words(row["name"], row[side]) for side in ("before", "after"))
         change = "" if row["percent"] is None else f" ({row['percent']:+.1f}%)"
-        apart = ", the nights apart" if row["apart"] else ""
+        apart = ", without overlap" if row["apart"] else ""
         say(console, f"    {row['name']}: {was} before, {now} after{change}{apart}")
     note = f" ({item['note']})" if item["command"] and item["note"] else ""
-    say(console, f"  Measure both again: {item['command'] or item['note']}{note}")
+    say(console, f"  Measure both sides again: {item['command'] or item['note']}{note}")

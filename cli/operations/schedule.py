@@ -140,7 +140,7 @@ def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
 def _delete(remote: Remote, name: Name) -> None:
     """Deletes a schedule. Its measurements stay, and a running batch continues."""
     remote.delete(f"schedules/{require_name(name, 'NAME')}")
-    say(screen(), f"schedule {name} is deleted")
+    say(screen(), f"schedule {name} deleted")
 
 
 @schedule_command.command("run", epilog=RUN_EXAMPLES)

@@ -108,7 +108,7 @@ def _own_token(engine: Engine, kept_at: Path, *, is_named: bool) -> ServerToken 
     except InputError as error:
         if is_named or not any_valid_token(engine):
             raise
-        _log.warning("the server keeps no token of its own", why=str(error))
+        _log.warning("the server has no token of its own", why=str(error))
         return None
 
 
@@ -123,7 +123,7 @@ def _welcome(token: ServerToken | None, kept_at: Path, url: str) -> None:
         echo(f"Log in: {url}/login?token={token.text}")
     else:
         echo(f"Log in: {url}/login, with the token that `rocktune token show` prints")
-    echo(f"The token is kept in {kept_at}; whoever has it may do everything.")
+    echo(f"The token is stored in {kept_at}. It grants full access.")
 
 
 def worker_command(
@@ -174,8 +174,8 @@ def _show(token_file: _TokenFile = None) -> None:
     if token is None:
         raise InputError(
             FIELD,
-            f"there is no {path}; start `rocktune serve` once, on this machine and as this user, "
-            "or name its file",
+            f"there is no {path}; start `rocktune serve` once on this machine as this user, or "
+            "name the token file",
         )
     echo(token)
 
@@ -239,7 +239,7 @@ def _archive(
             count = write_archive(engine, job_id, file)
         except KeyError as error:
             raise InputError("ID", str(error.args[0])) from None
-    echo(f"job {job_id} with {count} trials is in {file}")
+    echo(f"job {job_id} with {count} trials written to {file}")
 
 
 @db_command.command("restore", epilog=RESTORE_EXAMPLES)
@@ -258,6 +258,6 @@ def _restore(
     with open_database(db, migrate=migrate, make=True) as engine:
         job_id = restore_archive(engine, file)
     echo(
-        f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "
-        f"--resume goes on with it, or `rocktune resume {job_id}` and a worker"
+        f"{file} restored as job {job_id}, without a result yet. Continue with its `rocktune "
+        f"tune` command and --resume, or with `rocktune resume {job_id}` and a worker"
     )

@@ -35,7 +35,7 @@ def _list(remote: Remote, as_json: Json = False) -> None:
     if as_json:
         print_json(documents)
     elif rows:
-        table = bare_table((), ("webhook",), ("leads to", "by", "is told"), no_wrap=True)
+        table = bare_table((), ("webhook",), ("URL", "added by", "events"), no_wrap=True)
         for row in rows:
             table.add_row(str(row.id), row.url, row.submitter or "", ", ".join(row.events))
         screen().print(table)
@@ -85,7 +85,7 @@ def _test(remote: Remote, webhook_id: WebhookId) -> None:
         again = "a retry follows" if sent.state == "waiting" else "no retry follows"
         leave(f"webhook {webhook_id} did not acknowledge the message: {sent.error}; {again}")
     else:
-        leave("the test message still waits: a worker sends it, `rocktune worker` or `serve`")
+        leave("the test message is still waiting for a worker; start `rocktune worker` or `serve`")
 
 
 @webhooks_command.command("delete")
@@ -93,4 +93,4 @@ def _test(remote: Remote, webhook_id: WebhookId) -> None:
 def _delete(remote: Remote, webhook_id: WebhookId) -> None:
     """Deletes a webhook, with the messages that were not sent yet."""
     remote.delete(f"webhooks/{webhook_id}")
-    say(screen(), f"webhook {webhook_id} is deleted")
+    say(screen(), f"webhook {webhook_id} deleted")

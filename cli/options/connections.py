@@ -41,7 +41,7 @@ def require_there(db: str | None) -> None:
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise InputError(
             FIELD,
-            f"there is no {url.database}; name one that is there; `rocktune tune` makes them",
+            f"there is no {url.database}; name an existing file (`rocktune tune` creates one)",
         )
 
 
@@ -84,7 +84,7 @@ def upgrade(engine: Engine) -> None:
 
     copy = upgrade_tables(engine)
     if copy is not None:
-        complain(f"the database as it was before this update is in {copy}")
+        complain(f"backup of the database before this update: {copy}")
 
 
 Certificates = Annotated[

@@ -100,7 +100,7 @@ def names_of(text: str, *, field: str) -> list[str]:
     """The names of a list as NAME,NAME, in their order, each once; an InputError for none."""
     names = list(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
     if not names:
-        raise InputError(field, f"{text!r} names nothing; write NAME,NAME")
+        raise InputError(field, f"{text!r} has no names; write NAME,NAME")
     return names
 
 

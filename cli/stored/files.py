@@ -45,11 +45,11 @@ def options_command(
     changes for --minimal, with more for --fullest), 2 bad input.
     """
     if minimal and fullest:
-        raise InputError("--fullest", "give it or --minimal, not both")
+        raise InputError("--fullest", "give either --fullest or --minimal")
     if form not in FORMS:
-        raise InputError("--format", f"is one of {', '.join(FORMS)}, not {form!r}")
+        raise InputError("--format", f"{form!r} is not one of {', '.join(FORMS)}")
     why = f"job {job_id} found nothing better than its baseline"
-    why += ", or no change of it can be left out" if minimal else ""
+    why += ", or none of its changes can be left out" if minimal else ""
     why += ", or no candidate has more changes" if fullest else ""
     asked = {
         "minimal": "true" if minimal else None,  # what services of earlier versions know

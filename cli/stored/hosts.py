@@ -39,7 +39,7 @@ def hosts_command(
     with understanding():
         names = [each["name"] for each in remote.get("hosts")]
     if name is not None and name not in names:
-        raise InputError("NAME", f"there is no host {name!r}; there is: {', '.join(names)}")
+        raise InputError("NAME", f"there is no host {name!r}; choose one of {', '.join(names)}")
     hosts = [remote.get(f"hosts/{each}") for each in ([name] if name else names)]
     with understanding():
         if as_json:
@@ -54,7 +54,7 @@ def hosts_command(
 
 def _show(host: Mapping[str, Any], *, whole: bool) -> None:
     console, known = screen(), host["environment"]
-    does = f"measures for job {host['job_id']}" if host["job_id"] else "is free"
+    does = f"measures for job {host['job_id']}" if host["job_id"] else "idle"
     say(console, f"{host['name']}: {does if host['alive'] else 'not seen in the last minute'}")
     told = [f"{each} {known[each]}" for each in _FINGERPRINT if known.get(each) is not None]
     say(console, f"  {', '.join(told) or 'no fingerprint'}")

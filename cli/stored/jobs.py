@@ -75,7 +75,7 @@ def jobs_command(
     else:
         screen().print(_table(listed))
         if following is not None:
-            screen(stderr=True).print("There may be older ones: --limit shows more.")
+            screen(stderr=True).print("There may be older jobs; use --limit to show more.")
 
 
 def _list(
@@ -118,7 +118,7 @@ def _table(listed: list[JobProgress]) -> Table:
 @asking()
 def cancel_command(remote: Remote, job_id: JobId) -> None:
     """Cancels a job and keeps its measurements. The benchmark stops within 2 s."""
-    _change(remote, "cancel", job_id, f"`rocktune resume {job_id}` goes on with it")
+    _change(remote, "cancel", job_id, f"Continue it with: rocktune resume {job_id}")
 
 
 @asking()
@@ -196,7 +196,7 @@ def print_job(
     if follow:
         again = f"`rocktune show {job_id}` shows it again"
         with (
-            interruptible(f"job {job_id} goes on by itself; {again}"),
+            interruptible(f"job {job_id} continues; {again}"),
             JobView(screen(stderr=True)) as view,
         ):
             while True:
@@ -234,7 +234,7 @@ def _patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:
             now = time.monotonic()
             if since is None:
                 since = now
-                view.note(f"{error}; trying again, the job is not affected")
+                view.note(f"{error}; trying again (the job is not affected)")
             elif now - since > _PATIENCE_SECONDS:
                 raise
             time.sleep(_ROUND_SECONDS)
@@ -263,7 +263,7 @@ def _print_picture(job: JobPublic) -> None:
     with understanding():
         asked = job.specification.get("objective", {})  # of an older service it may not be told
         limits = [limit_words(limit) for limit in limits_asked(asked)]
-    kept = [f"must keep {'; '.join(limits)}"] if limits else []
+    kept = [f"limits: {'; '.join(limits)}"] if limits else []
     say(screen(), f"job {job.id}: {names}", *kept, situation(job), progress_line(job))
 
 

@@ -35,7 +35,7 @@ Examples:
   rocktune parameters 12
   rocktune parameters 12 --metric waf --top 10
 """
-_UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
+_UNKNOWN = "Unknown: fewer than 10 trials succeeded, or all measured the same."
 
 
 @asking()
@@ -128,7 +128,7 @@ def _share(share: dict[str, Any]) -> tuple[str, str]:
 
 def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
     if ranking.models:
-        lines = ["Share of the variance over the whole space, and p of no effect (Holm)"]
+        lines = ["Share of the variance over the whole space, and p-value of no effect (Holm)"]
         lines += trust_words(found)
         lines += [f"Forest and process disagree on {line}" for line in disagreement_words(found)]
         lines += filter(None, [anova_words(found)])
@@ -137,7 +137,7 @@ def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
         f"{name} {value:.2f}" if value is not None else f"{name} unknown"
         for name, value in _r2(ranking).items()
     )
-    return [f"Permutation importance, and p by analysis of variance (Holm). R2: {shown}."]
+    return [f"Permutation importance, and p-value by analysis of variance (Holm). R2: {shown}."]
 
 
 def _r2(ranking: Ranking) -> dict[str, float | None]:
@@ -233,7 +233,7 @@ def _measure(
     from sampler.runner.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
-        raise InputError("--runs", "measures on this machine: give --db, or --submit to a service")
+        raise InputError("--runs", "measures on this machine; give --db, or use --submit")
     share, metric = parse_detect(margin, field="--margin")
     if metric is not None:
         raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
@@ -246,7 +246,7 @@ def _measure(
     observer = replace(
         runs_observer(console, "{side}"), begins=begins, away=lambda what: say(console, what)
     )
-    kept = f"the runs are kept with job {job_id}. The same command goes on"
+    kept = f"the runs are kept with job {job_id}. Run the same command to continue"
     with (
         interruptible(f"interrupted; {kept}"),
         open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,

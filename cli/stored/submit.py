@@ -52,7 +52,7 @@ def submit_command(
     with opened(url, None) as remote:
         if isinstance(body.get("workload"), dict):
             body["workload"] = remote.upload(body["workload"], replace=replace)
-            known = f"the service has your file as its workload {body['workload']}"
+            known = f"uploaded your file as workload {body['workload']}"
             say(screen(stderr=True), known)
         job, document = submitted(remote, body)
         if watch:

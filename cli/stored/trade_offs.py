@@ -145,9 +145,9 @@ def pick_command(
     else:
         _print(answer, model=model)
     if text is None and not answer.picks:
-        leave(f"none of {answer.judged} configurations keeps every limit; there is no file")
+        leave(f"none of {answer.judged} configurations meets every limit: no file")
     if text is None:
-        leave("nothing measured is better than the baseline by this preference; there is no file")
+        leave("nothing measured is better than the baseline by this preference: no file")
     if out is not None:
         (sys.stderr if as_json else sys.stdout).write(f"Written to {out / OPTIONS}\n")
 
@@ -161,8 +161,8 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
         picked = answer.picks[0].configuration
         print_changed_options(console, answer.baseline.configuration, picked)
     kept = f"{answer.keeping} of {answer.judged} configurations"
-    kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
-    means = "Means of the runs that there are, clocks corrected."
+    kept = f"{kept} meet {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
+    means = "Means of all runs, timings corrected for drift."
     say(console, f"{kept}. {means}", _certainty(answer, model=model))
 
 
@@ -172,9 +172,9 @@ def _certainty(answer: PickAnswer, *, model: bool) -> str:
     if own is not None:
         said += f" Trial {own} is proven by the job's own objective, not by this preference."
     if any(row.model for row in answer.picks):
-        said += " The models' fitness has its 95% interval, if they are right."
+        said += " The models' fitness has a 95% interval that assumes correct models."
     elif model and answer.picks:
-        said += " The models know too few trials to tell."
+        said += " There are too few trials for models."
     return said
 
 

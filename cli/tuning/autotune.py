@@ -108,7 +108,7 @@ def autotune_command(
         given = read_configuration(configuration)
         runs = list(dict.fromkeys(configured(run, given) for run in runs))
     if as_metrics and len(runs) != 1:
-        raise InputError("--metrics", "is of one run; give one --policy")
+        raise InputError("--metrics", "works with one run; give one --policy")
     settings = load_settings()
     console = screen(stderr=True)
     documents = []
@@ -118,7 +118,7 @@ def autotune_command(
         if as_metrics:
             found = command_metrics(run)
             if found is None:
-                leave(f"not recovered within {recovery_seconds:g} s", Exit.TOOL_FAILED)
+                leave(f"did not recover within {recovery_seconds:g} s", Exit.TOOL_FAILED)
             print_json(found)
     if out is not None:
         for path in write_autotune_files(out, documents):

@@ -115,7 +115,7 @@ def check_command(
         taken[Path(str(database.database)).resolve()] = "the database"
     for field, path in reports.items():
         if (other := taken.setdefault(path.resolve(), field)) != field:
-            raise InputError(field, f"{str(path)!r} is {other}, too; name another file")
+            raise InputError(field, f"{str(path)!r} is also {other}; name another file")
     for field, path in reports.items():
         # Before hours are spent; and no report of another night stays.
         write_output(path, b"", field=field)
@@ -176,7 +176,7 @@ def _run_plan(
             finally:
                 turn.give_back()
         except BatchHeld as held:
-            leave(f"{held}; it is not started twice", Exit.TOOL_FAILED)
+            leave(f"{held}; it cannot be started twice", Exit.TOOL_FAILED)
 
 
 def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, Any], list[str]]:
@@ -187,7 +187,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool) -> tuple[Mapping[str, An
     batch_id = opened.row.id
     for older in opened.given_up:
         console.print(f"batch {older} was interrupted and is abandoned; see --resume")
-    how = "goes on" if opened.resumed else "begins"
+    how = "continues" if opened.resumed else "starts"
     many = len(plan.items)
     say(console, f"batch {batch_id} ({plan.name}) {how}: {many} jobs, results in {here.out}")
     failed: list[str] = []

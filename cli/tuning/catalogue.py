@@ -84,7 +84,7 @@ def starts_command(name: _Name = None, load: _For = None) -> None:
     points = known_points()
     if load is not None:
         if name is not None:
-            raise InputError("--for", "give a name or --for, not both")
+            raise InputError("--for", "give either a name or --for")
         _begins(load)
         return
     if name is None:

@@ -105,7 +105,7 @@ def _observed(console: Console, aside: Console, runs: int) -> Iterator[Examinati
 
     def waiting(holder: str) -> None:
         bar.start()
-        bar.update(task, description=f"waiting: {holder} uses this host")
+        bar.update(task, description=f"waiting: {holder} is using this host")
         if not aside.is_terminal:
             tell(holder)
 

@@ -104,11 +104,11 @@ def compare_command(
     """
     terminate_like_interrupt()
     if a is None and around is None:
-        raise InputError("A", "name what is compared, or give --around PARAMETER")
+        raise InputError("A", "name what to compare, or give --around PARAMETER")
     if (b is None) == (around is None):
-        raise InputError("B", "name what A is compared with, or give --around PARAMETER")
+        raise InputError("B", "give either B or --around PARAMETER")
     if around is not None and db_bench_b is not None:
-        raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
+        raise InputError("--db-bench-b", "does not apply with --around; use --db-bench-a")
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
     sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
@@ -235,7 +235,7 @@ def _require_options(path: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError("--options", f"{str(path)!r} is no OPTIONS file to read") from None
+        raise InputError("--options", f"{str(path)!r} is not a readable OPTIONS file") from None
     read_user_options(text, name=f"--options {path}")
 
 

@@ -81,7 +81,7 @@ def profile_command(
     known), 3 the workload does not behave like the database, 2 bad input.
     """
     if submit and not check:
-        raise InputError("--submit", "a job runs the workload; give --check as well")
+        raise InputError("--submit", "works only with --check, which the job runs; add it")
     require_submitted(replace, submit)
     if submit:
         require_service(url)
@@ -138,7 +138,7 @@ def asked_like(
     require_folder(out)
     for name, usual in _TAKEN.items():
         if asked.get(name, usual) != usual:
-            raise InputError(f"--{name}", "is taken from the database with --like; leave it out")
+            raise InputError(f"--{name}", "comes from the database with --like; leave it out")
     workload, options = out / f"{load_name(like)}.toml", out / OPTIONS
     console, family = TextConsole(stderr=True), asked.get("column_family")
     if resume and workload.exists():

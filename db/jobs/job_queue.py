@@ -64,7 +64,7 @@ def enqueue_job(
         found = None if key is None else connection.execute(same).first()
         if found is None:
             if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
-                told = f"the queue is full ({most_queued} jobs); try again later"
+                told = f"the queue is full ({most_queued} jobs); try again"
                 raise QueueFullError(told)
             new = insert_into(engine, job).values(values).on_conflict_do_nothing()
             made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()

@@ -21,7 +21,7 @@ def told(
     monkeypatch.setattr(terminal, "app", fails)
     assert terminal.main(["jobs"]) == Exit.TOOL_FAILED
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("(set ROCKTUNE_DEBUG=1 for the whole story)")
+    assert line.endswith("(set ROCKTUNE_DEBUG=1 for the traceback)")
     return line
 
 

@@ -49,7 +49,7 @@ def test_one_is_added_listed_and_deleted(run: Run, database: Engine, capsys: Cap
     shown = capsys.readouterr().out
     assert "https://chat.example.com/..." in shown and "s3cr3t" not in shown
     assert run("delete", "1") == Exit.DONE
-    assert capsys.readouterr().out == "webhook 1 is deleted\n"
+    assert capsys.readouterr().out == "webhook 1 deleted\n"
     assert run("delete", "1") == Exit.BAD_INPUT
     assert capsys.readouterr().err == "rocktune: ID: there is no webhook 1\n"
 
@@ -88,7 +88,7 @@ def test_a_test_message_arrives_or_its_error_is_told(run: Run, capsys: Capture):
         assert run("test", "1") == Exit.ANSWER_IS_NO
     said = capsys.readouterr().err
     assert said.startswith("rocktune: webhook 1 did not acknowledge the message: ")
-    assert said.endswith("; it is tried again\n")
+    assert said.endswith("; it will be tried again\n")
     assert [each["event"] for each in receiver.messages] == ["test", "test"]
 
 
@@ -98,6 +98,6 @@ def test_without_a_worker_it_waits_and_there_must_be_one(
     monkeypatch.setattr("cli.operations.webhooks._PATIENCE_SECONDS", 0.0)
     assert run("add", URL) == Exit.DONE
     assert run("test", "1") == Exit.ANSWER_IS_NO
-    assert "the test message still waits: a worker sends it" in capsys.readouterr().err
+    assert "the test message is still waiting for a worker" in capsys.readouterr().err
     assert run("test", "2") == Exit.BAD_INPUT
     assert capsys.readouterr().err == "rocktune: ID: there is no webhook 2\n"

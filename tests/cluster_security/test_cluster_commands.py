@@ -99,7 +99,7 @@ def test_a_set_is_made_shown_and_renewed(
     assert capsys.readouterr().out == made.out
 
     assert run("certificates", folder, "--days", "900") == 2
-    assert "holds a set already: add --renew" in capsys.readouterr().err
+    assert "already holds a set; add --renew" in capsys.readouterr().err
     assert run("certificates", folder, "--renew", "--days", "20") == 0
     assert "host.pem expires in 19 days" in capsys.readouterr().err
     assert run("certificates", folder) == 0

@@ -205,7 +205,7 @@ def test_a_batch_that_is_being_run_is_not_started_twice(
         assert here(*arguments(desk, file, *more)) == 1
         said = capsys.readouterr().err
         assert f"nightly is being run by process {os.getpid()}" in said
-        assert "not started twice" in said
+        assert "cannot be started twice" in said
     assert batches(engine) == []
     turn.give_back()
     engine.dispose()

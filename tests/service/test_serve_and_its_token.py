@@ -67,4 +67,4 @@ def test_where_no_token_can_be_kept_those_that_were_made_go_on_working(tmp_path:
     with desk.running("serve", "--no-worker", "--port", "0") as server:
         headers = {"Authorization": f"Bearer {token}"}
         assert httpx2.get(f"{server.address()}/v1/jobs", headers=headers).status_code == 200
-        assert server.said("the server keeps no token of its own") is not None
+        assert server.said("the server has no token of its own") is not None

@@ -45,7 +45,7 @@ def problem(status: int, detail: str, **more: Any) -> Callable[..., Answer]:
     ("answer", "status", "said"),
     [
         (problem(401, "a token is required"), 2,
-         "ROCKTUNE_TOKEN: a token is required; set it to one that is valid"),
+         "ROCKTUNE_TOKEN: a token is required; set it to a valid token"),
         (problem(403, "this needs the role submit"), 2,
          "ROCKTUNE_TOKEN: this needs the role submit"),
         (problem(404, "there is no job 7"), 2, "ID: there is no job 7"),
@@ -62,28 +62,28 @@ def problem(status: int, detail: str, **more: Any) -> Callable[..., Answer]:
          "{url}: internal error; see the server's log (status 500)"),
         (problem(503, "the database does not answer; try again"), 1,
          "{url}: the database does not answer; try again"),
-        (problem(404, "Not Found"), 1, "{url} does not answer as Rocktune does (status 404); "
+        (problem(404, "Not Found"), 1, "{url} is not a Rocktune service (status 404); "
          "check --url or ROCKTUNE_URL"),
         (answering(502, b"<html>", {"Content-Type": "text/html"}), 1,
-         "{url} does not answer now (status 502)"),
+         "{url} is unavailable (status 502)"),
         (answering(200, b"<html>", {"Content-Type": "text/html"}), 1,
-         "{url} does not answer as Rocktune does (status 200); check --url or ROCKTUNE_URL"),
+         "{url} is not a Rocktune service (status 200); check --url or ROCKTUNE_URL"),
         (answering(200, b"{"), 1,
-         "{url} does not answer as Rocktune does (status 200); check --url or ROCKTUNE_URL"),
+         "{url} is not a Rocktune service (status 200); check --url or ROCKTUNE_URL"),
         (answering(200, b"[" * 100_000), 1,
-         "{url} does not answer as Rocktune does (status 200); check --url or ROCKTUNE_URL"),
+         "{url} is not a Rocktune service (status 200); check --url or ROCKTUNE_URL"),
         (answering(200, b'{"id": NaN}'), 1,
-         "{url} does not answer as Rocktune does (status 200); check --url or ROCKTUNE_URL"),
+         "{url} is not a Rocktune service (status 200); check --url or ROCKTUNE_URL"),
         (answering(200, {"id": 7}), 1,
-         "the answer cannot be understood; is the service of another version?"),
+         "cannot read the answer; the service may have another version"),
         (answering(200, [1]), 1,
-         "the answer cannot be understood; is the service of another version?"),
+         "cannot read the answer; the service may have another version"),
         (answering(200, job(state="haunted")), 1,
-         "the answer cannot be understood; is the service of another version?"),
+         "cannot read the answer; the service may have another version"),
         (answering(400, [HOSTILE], PROBLEM), 1,
-         "{url} does not answer as Rocktune does (status 400); check --url or ROCKTUNE_URL"),
+         "{url} is not a Rocktune service (status 400); check --url or ROCKTUNE_URL"),
         (problem(409, HOSTILE + TOKEN), 2, "ID: " + SHOWN + "***"),
-        (lambda _: None, 1, "{url} has not answered: Server disconnected without sending a "
+        (lambda _: None, 1, "{url} did not answer: Server disconnected without sending a "
          "response"),
     ],
 )  # fmt: skip
@@ -138,7 +138,7 @@ def test_it_does_not_wait_for_ever(
         os.write(writing, b"12")
     os.close(reading)
     os.close(writing)
-    assert capsys.readouterr().err == f"rocktune: {served.url} does not answer in time\n"
+    assert capsys.readouterr().err == f"rocktune: {served.url} did not answer in time\n"
 
 
 def test_a_kept_connection_that_was_closed_is_opened_anew(client: Client, capsys: Capture):
@@ -216,28 +216,28 @@ def test_a_result_is_only_text(client: Client, capsys: Capture):
 def test_a_result_of_another_version(client: Client, capsys: Capture, found: Any):
     with stub(done_with(found)) as served:
         assert client("show", 7, url=served.url) == 1
-    assert "the answer cannot be understood; is" in capsys.readouterr().err
+    assert "cannot read the answer" in capsys.readouterr().err
 
 
 def test_an_options_file_that_is_none(client: Client, capsys: Capture):
     with stub(answering(200, b"<html>", {"Content-Type": "text/html"})) as served:
         assert client("options", 7, "--out", "O", url=served.url) == 1
-    assert "does not answer as Rocktune does" in capsys.readouterr().err
+    assert "is not a Rocktune service" in capsys.readouterr().err
     assert not os.path.lexists("O")
 
 
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        (f"http://me:{TOKEN}@localhost:1", "holds a name or a password"),
-        ("http://me@localhost:1", "holds a name or a password"),
+        (f"http://me:{TOKEN}@localhost:1", "has a user name or a password"),
+        ("http://me@localhost:1", "has a user name or a password"),
         ("localhost:8080", "is not the URL of a service; write http://HOST:PORT"),
         ("ftp://localhost", "is not the URL of a service"),
         ("http://", "is not the URL of a service"),
         ("http://localhost:x", "is not a URL"),
         ("http://localhost:0", "0 is not a port"),
         ("http://localhost:65536", "65536 is not a port"),
-        (f"http://localhost/?token={TOKEN}", "holds more than an address"),
+        (f"http://localhost/?token={TOKEN}", "has more than an address"),
         ("http://lo\x1bcal", "is not a URL"),
     ],
 )
@@ -256,7 +256,7 @@ def test_what_is_no_token(client: Client, capsys: Capture, token: str):
     with stub(lambda _: None) as served:
         assert client("jobs", url=served.url, ROCKTUNE_TOKEN=token) == 2
     assert served.asked == []
-    said = "rocktune: ROCKTUNE_TOKEN: holds characters that no token has\n"
+    said = "rocktune: ROCKTUNE_TOKEN: has characters that no token has; set it again\n"
     assert capsys.readouterr().err == said
 
 
@@ -272,7 +272,7 @@ def test_a_token_of_the_service(client: Client, service: Scene, capsys: Capture)
     capsys.readouterr()
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN="wrong") == 2
     said = capsys.readouterr().err
-    assert "unknown or revoked" in said and "set it to one that is valid" in said
+    assert "unknown or revoked" in said and "set it to a valid token" in said
     assert client("jobs", url=service.url, ROCKTUNE_TOKEN=f" {token}\n") == 0
     assert client("submit", url=service.url, ROCKTUNE_TOKEN=token) == 2
     said = capsys.readouterr().err

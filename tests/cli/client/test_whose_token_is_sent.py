@@ -87,7 +87,7 @@ def test_a_file_of_another_service_is_named_where_it_is_refused(
     with stub(refuses) as served:
         assert client("jobs", url=served.url) == 2
     said = capsys.readouterr().err
-    assert f"the one in {place_of_token()} is of another service" in said
+    assert f"the token in {place_of_token()} is for another service" in said
     assert kept not in said
 
 

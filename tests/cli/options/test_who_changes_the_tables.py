@@ -101,7 +101,7 @@ def test_an_old_file_is_copied_and_then_brought_up_to_date(
     for again in (copy, tmp_path / f"mine.db.revision-{BEFORE}-1.bak"):
         assert here("db", "restore", tmp_path / "none.gz", "--db", path) == 2
         told = capsys.readouterr().err.splitlines()
-        assert told[0] == f"rocktune: the database as it was before this update is in {again}"
+        assert told[0] == f"rocktune: backup of the database before this update: {again}"
         assert current(engine) == HEAD
         move(engine, BEFORE)
     engine.dispose()

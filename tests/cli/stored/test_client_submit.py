@@ -109,8 +109,8 @@ def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, c
         (["--workload", "mine.toml"], "--workload: cannot read 'mine.toml'"),
         (["--space", "nope"], "--space: 'nope' is neither one of default"),
         (["--baseline", "nope"], "--baseline: 'nope' is neither library, db_bench nor"),
-        (["--minutes", "nan"], "--minutes: nan and inf cannot be asked for over HTTP"),
-        (["--space", "dated.toml"], "--space: holds a date or a time; write it as a text"),
+        (["--minutes", "nan"], "--minutes: nan and inf cannot be sent over HTTP"),
+        (["--space", "dated.toml"], "--space: has a date or a time; write it as text"),
         (["--objective", "torn.toml"], "--objective torn.toml: is not TOML"),
         (["--space", "nope", "--fitness", "inf"], "--fitness: nan and inf"),
     ],
@@ -131,8 +131,7 @@ def test_what_cannot_be_sent_is_not_sent(
 def test_a_service_must_be_named(client: Client, capsys: Capture):
     assert client("submit") == 2
     assert capsys.readouterr().err == (
-        "rocktune: --url: name a service, or set ROCKTUNE_URL; "
-        "on this machine use `rocktune tune`\n"
+        "rocktune: --url: name a service, or set ROCKTUNE_URL; to tune here, use `rocktune tune`\n"
     )
 
 
@@ -184,7 +183,7 @@ def test_a_service_that_never_answers_is_given_up(
         assert client("submit", url=served.url) == 1
     assert len(served.asked) == 3
     said = capsys.readouterr().err
-    assert said.startswith(f"rocktune: {served.url} has not answered: ")
+    assert said.startswith(f"rocktune: {served.url} did not answer: ")
     assert said.endswith("; `rocktune jobs` tells whether the job was made\n")
 
 
@@ -193,7 +192,7 @@ def test_what_was_never_sent_is_not_tried_again(client: Client, capsys: Capture)
         pass
     assert client("submit", url=served.url) == 1
     said = capsys.readouterr().err
-    assert said == f"rocktune: {served.url} cannot be reached: Connection refused\n"
+    assert said == f"rocktune: cannot reach {served.url}: Connection refused\n"
 
 
 @pytest.mark.slow

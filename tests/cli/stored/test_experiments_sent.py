@@ -86,7 +86,7 @@ def test_an_upgrade_check_goes_with_its_file(
         (("compare", "a", "b", "--out", "there", "--resume", "--db", "x.db"), "--out: "),
         (("upgrade-check", "default", "default", "--resume"), "--resume: is of runs on this"),
         (("explain", "1", "--runs", "3", "--db", "x.db"), "--db: is of runs on this machine"),
-        (("profile", "/tmp"), "--submit: a job runs the workload"),
+        (("profile", "/tmp"), "--submit: works only with --check"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_sent_is_named(

@@ -84,7 +84,7 @@ def test_models_are_beside_it_when_asked(
     client: Client, service: Scene, done: int, capsys: Capture
 ):
     assert client("pick", done, "--model", url=service.url) == 0
-    assert "too few trials to tell" in capsys.readouterr().out
+    assert "too few trials for models" in capsys.readouterr().out
     longer = service.finished(trials=24)
     assert client("pick", longer, "--model", url=service.url) == 0
     printed = capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_nothing_to_pick_is_told_and_leaves_no_file(
     limit = ["--limit", "waf <= 0.01 baseline"]
     assert client("pick", done, *limit, "--out", "none", url=service.url) == 3
     said = capsys.readouterr().err
-    assert "configurations keeps every limit; there is no file" in said
+    assert "configurations meets every limit: no file" in said
     assert not (desk.folder / "none" / "OPTIONS.ini").exists()
 
 

@@ -59,4 +59,4 @@ def test_no_such_job_and_no_rocktune(client: Client, service: Scene, capsys: Cap
     page = (200, {"Content-Type": "text/plain"}, b"hello")
     with stub(lambda _: page) as elsewhere:
         assert client("report", 1, url=elsewhere.url) == 1
-    assert "does not answer as Rocktune does" in capsys.readouterr().err
+    assert "is not a Rocktune service" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def test_a_file_is_uploaded_and_the_job_names_it(
         job = json.loads(printed.out)
         assert client("cancel", job["id"], url=service.url) == 0
         assert job["specification"]["workload"]["value_size"] == 400
-        told = "the service has your file as its workload of-a-file\n"
+        told = "uploaded your file as workload of-a-file\n"
         assert printed.err.startswith(told) == (asked == path)
         capsys.readouterr()
 
@@ -61,7 +61,7 @@ def test_another_file_of_the_name_takes_its_place_only_where_it_is_asked_for(
         ('[command]\nargv = ["/bin/sh"]\n', "--workload command: names a program or a file"),
         ('[flags]\nreport_file = "x"\n', "--workload flags.report_file: may name a file"),
         ("num = \n", "--workload "),
-        ("help = 2026-11-22\n", "--workload: holds a date or a time"),
+        ("help = 2026-11-22\n", "--workload: has a date or a time"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_in_one_line(
@@ -81,7 +81,7 @@ def test_an_answer_of_something_else_is_not_taken(client: Client, tmp_path: Path
 
     with stub(odd) as served:
         assert client("submit", "--workload", written(tmp_path, "x"), url=served.url) == 1
-    assert "the answer cannot be understood" in capsys.readouterr().err
+    assert "cannot read the answer" in capsys.readouterr().err
     assert [asked.path for asked in served.asked] == ["/v1/workloads"]
 
 

@@ -95,7 +95,7 @@ def test_tune_like_refuses_what_contradicts_it(desk: Desk, database: Path):
     for option, value in (("--workload", "load"), ("--baseline", "library")):
         ran = desk.run("tune", "--like", database, option, value, "--out", desk.out)
         assert ran.returncode == 2
-        assert f"{option}: is taken from the database with --like" in ran.stderr
+        assert f"{option}: comes from the database with --like" in ran.stderr
 
 
 def test_a_trace_is_profiled_and_replayed(desk: Desk, tmp_path: Path):

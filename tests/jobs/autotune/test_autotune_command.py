@@ -87,7 +87,7 @@ def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) ->
         (["--seconds", "0"], "--seconds"),
         (["--low", "9MB"], "--low"),
         (["--capacity", "0"], "--capacity"),
-        (["--metrics", "--policy", "on", "--policy", "off"], "--metrics: is of one run"),
+        (["--metrics", "--policy", "on", "--policy", "off"], "--metrics: works with one run"),
         (["--configuration", "nowhere.json"], "--configuration: cannot read"),
     ],
 )

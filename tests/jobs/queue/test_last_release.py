@@ -123,7 +123,7 @@ def test_its_nights_are_triaged_and_its_hosts_are_shown(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ):
     text = said(capsys, "nights", "every-night", "--triage", "--db", scene.url)
-    assert text == "every-night: no change of level was found\n"
+    assert text == "every-night: no change of level found\n"
     (host,) = json.loads(said(capsys, "hosts", "--json", "--db", scene.url))
     assert host["environment"]["cores"] == 2 and host["excluded"] is None
     waf = next(each for each in host["series"] if each["metric"] == "waf")

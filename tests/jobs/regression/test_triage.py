@@ -84,7 +84,7 @@ def test_the_command_is_one_that_rocktune_takes(database: Engine):
 def test_a_program_that_was_replaced_must_be_brought_back(database: Engine):
     (item,) = triage(database, Planted(metrics={"time": 1.5}, environment={"build": NEW}))["items"]
     assert "upgrade-check OLD_DB_BENCH /opt/rocksdb/db_bench" in item["command"]
-    assert "as it was before: RocksDB 7.8.3 (SHA-256 abababababab)" in item["note"]
+    assert "before the change: RocksDB 7.8.3 (SHA-256 abababababab)" in item["note"]
 
 
 def test_a_program_that_is_not_known_must_be_named(database: Engine):

@@ -198,10 +198,10 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "A: name what is compared, or give --around"),
-        (("default",), "B: name what A is compared with, or give --around"),
+        ((), "A: name what to compare, or give --around"),
+        (("default",), "B: give either B or --around"),
         (("guide:0", "default"), "A: 'guide:0' has no number of threads"),
-        (("default", "default", "--around", "block_size"), "B: name what A is compared with"),
+        (("default", "default", "--around", "block_size"), "B: give either B"),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
         (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),
         (("default", "default", "--seed", -1), "--seed: -1 is not between"),

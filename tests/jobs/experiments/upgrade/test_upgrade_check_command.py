@@ -158,7 +158,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         (("default", "/bin/true"), "NEW: /bin/true does not work"),
         (("default", "default", "--pairs", 2), "--pairs: 2 is not from 3 to 1000"),
         (("default", "default", "--configurations", 101), "--configurations: 101 is not from"),
-        (("default", "default", "--options", "nix"), "--options: 'nix' is no OPTIONS file"),
+        (("default", "default", "--options", "nix"), "--options: 'nix' is not a readable OPTIONS"),
         (("default", "default", "--workload", "external"), "--workload: does not run db_bench"),
         (("default", "default", "--out", "tiny.toml"), "--out: cannot write to 'tiny.toml'"),
     ],
