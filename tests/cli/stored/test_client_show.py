@@ -280,7 +280,7 @@ def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
         with on_terminal(service.user(), "show", job_id) as run:
             run.sees("no best yet")
             assert service.process.stop() == 0
-            run.sees(": Connection refused; trying again (the job is not affected)")
+            run.sees(": Connection refused; trying again")
             port = service.url.rpartition(":")[2]
             service.process = service.desk.start("serve", f"--port={port}")
             run.sees("the service answers again")
