@@ -162,7 +162,7 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
         print_changed_options(console, answer.baseline.configuration, picked)
     kept = f"{answer.keeping} of {answer.judged} configurations"
     kept = f"{kept} meet {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
-    means = "Means of all runs, timings corrected for drift."
+    means = "Means of all runs, times and rates corrected for drift."
     say(console, f"{kept}. {means}", _certainty(answer, model=model))
 
 

@@ -84,7 +84,7 @@ def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
     findings = [_cores(cpu, most_jobs), _governor(cpu)]
     if cpu.turbo:
         advice = (
-            "turn it off for steadier timings: turbo depends on heat and the number of busy cores"
+            "turn it off for steadier times: turbo depends on heat and the number of busy cores"
         )
         findings.append(Finding("turbo", Severity.NOTE, "on", advice))
     elif cpu.turbo is not None:

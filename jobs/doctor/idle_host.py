@@ -132,7 +132,7 @@ def look_at_conditions(
                 if settings.speed_probe
                 else "ROCKTUNE_SPEED_PROBE turns it off"
             )
-        advice += "; timings are not corrected for missing conditions"
+        advice += "; times and rates are not corrected for missing conditions"
         return Finding("conditions", Severity.NOTE, f"missing: {', '.join(missing)}", advice)
     spread = statistics.stdev(math.log(look[MACHINE[1]]) for look in looks)
     found = f"{' and '.join(MACHINE)} are available; the speed varied by {percentage(spread)}"

@@ -161,7 +161,7 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
     if noise.drifting:
         found += f", drifting ({p_words(noise.drift_p)})"
         level = Severity.NOTE if level is Severity.OK else level
-        advice = f"{advice or _mend(name)}; a job corrects timings for the drift it detects"
+        advice = f"{advice or _mend(name)}; a job corrects times and rates for drift"
     return Finding(check, level, found, advice)
 
 

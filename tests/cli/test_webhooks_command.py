@@ -88,7 +88,7 @@ def test_a_test_message_arrives_or_its_error_is_told(run: Run, capsys: Capture):
         assert run("test", "1") == Exit.ANSWER_IS_NO
     said = capsys.readouterr().err
     assert said.startswith("rocktune: webhook 1 did not acknowledge the message: ")
-    assert said.endswith("; it will be tried again\n")
+    assert said.endswith("; a retry follows\n")
     assert [each["event"] for each in receiver.messages] == ["test", "test"]
 
 

@@ -191,5 +191,5 @@ def test_where_nothing_was_learned_that_is_said(client: TestClient, database: En
     result |= {"models": {}, "shown_first": {}}
     job = keep(database, replace(finished, result=result))
     page = see(client, f"/jobs/{job}/matters?details=true").text
-    assert "Nothing could be learned from the samples" in page
+    assert "Nothing could be learned from the draws" in page
     assert "No parameter could be tested" in page
