@@ -29,13 +29,13 @@ REQUESTS = Counter(
 )
 REQUEST_SECONDS = Histogram(
     "rocktune_http_request_seconds",
-    "Time to the first byte of the answer.",
+    "Time to the first byte of the response, in seconds.",
     ["route"],
     buckets=_SECONDS,
     registry=None,
 )
 DATABASE_SECONDS = Histogram(
-    "rocktune_database_seconds", "Time of a statement.", buckets=_SECONDS, registry=None
+    "rocktune_database_seconds", "Seconds of a statement.", buckets=_SECONDS, registry=None
 )
 
 
@@ -91,12 +91,12 @@ def _jobs(engine: Engine) -> Iterator[Metric]:
     by_state = [(state.value, states[state]) for state in JobState]
     ended = [(state.value, trials[state.value]) for state in _ENDED]
     yield _figure("jobs", "Jobs by state.", "state", by_state)
-    yield _figure("queue_length", "Jobs that wait.", "", [((), states[JobState.QUEUED])])
+    yield _figure("queue_length", "Queued jobs.", "", [((), states[JobState.QUEUED])])
     yield _figure("trials", "Ended trials by state.", "state", ended)
-    told = "What the benchmark has run for the jobs that are kept."
+    told = "Benchmark time of all stored jobs, in seconds."
     yield _figure("bench_seconds", told, "", [((), bench)])
     if between:
-        told = "Mean time between two trials of the running job: what the tuner costs."
+        told = "Mean time between two trials of the running job, in seconds."
         yield _figure("tuner_overhead_seconds", told, "", between[-1:])
 
 
@@ -113,15 +113,15 @@ def _operation(engine: Engine) -> Iterator[Metric]:
     ended = [((each.name, each.state), each.ended_at.timestamp()) for each in nights]
     worse = [(each.name, each.worsened) for each in nights if each.worsened is not None]
     for figure in (
-        ("leading_workers", "Workers that lead, and so run the jobs: 1, or 0 where none does.",
+        ("leading_workers", "Workers that run jobs: 1, or 0 if none does.",
          "", [((), led)]),
-        ("host_seen_timestamp_seconds", "When a bench host was last seen.", "host", seen),
-        ("host_busy", "Whether a bench host measures for a job: 1 or 0.", "host", busy),
-        ("host_excluded", "Whether a running job has excluded a host: 1 or 0.", "host", without),
-        ("schedule_next_timestamp_seconds", "When a schedule is due.", "schedule", due),
-        ("batch_end_timestamp_seconds", "When a batch last ended so, or was skipped.",
+        ("host_seen_timestamp_seconds", "Time when a bench host was last seen.", "host", seen),
+        ("host_busy", "1 if a bench host is measuring for a job, else 0.", "host", busy),
+        ("host_excluded", "1 if a running job has excluded the host, else 0.", "host", without),
+        ("schedule_next_timestamp_seconds", "Time when a schedule is due next.", "schedule", due),
+        ("batch_end_timestamp_seconds", "Time when a batch last ended in a state, or was skipped.",
          "batch state", ended),
-        ("batch_regressed", "Whether a batch's newest night shows a change for the worse: 1 or 0.",
+        ("batch_regressed", "1 if a batch's newest night shows a worsening, else 0.",
          "batch", worse),
     ):  # fmt: skip
         yield _figure(*figure)

@@ -53,8 +53,8 @@ _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
     "scheduler.pem": "to the scheduler's machine",
     "host.pem": "to each bench host",
-    "controller.pem": "to where jobs are run (rocktune worker, rocktune tune)",
-    "authority.key": "stays here: whoever has it can make more",
+    "controller.pem": "to where jobs run (rocktune worker, rocktune tune)",
+    "authority.key": "stays here: whoever has it can issue certificates",
 }
 
 

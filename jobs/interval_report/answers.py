@@ -271,7 +271,7 @@ def _unflushed(opening: Opening, came: float) -> str:
     if flushed is None:
         return "the file does not show how much was flushed, so the rest may be in memtables"
     if flushed == 0:
-        return f"none of {came:.4g} GiB of user writes was flushed by the last dump (memtables)"
+        return f"memtables hold all {came:.4g} GiB of user writes; the last dump shows no flush"
     gap = came - flushed
     if gap <= 0.005:
         return f"the {came:.4g} GiB of user writes were flushed, and nothing more was written"

@@ -129,7 +129,7 @@ def test_an_amplification_below_one_is_explained_by_what_was_not_flushed() -> No
 
 def test_what_was_not_flushed_at_all_is_in_memtables() -> None:
     note = written(2.0, Family(written=0.0, flushed=0.0))
-    assert note.endswith("none of 2 GiB of user writes was flushed by the last dump (memtables).")
+    assert note.endswith("memtables hold all 2 GiB of user writes; the last dump shows no flush.")
 
 
 def test_memtables_explain_no_more_than_they_hold() -> None:
