@@ -135,7 +135,8 @@ def _next_steps(
     if result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
         steps = [f"Open a copy of your database with {file}, and run your load on it."]
-        at_once, restart = [], []
+        at_once: list[str] = []
+        restart: list[str] = []
         for row in result["best"].get("changes") or []:
             if row.get("apply"):  # none in a job of an earlier version
                 (at_once if row["apply"]["call"] else restart).append(row["name"])

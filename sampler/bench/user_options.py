@@ -132,8 +132,8 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             "table; your file keeps it"
         )
     elif factory := foreign_factory(file):
-        own = "measured with RocksDB's default"
-        yield f"table_factory = {factory[:60]}: not known to db_bench, {own}"
+        instead = "measured with RocksDB's default"
+        yield f"table_factory = {factory[:60]}: not known to db_bench, {instead}"
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
