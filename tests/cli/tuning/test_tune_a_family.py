@@ -84,7 +84,7 @@ def test_another_family_is_not_the_job_that_is_resumed(
         return capfd.readouterr().err
 
     assert "job 1, files" in said("--column-family", "blocks")
-    assert "job 1 is done" in said("--column-family", "blocks", "--resume")
+    assert "job 1 is already done" in said("--column-family", "blocks", "--resume")
     assert "job 2, files" in said("--column-family", "default", "--resume")
 
 

@@ -29,7 +29,7 @@ def test_a_better_one_is_found(desk: Desk):
     if explained and explained["minimal"] and explained["minimal"]["dropped"]:
         files.add("OPTIONS.minimal.ini")
     assert {path.name for path in desk.out.iterdir()} == files
-    assert "is better" in ended.stdout
+    assert "Better than the baseline" in ended.stdout
     assert "Written to" in ended.stdout
     said = ended.stderr.splitlines()
     assert said[0] == f"job 1, results in {desk.out}"[: len(said[0])]
@@ -47,7 +47,7 @@ def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureF
     result = json.loads((desk.out / "result.json").read_text())
     assert json.loads(printed.out) == result
     assert printed.out.count("\n") == 1
-    assert "is better" in printed.err
+    assert "Better than the baseline" in printed.err
     assert result["schema"] == 1
     assert {"job", "environment", "baseline", "best", "parameters", "forest", "trials",
             "time"} <= result.keys()  # fmt: skip
@@ -128,7 +128,7 @@ class TestResume:
         assert here(*arguments, "--resume") == 0
         again = capfd.readouterr()
         assert json.loads(again.out) == json.loads(first)
-        assert "job 1 is done" in again.err
+        assert "job 1 is already done" in again.err
         assert {path.name: path.read_bytes() for path in desk.out.iterdir()} == files
 
     def test_of_one_without_a_better_exits_the_same(self, desk: Desk, here: Here):

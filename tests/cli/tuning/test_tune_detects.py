@@ -25,7 +25,8 @@ def printed(result: dict) -> str:
 def result_with(power: dict | None) -> dict:
     change = {"percent": 1.0, "low": -1.0, "high": 3.0, "p": 0.4}
     return {
-        "job": {"objective": {"metric": [{"name": "waf"}, {"name": "time"}, {"name": "sa"}]}},
+        "job": {"objective": {"name": "paper", "metric": [
+            {"name": name, "direction": "min"} for name in ("waf", "time", "sa")]}},
         "verdict": {"pairs": 7, "why": "p = 0.4", "metrics": {"waf": 2.0},
                     "change": {"waf": change}},
         "best": None, "baseline": {"metrics": {"waf": 2.0}, "noise": {}}, "forest": {},

@@ -54,7 +54,7 @@ def test_a_winner_that_keeps_them_is_proven_and_says_so(desk: Desk, here: Here, 
     assert all(f"# {line}\n" in options for line in lines)
     # The same command finds its job again; one with other limits is another job.
     assert here(*asked(desk, *limits), "--resume") == 0
-    assert "job 1 is done" in capfd.readouterr().err
+    assert "job 1 is already done" in capfd.readouterr().err
 
 
 def test_what_breaks_one_does_not_win(desk: Desk, here: Here, capfd: Capture):

@@ -116,8 +116,8 @@ class TestVerdict:
         means = {n: stats.gmean([mine[n] / theirs[n] for theirs, mine in pairs]) for n in LEVEL}
         fitness = PAPER.fitness(means, dict.fromkeys(LEVEL, 1.0))
         assert (verdict.low + verdict.high) / 2 == pytest.approx(fitness)
-        told = f"over 6 pairs {fitness:.0f} [{verdict.low:.0f}, {verdict.high:.0f}], one-sided"
-        assert told in verdict.why
+        told = f"fitness {fitness:.0f} [{verdict.low:.0f}, {verdict.high:.0f}] over 6 paired runs"
+        assert f"{told}, one-sided p = " in verdict.why
 
     def test_its_interval_is_of_the_spread_of_the_fitness(self):
         """The delta method against many proofs that were made anew."""

@@ -102,7 +102,7 @@ def test_each_metric_is_told_once_and_on_the_side_that_is_shown(found, confirmed
         else:
             assert row.change.low <= 0 <= row.change.high
             assert row.name in unshown or "reads" in unshown
-    assert said.startswith("Better than" if confirmed else "Not proven better than")
+    assert said.startswith("Better than" if confirmed else "Nothing was proven better")
     assert "\n" not in said and not re.search(r"nan|inf", said)
 
 
