@@ -19,7 +19,7 @@ OPTIONS_EXAMPLES = """
 Examples:
   rocktune options 12                      prints the file
   rocktune options 12 --out OPTIONS.ini    writes it to a file
-  rocktune options 12 --minimal            the fewest changes that are as good
+  rocktune options 12 --minimal            the fewest changes that keep the gain, by models
   rocktune options 12 --fullest            the candidate before it was simplified
   rocktune options 12 --format setoptions  the calls that change a running database
   rocktune options 12 --format string      option strings, for MyRocks

@@ -62,7 +62,8 @@ def tune_command(
         ),
     ] = None,
     no_check: Annotated[
-        bool, Option("--no-check", help="With --like: do not check the workload by a run first.")
+        bool,
+        Option("--no-check", help="With --like: do not compare the load with the database first."),
     ] = False,
     out: Annotated[Path, Option(help="Folder for the OPTIONS file and the report.")] = Path(
         "rocktune-out"

@@ -89,7 +89,7 @@ class JobSettings(BaseModel):
     column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
         default=None,
         description="Column family of the OPTIONS file to tune. The others are not changed. "
-        "Default: the one named `default`.",
+        "Default: `default` (of `tune --like`: the most written one).",
     )
     trials: Whole | None = Field(
         default=None, description="Total runs of the benchmark, at least 12; 96 by default."
