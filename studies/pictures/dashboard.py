@@ -27,6 +27,7 @@ from db.jobs.job_store import JobStore
 from jobs.archive import read_archive, restore_archive, restore_archived
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.results.outcome import JobOutcome
 from jobs.specification.specification import specification_from_document
 from sampler.runner.settings import Settings
 from studies.memory_log import Silent
@@ -61,14 +62,19 @@ _SCHEDULE = {
 }  # fmt: skip
 
 
-def stock(engine: Engine, folder: Path) -> None:
-    """Puts the jobs into a database; the first two are concluded, nothing is measured."""
+def concluded(engine: Engine, archive: Path, folder: Path) -> JobOutcome:
+    """Puts a job back into a database and concludes it; nothing is measured."""
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
+    job_id = restore_archive(engine, archive)
+    specification = specification_from_document(JobStore(engine).job(job_id).specification)
+    assembly = assemble(specification, settings)
+    return run_job(engine, job_id, specification, assembly, settings, progress=Silent())
+
+
+def stock(engine: Engine, folder: Path) -> None:
+    """Puts the jobs into a database; the first two are concluded."""
     for name in ("load-quick", "mixed-quick"):
-        job_id = restore_archive(engine, ARCHIVES / f"{name}.jsonl.gz")
-        specification = specification_from_document(JobStore(engine).job(job_id).specification)
-        assembly = assemble(specification, settings)
-        run_job(engine, job_id, specification, assembly, settings, progress=Silent())
+        concluded(engine, ARCHIVES / f"{name}.jsonl.gz", folder)
     whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
     restore_archived(engine, replace(whole, trials=whole.trials[:_CUT]))
 
