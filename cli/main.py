@@ -104,8 +104,9 @@ def _next_steps() -> str:
     """What to do next in this folder, by what a job has left in it."""
     out = Path("rocktune-out")
     try:
-        verdict = json.loads((out / "result.json").read_bytes())["verdict"] or {}
-        found = printable(str(verdict.get("trade") or "nothing was proven better"))
+        result = json.loads((out / "result.json").read_bytes())
+        found = "a better one was proven" if result.get("best") else "nothing was proven better"
+        found = printable(str((result["verdict"] or {}).get("trade") or found))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # or not that of a job
         return """Nothing is tuned in this folder yet. Next:
   rocktune doctor                     is this machine fit to measure on?

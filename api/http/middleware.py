@@ -67,7 +67,7 @@ class Around:
         try:
             client = (scope.get("client") or ("unknown",))[0]
             if scope["path"] not in _UNLIMITED and not self._limiter.hit(self._rate, client):
-                told = f"more than {self._rate} requests; send fewer"
+                told = f"more than {self._rate}; send fewer requests"
                 late = ProblemError(429, told, headers={"Retry-After": "1"})
                 await self._refusal(Request(scope), late)(scope, receive, watched)
             else:

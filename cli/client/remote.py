@@ -34,7 +34,10 @@ class Remote:
 
     Attributes:
         is_local: Whether it is the application in this process.
+        typed: The option that named it, ``--url`` or ``--db``; None: neither was given.
     """
+
+    typed: str | None = None
 
     def __init__(
         self,

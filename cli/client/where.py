@@ -79,6 +79,7 @@ def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
 
         def asks(*, url: Url = None, db: Db = None, **given: Any) -> int | None:
             with opened(url, db, subject=subject) as remote:
+                remote.typed = "--url" if url else "--db" if db else None
                 return command(remote, **given)
 
         *places, _ = inspect.signature(asks).parameters.values()

@@ -1,5 +1,6 @@
 """What finished jobs found: the proof, the changed options, contributions, an explanation."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,10 @@ from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import COLD, READS
 
 _BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
-_READS_ARE = f"read_..., scan_...: operations/s on both trees, {COLD} from the device; not tuned."
+_READS_ARE = (
+    "read_..., scan_...: operations/s on the database that each side left, "
+    f"...{COLD} with nothing in the page cache; not tuned."
+)
 _STEPS = 3
 _STYLES = {"better": "green", "worse": "red", "not significant": "dim"}
 _BATCH_METRICS = ("waf", "sa", "time", "rate")
@@ -59,12 +63,14 @@ def print_outcome(
     *,
     job: int | None = None,
     out: Path | None = None,
+    place: str | None = None,
     verbose: bool = False,
 ) -> None:
     """Prints the verdict, the measured changes, the changed options and what to do next.
 
-    ``job`` and ``out``, its number and folder, complete the commands; ``verbose`` adds how it was
-    measured, why the winner wins, and what matters.
+    ``job`` and ``out``, its number and folder, complete the commands, as does ``place``, the
+    option that names where the job is kept. ``verbose`` adds how it was measured, why the winner
+    wins, and what matters.
     """
     result = cleaned(result)  # a line of another's stays one line
     verdict, best = result["verdict"], result["best"]
@@ -72,6 +78,7 @@ def print_outcome(
     if verdict is None:
         say(console, Text("No candidate could be measured against the baseline.", "bold"))
         say(console, *(f"{line}." for line in limit_lines(result)))
+        say(console, "", Text("Next", "bold"), "  Check the machine: `rocktune doctor`.")
         return
     say(console, *_verdict(result))
     say(console, "")
@@ -88,9 +95,12 @@ def print_outcome(
     say(console, "", *(f"{line}." for line in limit_lines(result)), *filter(None, [start]))
     say(console, *_power(result), *ranking[:1])
     if verbose:
-        say(console, *(line.replace(" ID ", f" {shown} ") for line in _details(result)))
+        say(console, *(_numbered(line, shown) for line in _details(result)))
         say(console, *ranking[1:])
-    say(console, "", *_next_steps(result, shown, out, verbose=verbose))
+    say(console, "", Text("Next", "bold"))
+    steps = [_numbered(step, shown) for step in _next_steps(result, out, verbose=verbose)]
+    steps += [f"Give these commands the same {place}."] if place else []
+    say(console, *(f"  {step}" for step in steps))
 
 
 def _verdict(result: Mapping[str, Any]) -> list[str | Text]:
@@ -99,8 +109,9 @@ def _verdict(result: Mapping[str, Any]) -> list[str | Text]:
     better = "Better" if best else "Nothing was proven better"
     trade = verdict.get("trade") or f"{better} than the baseline"  # an earlier version has none
     lines = [Text(f"{part[:1].upper()}{part[1:]}.", "bold") for part in trade.split("; ")]
-    of = f"trial {best['trial']}, " if best else ""
-    return [*lines, f"Proof: {of}{verdict['why']}."]
+    test = "Proof" if best else "Test"
+    of = f"trial {verdict['trial']}, " if "trial" in verdict else ""
+    return [*lines, f"{test}: {of}{verdict['why']}."]
 
 
 def _gains(best: Mapping[str, Any]) -> dict[str, str]:
@@ -128,11 +139,16 @@ def _details(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _next_steps(
-    result: Mapping[str, Any], job: str, out: Path | None, *, verbose: bool
-) -> list[str | Text]:
+def _numbered(line: str, job: str) -> str:
+    """With the job's number in its commands."""
+    return re.sub(r"(`rocktune [a-z]+) ID\b", rf"\1 {job}", line)
+
+
+def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -> list[str]:
     """Commands that go on from here, and how a running database takes the changes."""
-    if result["best"]:
+    if refused := (result.get("export") or {}).get("refused"):
+        steps = [f"There is no OPTIONS file: {refused}."]
+    elif result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
         steps = [f"Open a copy of your database with {file}, and run your load on it."]
         at_once: list[str] = []
@@ -141,24 +157,24 @@ def _next_steps(
             if row.get("apply"):  # none in a job of an earlier version
                 (at_once if row["apply"]["call"] else restart).append(row["name"])
         if at_once:
-            later = f"; a restart changes {', '.join(restart)}" if restart else ""
+            later = f"; these need a restart or more: {', '.join(restart)}" if restart else ""
             steps.append(
                 "Change a running database: `rocktune options ID --format setoptions` prints the "
                 f"calls{later}."
             )
         elif restart:
-            steps.append(f"A restart applies the changes: {', '.join(restart)}.")
+            steps.append(f"These changes need a restart or more: {', '.join(restart)}.")
     else:
         steps = [
-            "Look for smaller changes: more runs (--trials, --detect 5%), a longer workload, or a "
-            "quieter machine (`rocktune doctor`).",
+            "Prove smaller changes: more pairs (--detect 5%), a longer workload, or a quieter "
+            "machine (`rocktune doctor`).",
+            "Search more: more --trials.",
             "See the best measured configurations, not proven: `rocktune pick ID`.",
         ]
     steps.append(
-        f"See the plots: {out}/report.html." if out else "See the plots: `rocktune report ID`."
+        f"See the plots: {out}/report.html" if out else "See the plots: `rocktune report ID`"
     )
-    steps += [] if verbose else ["See how it was measured, and why: `rocktune show ID --verbose`."]
-    return [Text("Next", "bold"), *(f"  {step.replace(' ID', f' {job}')}" for step in steps)]
+    return steps if verbose else [*steps, "See how it was measured: `rocktune show ID --verbose`"]
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:
@@ -182,7 +198,9 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
     more = "more trials" if by_models(result) else "more draws"
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs {more}"
-    lines = [f"Most important parameters: {top} (R2 {shown}{doubt})."]
+    lines = [
+        f"Most important parameters, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."
+    ]
     if trust := trust_words(result):
         lines.append(f"How far to trust the order: {'; '.join(trust)}.")
     if apart := [line.partition(";")[0] for line in disagreement_words(result)]:
@@ -260,17 +278,23 @@ def print_changed_options(
     known, title = catalogue(), ("fitness gain by models",) if gains else ()
     table, off = bare_table(("option",), ("baseline", "best"), title, no_wrap=True), []
     table.columns[0].no_wrap = True  # a name is copied
+    for column in table.columns[1:3]:
+        column.no_wrap, column.overflow = False, "fold"
+    for column in table.columns[3:]:
+        column.min_width = 18
     for name in dict.fromkeys([*best, *baseline]):
-        before, after = (
-            option_value(side[name], known.get(name)) if name in side else "inactive"
-            for side in (baseline, best)
-        )
         if name not in best:
             off.append(name)
-        elif before != after:
-            factor = name in known and known[name].section == "workload"
-            told = f"{name} (workload factor)" if factor else name
-            table.add_row(told, before, after, *([gains.get(name, "")] if gains else []))
+            continue
+        if name in baseline and baseline[name] == best[name]:
+            continue
+        values = [side.get(name, "inactive") for side in (baseline, best)]
+        shown = [option_value(value, known.get(name)) for value in values]
+        if shown[0] == shown[1]:  # they differ by less than is shown
+            shown = [str(value) for value in values]
+        factor = name in known and known[name].section == "workload"
+        told = f"{name} (property of the load)" if factor else name
+        table.add_row(told, *shown, *([gains.get(name, "")] if gains else []))
     console.print(table)
     say(console, *[f"Inactive now: {', '.join(off)}."] * bool(off))
 
@@ -354,7 +378,7 @@ def batch_table(document: Mapping[str, Any]) -> Table:
     items = document["items"]
     metrics = [name for name in _BATCH_METRICS if any(name in item["change"] for item in items)]
     figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
-    table = bare_table(("item",), figures, ("confirmed, or why not", "folder"))
+    table = bare_table(("job",), figures, ("proven, or why not", "folder"))
     for item in items:
         fitness, low, high = (item["fitness"][name] for name in ("fitness", "low", "high"))
         changes = [(item["change"].get(name) or {}).get("percent") for name in metrics]

@@ -218,7 +218,9 @@ def print_job(
 
         with understanding():
             if job.kind is JobKind.TUNE:
-                print_outcome(TextConsole(), result, job=job_id, verbose=verbose)
+                print_outcome(
+                    TextConsole(), result, job=job_id, place=remote.typed, verbose=verbose
+                )
             else:
                 show_told(screen(), job.kind, cleaned(result))
     return _status(job, result)

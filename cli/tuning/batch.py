@@ -78,7 +78,7 @@ def batch_command(
 ) -> int:
     """Runs the jobs of a batch file, one after another, here or on a cluster.
 
-    Exit status: 0 all jobs ended well, whether or not they found anything
+    Exit status: 0 all jobs succeeded, whether or not they found anything
     better; 1 a job failed or its files could not be written (the others
     still ran), or the batch is running already; 2 bad input, before any
     run; 130 interrupted (continue with --resume).

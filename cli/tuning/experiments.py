@@ -71,7 +71,10 @@ def compare_command(
     ] = None,
     b: Annotated[str | None, Argument(metavar="B", help="Side B, in the same forms.")] = None,
     around: Annotated[
-        str | None, Option(metavar="PARAMETER", help="Instead of B: A's value halved and doubled.")
+        str | None,
+        Option(
+            metavar="PARAMETER", help="Instead of B: compare A with its value halved and doubled."
+        ),
     ] = None,
     workloads: Annotated[
         list[str] | None,

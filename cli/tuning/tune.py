@@ -92,7 +92,7 @@ def tune_command(
     with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
         job, finished = _run(engine, specification, backend, resume=resume, out=out)
-        return _tell(job, finished, out, as_json=as_json, verbose=verbose)
+        return _tell(job, finished, out, db=db, as_json=as_json, verbose=verbose)
 
 
 def _run(
@@ -197,7 +197,9 @@ def _nothing_to_resume(store: JobStore) -> str:
     return f"--resume: no job has just these options ({there}); a new one begins"
 
 
-def _tell(job: int, finished: JobOutcome, out: Path, *, as_json: bool, verbose: bool) -> int:
+def _tell(
+    job: int, finished: JobOutcome, out: Path, *, db: str | None, as_json: bool, verbose: bool
+) -> int:
     from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
 
@@ -209,7 +211,9 @@ def _tell(job: int, finished: JobOutcome, out: Path, *, as_json: bool, verbose: 
     if as_json:
         print_json(finished.result)
     console = TextConsole(stderr=as_json)
-    print_outcome(console, finished.result, job=job, out=out, verbose=verbose)
+    print_outcome(
+        console, finished.result, job=job, out=out, place="--db" if db else None, verbose=verbose
+    )
     names = " ".join(path.name for path in written)
     say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")

@@ -128,7 +128,8 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
         if sure
         else "No single step has a significant predicted gain",
         caption="Each bar is one step on top of those above, as predicted by models of the job's "
-        "trials. Lines: 95% intervals. A gain whose interval includes 0 is not significant."
+        "trials. Lines: 95% intervals. A gain whose interval includes the "
+        "start of its bar is not significant."
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
         traces=_traces(steps, measured),
         x=chart.axis("fitness", zeroline=False),

@@ -199,7 +199,8 @@ def again_words(again: int) -> str:
     """What a caption says where configurations were measured several times."""
     if not again:
         return ""
-    return f" {again} {'run' if again == 1 else 'runs'} repeated doubtful results: dots are means."
+    runs = "run repeats" if again == 1 else "runs repeat"
+    return f" {again} {runs} doubtful results: dots are means."
 
 
 def thinned_words(shown: int, of: int) -> str:

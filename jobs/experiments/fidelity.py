@@ -61,7 +61,8 @@ class Fidelity:
         off = [row.what for row in self.rows if row.verdict == "differs"]
         beside = f" Different: {', '.join(off)}." if off else ""
         if self.fits:
-            return f"The load matches the database in waf and tree shape.{beside}"
+            compared = " and ".join(row.what for row in told)
+            return f"The load matches the database in {compared}.{beside}"
         return f"The load does not match the database.{beside}"
 
     def document(self) -> dict[str, Any]:

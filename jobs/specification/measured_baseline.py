@@ -88,8 +88,8 @@ def scale_warnings(
     raised = LEAST_WRITE_BUFFER * workload.scale
     return [
         f"at scale {workload.scale}, RocksDB raises a write buffer of {format_bytes(buffer)} to "
-        f"its minimum of {format_bytes(LEAST_WRITE_BUFFER)}, which measures one of "
-        f"{format_bytes(raised)}; {better_scale(buffer)}"
+        f"its minimum of {format_bytes(LEAST_WRITE_BUFFER)}, so one of "
+        f"{format_bytes(raised)} is measured; {better_scale(buffer)}"
     ]
 
 

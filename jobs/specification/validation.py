@@ -247,6 +247,6 @@ def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | 
         raise InputError(field, "a trace replays the same operations at any scale; leave it out")
     searched = workload.scale if scale is None else scale
     if not 1 <= confirm_scale < searched:
-        least = "write one from 1 to" if searched > 1 else "the largest possible is"
+        fix = f"write one from 1 to {searched - 1}" if searched > 1 else "leave it out"
         problem = f"{confirm_scale} is not a larger scale than the search's, 1/{searched}"
-        raise InputError(field, f"{problem}; {least} {max(searched - 1, 1)}")
+        raise InputError(field, f"{problem}; {fix}")

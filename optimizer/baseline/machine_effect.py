@@ -251,5 +251,5 @@ def machine_words(document: Mapping[str, Any] | None) -> str | None:
     ]
     if told:
         return f"Noise, corrected for the host's load and speed: {', '.join(told)}"
-    nothing = "No correction for the host's load and speed: no effect seen in"
+    nothing = "No correction for the host's load and speed: no effect could be learned from"
     return f"{nothing} {document['repeats']} repeats beyond the first run"

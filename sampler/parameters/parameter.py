@@ -99,7 +99,9 @@ class Parameter:
         """A value for people: a size of 1 KiB or more with its unit."""
         number = isinstance(value, int | float) and not isinstance(value, bool)
         sized = self.is_bytes and number and value >= _KIB and value not in self.special
-        return format_bytes(value) if sized else str(value)
+        return (
+            f"{format_bytes(value)}{'/s' * self.name.endswith('_rate')}" if sized else str(value)
+        )
 
     def nearest_multiple(self, number: float) -> int:
         """The multiple of its quantum that is nearest to a number, and at least the quantum."""

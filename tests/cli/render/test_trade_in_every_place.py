@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_screen import print_outcome
+from cli.render.outcome_screen import print_changed_options, print_outcome
 from jobs.report.artifacts import report_html
 from jobs.results.best_words import price_lines
 from jobs.results.export import describe
@@ -71,11 +72,40 @@ def test_each_metric_is_marked_as_better_or_worse(finished: JobOutcome):
     assert rows["WAF"][-1] == "better" and rows["scan_short"][-1] == "worse"
 
 
+def test_a_changed_option_has_a_row_with_all_columns_at_80():
+    before = {
+        "level0_file_num_compaction_trigger": 4,
+        "compaction_pri": "kMinOverlappingRatio",
+        "soft_pending_compaction_bytes_limit": 68719476736,
+        "max_bytes_for_level_multiplier": 10,
+    }
+    after = {
+        "level0_file_num_compaction_trigger": 16,
+        "compaction_pri": "kOldestLargestSeqFirst",
+        "soft_pending_compaction_bytes_limit": 68720525312,
+        "max_bytes_for_level_multiplier": 10.0,
+    }
+    console = Console(record=True, width=80)
+    print_changed_options(console, before, after, {"compaction_pri": "+193 [-51, +427]"})
+    said = console.export_text()
+    assert "fitness gain by" in said and "+193 [-51, +427]" in said
+    assert "68720525312" in said and "max_bytes_for_level_multiplier" not in said
+    assert all(name in said for name in list(before)[:3])
+
+
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
     said = printed(finished).partition("\nNext\n")[2]
     assert "`rocktune options 7 --format setoptions`" in said and " ID" not in said
     assert "`rocktune show 7 --verbose`" in said
     assert "--verbose" not in printed(finished, verbose=True)
+    elsewhere = Console(record=True, width=400)
+    print_outcome(elsewhere, finished.result, job=7, out=Path("my IDs"), place="--db")
+    said = elsewhere.export_text()
+    assert "my IDs/OPTIONS.ini" in said and "Give these commands the same --db." in said
+    refused = {**finished.result, "export": {"refused": "RocksDB rejects the file"}}
+    assert "There is no OPTIONS file: RocksDB rejects the file." in printed(
+        replace(finished, result=refused)
+    )
     unproven = printed(job(better=False)).partition("\nNext\n")[2]
     assert "`rocktune doctor`" in unproven and "`rocktune pick 7`" in unproven
 
@@ -100,7 +130,7 @@ def test_terminal_and_report_say_how_to_apply_it(finished: JobOutcome):
     changes = {row["name"]: row["apply"] for row in finished.result["best"]["changes"]}
     screen, page = printed(finished), unescape(report_html(finished))
     restart = [name for name, apply in changes.items() if apply["call"] is None]
-    assert f"a restart changes {', '.join(restart)}." in screen if restart else True
+    assert f"need a restart or more: {', '.join(restart)}." in screen if restart else True
     assert any(apply["call"] for apply in changes.values())
     assert "`rocktune options 7 --format setoptions` prints the calls" in screen
     assert ">How to apply it</h2>" in page

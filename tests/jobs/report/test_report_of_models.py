@@ -68,7 +68,7 @@ def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
     page = Console(record=True, width=200, file=io.StringIO())
     print_outcome(page, guided.result)
     (line,) = [x for x in page.export_text().splitlines() if x.startswith("Most important")]
-    assert line.startswith("Most important parameters: compression_type, ")
+    assert line.startswith("Most important parameters, changed or not: compression_type, ")
     r2 = ranked_r2(guided.result)["waf"]
     assert f"waf {r2:.2f}" in line
 

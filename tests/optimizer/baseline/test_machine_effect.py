@@ -261,6 +261,6 @@ class TestWords:
 
     def test_nothing_to_learn(self):
         document = machine_document({"a": Machine().runs(4, 4)})
-        said = "no effect seen in 3 repeats beyond the first run"
+        said = "no effect could be learned from 3 repeats beyond the first run"
         assert machine_words(document) == f"No correction for the host's load and speed: {said}"
         assert machine_words(None) is None
