@@ -75,7 +75,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: rocktune tune --minutes 10 --out my-first-tuning",
+    epilog="Start with: rocktune doctor. Then: rocktune tune --trials 90",
 )
 
 

@@ -140,11 +140,11 @@ _Number = Annotated[str, Query(max_length=40, examples=["8e9"])]
 
 @router.get("/guide")
 def work_out_guide(
-    keys: Annotated[_Number, Query(description="Number of key-value pairs, as 8e9.")],
-    key_size: Annotated[_Number, Query(description="Key size in bytes, as 20.")],
-    value_size: Annotated[_Number, Query(description="Value size in bytes, as 800 or 4KiB.")],
-    cpu_threads: Annotated[_Number, Query(description="Number of hardware threads, as 48.")],
-    memory: Annotated[_Number, Query(description="Memory of the machine, as 128GB.")],
+    keys: Annotated[_Number, Query(description="Number of key-value pairs, such as 8e9.")],
+    key_size: Annotated[_Number, Query(description="Key size in bytes, such as 20.")],
+    value_size: Annotated[_Number, Query(description="Value size in bytes, such as 800 or 4KiB.")],
+    cpu_threads: Annotated[_Number, Query(description="Number of hardware threads, such as 48.")],
+    memory: Annotated[_Number, Query(description="Memory of the machine, such as 128GB.")],
     open_files: Annotated[
         _Number, Query(description="Limit of open files: half for keys, half for values.")
     ] = str(OPEN_FILES),

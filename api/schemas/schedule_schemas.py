@@ -135,7 +135,7 @@ class ScheduleCreate(BaseModel):
     cron: str = Field(
         min_length=1,
         max_length=200,
-        description="Minute, hour, day, month, weekday, as 30 2 * * * for 02:30 every night.",
+        description="Minute, hour, day, month, weekday, such as 30 2 * * * for 02:30 every night.",
     )
     time_zone: str = Field(
         default="UTC", min_length=1, max_length=100, description="IANA time zone of cron."

@@ -18,14 +18,14 @@ from db.access.token_file import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 
-Url = Annotated[str | None, Option(help="Service, as http://host:8080. Default: ROCKTUNE_URL.")]
+Url = Annotated[str | None, Option(help="Service (http://host:8080). Default: ROCKTUNE_URL.")]
 # Not that of `connections`: what was typed goes before ROCKTUNE_URL, and what is set as
 # ROCKTUNE_DB after it.
 Db = Annotated[
     str | None,
     Option(help="Instead of a service: a file or postgresql:// URL. Default: ROCKTUNE_DB."),
 ]
-Json = Annotated[bool, Option("--json", help="Print the service's answer as JSON.")]
+Json = Annotated[bool, Option("--json", help="Print the JSON document of the HTTP API.")]
 JobId = Annotated[int, Argument(metavar="ID", help="Job number.", min=1)]
 
 _CONNECT_SECONDS = 5.0

@@ -47,7 +47,7 @@ Examples:
 """
 cluster_command = Typer(no_args_is_help=True, add_completion=False)
 _SchedulerAddress = Annotated[
-    str, Option(help="Scheduler address, as tls://HOST:8786.", envvar="ROCKTUNE_SCHEDULER")
+    str, Option(help="Scheduler address: tls://HOST:8786.", envvar="ROCKTUNE_SCHEDULER")
 ]
 _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
@@ -172,8 +172,7 @@ def _show(folder: Path) -> Exit:
 HOST_EXAMPLES = """
 Examples:
   rocktune host --scheduler 127.0.0.1:8786                       on the scheduler's own machine
-  rocktune host --scheduler tls://scheduler.example:8786 --certificates /etc/rocktune \\
-      --kind nvme                                                 for jobs with --host-kind nvme
+  rocktune host --scheduler tls://bench:8786 --certificates DIR --kind nvme   for --host-kind nvme
 """
 
 

@@ -147,7 +147,7 @@ def _show_item(console: Console, item: Mapping[str, Any]) -> None:
     nights = item["nights"]
     say(
         console,
-        f"  runs of the default, {nights['before']} nights before, {nights['after']} after:",
+        f"  runs of the baseline, {nights['before']} nights before, {nights['after']} after:",
     )
     for row in item["counters"]:
         was, now = (counter_words(row["name"], row[side]) for side in ("before", "after"))

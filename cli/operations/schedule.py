@@ -47,8 +47,8 @@ Name = Annotated[str, Argument(metavar="NAME", help="Schedule name.")]
 
 @schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
-    file: Annotated[Path, Argument(metavar="FILE", help="Batch file, as nightly.toml.")],
-    cron: Annotated[str, Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="Batch file, such as nightly.toml.")],
+    cron: Annotated[str, Option(help="Minute, hour, day, month and weekday: '30 2 * * *'.")],
     time_zone: Annotated[str, Option(help="Time zone of --cron.")] = "UTC",
     missed: Annotated[
         str, Option(help="Reaction to a missed time: late (run once) or skip.")

@@ -216,7 +216,10 @@ db_command = Typer(no_args_is_help=True, add_completion=False)
 
 @db_command.command("upgrade")
 def _upgrade(db: Db = None) -> None:
-    """Creates or upgrades the tables. Safe at any time, even by several at once."""
+    """Creates or upgrades the tables; several processes may do so at once.
+
+    Services of an older version stop working with upgraded tables.
+    """
     with connected(db) as engine:
         before = current(engine)
         upgrade(engine)
@@ -227,7 +230,7 @@ def _upgrade(db: Db = None) -> None:
 @db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
 def _archive(
     job_id: Annotated[int, Argument(metavar="ID", help="Job number.")],
-    file: Annotated[Path, Argument(metavar="FILE", help="File to write, as job-12.jsonl.gz.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="File to write (.jsonl.gz).")],
     db: Db = None,
 ) -> None:
     """Writes a job with all its trials to one compressed JSON Lines file."""

@@ -97,7 +97,7 @@ Certificates = Annotated[
 Scheduler = Annotated[
     str | None,
     Option(
-        help="Measure on the hosts of this scheduler, as tls://HOST:8786. Default: this machine.",
+        help="Measure on the hosts of this scheduler (tls://HOST:8786). Default: this machine.",
         envvar="ROCKTUNE_SCHEDULER",
     ),
 ]

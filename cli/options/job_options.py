@@ -18,7 +18,7 @@ _FILES = {
     "workload": "Workload name or TOML file.",
     "space": "Parameter space name or TOML file.",
     "objective": "Objective name or TOML file. Default: paper, or reading for prepared databases.",
-    "limits": "Limit on a metric, as 'rate >= 0.95 baseline' or 'write_p99 <= 200us'; repeatable.",
+    "limits": "Limit, such as 'rate >= 0.95 baseline' or 'write_p99 <= 200us'; repeatable.",
     "baseline": "Baseline: library, db_bench or an OPTIONS file. Default: the space's.",
     "start_from": "Settings to measure first: a starting point (`rocktune starts`), an OPTIONS "
     "file, or none; repeatable. Default: the usual starting points for the load.",

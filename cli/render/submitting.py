@@ -27,7 +27,7 @@ _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 Submit = Annotated[
     bool, Option("--submit", help="Submit as a job to a service (--url); measure nothing here.")
 ]
-Replace = Annotated[bool, Option("--replace", help="Replace the service's workload by yours.")]
+Replace = Annotated[bool, Option("--replace", help="Replace an uploaded workload of this name.")]
 
 
 def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | None]], Any]:

@@ -21,7 +21,7 @@ Examples:
   rocktune options 12 --out OPTIONS.ini    writes it to a file
   rocktune options 12 --minimal            the fewest changes that keep the gain, by models
   rocktune options 12 --fullest            the candidate before it was simplified
-  rocktune options 12 --format setoptions  the calls that change a running database
+  rocktune options 12 --format setoptions   the calls that change a running database
   rocktune options 12 --format string      option strings, for MyRocks
 """
 
@@ -41,7 +41,7 @@ def options_command(
 ) -> None:
     """Writes the OPTIONS file of a job's winner, or the same in another format.
 
-    Exit status: 0 written, 3 the job found nothing better (or has no file with fewer
+    Exit status: 0 written, 3 nothing was proven (or there is no file with fewer
     changes for --minimal, with more for --fullest), 2 bad input.
     """
     if minimal and fullest:

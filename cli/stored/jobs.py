@@ -162,8 +162,8 @@ def show_command(
 
     Ctrl-C ends the display, not the job.
 
-    Exit status: 0 shown, or better options were found; 3 nothing better was
-    found, or the answer of an experiment is no; 1 the job failed; 130 the job
+    Exit status: 0 shown, or a better configuration was proven; 3 nothing was
+    proven, or the answer of an experiment is no; 1 the job failed; 130 the job
     was cancelled, or the display was interrupted; 2 bad input.
     """
     wanted = sys.stdout.isatty() and not as_json if follow is None else follow

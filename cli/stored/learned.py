@@ -84,7 +84,7 @@ def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table
 
 
 def _named(row: dict[str, Any]) -> str:
-    return f"{row['name']}{' (workload factor)' if row['workload_factor'] else ''}"
+    return f"{row['name']}{' (property of the load)' if row['workload_factor'] else ''}"
 
 
 def _importance(found: dict[str, Any], row: dict[str, Any], metric: str) -> str:

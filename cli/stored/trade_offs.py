@@ -81,13 +81,11 @@ def pick_command(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        Option(help="Further limit, as 'sa <= 1.0 baseline'; repeatable."),
+        Option(help="Further limit, such as 'sa <= 1.0 baseline'; repeatable."),
     ] = None,
     slo: Annotated[
         list[str] | None,
-        Option(
-            help="Service level: a limit, as 'write_p99 <= 340 us'. Alone, the highest rate wins."
-        ),
+        Option(help="Service level, such as 'write_p99 <= 340 us'. Alone, the highest rate wins."),
     ] = None,
     objective: Annotated[
         str | None, Option(help="Name or TOML file. Replaces the job's objective with its limits.")

@@ -58,7 +58,7 @@ Examples:
 Earlier nights are read from the database (--db): keep it between runs. Workflows for GitHub and
 GitLab: deploy/ci.
 """
-BatchFile = Annotated[Path, Argument(metavar="FILE", help="Batch file, as nightly.toml.")]
+BatchFile = Annotated[Path, Argument(metavar="FILE", help="Batch file, such as nightly.toml.")]
 Out = Annotated[Path, Option(help="Folder for batch.json and a folder for each job.")]
 Resume = Annotated[bool, Option("--resume", help="Continue the newest unfinished batch of FILE.")]
 OUT = Path("rocktune-batch")

@@ -32,11 +32,11 @@ _SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def guide_command(
-    keys: Annotated[str, Option(help="Number of key-value pairs, as 8e9.")],
-    key_size: Annotated[str, Option(help="Key size in bytes, as 20.")],
-    value_size: Annotated[str, Option(help="Value size in bytes, as 800 or 4KiB.")],
-    cpu_threads: Annotated[str, Option(help="Number of hardware threads, as 48.")],
-    memory: Annotated[str, Option(help="Memory of the machine, as 128GB or 64GiB.")],
+    keys: Annotated[str, Option(help="Number of key-value pairs, such as 8e9.")],
+    key_size: Annotated[str, Option(help="Key size in bytes, such as 20.")],
+    value_size: Annotated[str, Option(help="Value size in bytes, such as 800 or 4KiB.")],
+    cpu_threads: Annotated[str, Option(help="Number of hardware threads, such as 48.")],
+    memory: Annotated[str, Option(help="Memory of the machine, such as 128GB or 64GiB.")],
     open_files: Annotated[
         str, Option(help="Limit of open files: half for keys, half for values.")
     ] = "80000",

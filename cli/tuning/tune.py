@@ -76,7 +76,7 @@ def tune_command(
 ) -> int:
     """Tunes RocksDB on this machine and proves the result.
 
-    Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
+    Exit status: 0 a better configuration was proven, 3 nothing was proven, 2 bad input,
     130 interrupted (continue with --resume).
     """
     from jobs.results.output_folder import require_folder

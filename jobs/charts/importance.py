@@ -258,11 +258,11 @@ def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
     of = f" of at most {planned}" if planned else ""
     return chart.Chart(
         name="sampling",
-        title=f"The ranking rests on {draws} draws{of}",
-        caption="Agreement of rankings from resampled draws, by the number of draws; 1: the same "
-        "ranking.",
+        title=f"The ranking rests on {draws} random configurations{of}",
+        caption="Agreement of rankings from resampled configurations, by their number; 1: the "
+        "same ranking.",
         traces=[_line(curve, *line) for line in _LINES],
-        x=chart.axis("draws", rangemode="tozero"),
+        x=chart.axis("random configurations", rangemode="tozero"),
         y=chart.axis("agreement", range=[-0.05, 1.05]),
         height=300,
     )
@@ -280,6 +280,6 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> ch
         [(point["draws"], point[key]) for point in points],
         mode="lines+markers",
         line={"color": color},
-        hover="%{x} draws: %{y:.2f}",
+        hover="%{x} random configurations: %{y:.2f}",
         **drawn,
     )

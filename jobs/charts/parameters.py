@@ -92,7 +92,7 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> char
         name=f"groups-{question.parameter}-{question.metric}",
         title=f"{question.parameter}, one of the {rank} important: {question.metric} {found}",
         caption=f"{p_words(p)} (Holm){effect}. Boxes: quartiles, dashed: mean; whiskers: the "
-        "farthest within 1.5 interquartile ranges; n drawn trials in each."
+        "farthest within 1.5 interquartile ranges; n random configurations in each."
         + (_CLOCK if question.metric in CLOCKS else ""),
         traces=[
             {

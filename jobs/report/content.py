@@ -179,7 +179,7 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
     known, guided = sum(trial.done for trial in runs.get(Phase.BASELINE, ())), _guided(result)
     begun = {
         Phase.BASELINE: "every trial is compared with the baseline",
-        Phase.SAMPLE: f"the baseline was measured ({known} runs); draws cover the whole space",
+        Phase.SAMPLE: f"the baseline was measured ({known} runs); random ones cover the space",
         Phase.SEARCH: "the models propose configurations, and learn from every trial"
         if guided
         else "the ranking selects the parameters to search",
@@ -189,10 +189,18 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
     for phase, mine in runs.items():
         if phase is Phase.SEARCH:
             names = ", ".join(row["name"] for row in result["parameters"][:5])
-            what = "the models learned from the draws" if guided else "the parameters are ranked"
+            what = (
+                "the models learned from the random ones"
+                if guided
+                else "the parameters are ranked"
+            )
             why = f"{what}; most important at the end of the job: {names}"
             span = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
-            rows.append(PhaseRow(Phase.RANK.value, *span, 0, "all draws were measured", why))
+            rows.append(
+                PhaseRow(
+                    Phase.RANK.value, *span, 0, "all random configurations were measured", why
+                )
+            )
         why = _why_ended(phase, runs, result)
         rows.append(PhaseRow(phase.value, *_span(mine), len(mine), begun[phase], why))
     return rows
@@ -226,7 +234,7 @@ def _why_ended(
     if phase is Phase.SAMPLE and Phase.SEARCH in runs:
         draws = sum(trial.purpose is Purpose.CANDIDATE for trial in mine)
         why = (result.get("sampling") or {}).get("why")
-        return str(why) if why else f"the sampling budget, {draws} draws, was used"
+        return str(why) if why else f"the sampling budget, {draws} configurations, was used"
     search = result.get("search")
     if search and search["saved"]:
         return str(search["why"])

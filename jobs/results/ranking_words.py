@@ -135,8 +135,8 @@ def anova_words(found: Mapping[str, Any]) -> str | None:
             f"minimum detectable effect {smallest:.0%} of the variance "
             f"(80% power at 0.05, {power['groups']} groups)"
         )
-    ranks = "" if ranks_anova(found) else f"; below {power['least']} draws it ranks nothing"
-    return f"Analysis of variance of the {draws} draws alone: {seen}{ranks}"
+    ranks = "" if ranks_anova(found) else f"; with fewer than {power['least']} nothing is ranked"
+    return f"Analysis of variance of the {draws} random configurations alone: {seen}{ranks}"
 
 
 def ranks_anova(found: Mapping[str, Any]) -> bool:

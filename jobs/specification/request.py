@@ -68,7 +68,7 @@ class JobDocuments(BaseModel):
         default=None,
         max_length=50,
         title="Limits, one per line",
-        description="Limits besides those of the objective, as 'rate >= 0.95 baseline' or "
+        description="Limits besides those of the objective, such as 'rate >= 0.95 baseline' or "
         "'write_p99 <= 200us'. In a clone they replace all limits of its objective.",
     )
 
@@ -92,7 +92,8 @@ class JobSettings(BaseModel):
         "Default: `default` (of `tune --like`: the most written one).",
     )
     trials: Whole | None = Field(
-        default=None, description="Total runs of the benchmark, at least 12; 96 by default."
+        default=None,
+        description="Total runs, baseline and proof included; at least 12. Default: 96.",
     )
     minutes: Number | None = Field(default=None, description="Minutes to run, instead of trials.")
     scale: Whole | None = Field(
@@ -114,8 +115,8 @@ class JobSettings(BaseModel):
     no_price: bool = Field(
         default=False,
         title="Skip the reads after the proof",
-        description="Skip the reads of both settled trees after each run of the proof (of a load "
-        "that writes). Limits on these reads are measured nevertheless.",
+        description="Skip the reads after each run of the proof (of loads that write), which show "
+        "what the winner costs reads. Reads that a limit names are measured all the same.",
     )
     host_kind: str | None = Field(
         default=None,
@@ -146,13 +147,14 @@ class JobRequest(JobSettings, JobDocuments):
         Annotated[Whole, Field(ge=0, le=2**60)] | Annotated[str, Field(max_length=30)] | None
     ) = Field(
         default=None,
-        description="Limit of memtables and block cache, as 512MiB. Default: the baseline's.",
+        description="Limit of memtables and block cache, such as 512MiB. Default: the baseline's.",
     )
     samples: Whole | None = Field(
         default=None,
         ge=1,
         le=1_000_000,
-        description="Draws before the search. Default: 20 for guided, half of all for genetic.",
+        description="Starting points and random configurations before the search. Default: 20 for "
+        "guided (a third of the new configurations, if fewer), half of all for genetic.",
     )
     top: Whole | None = Field(
         default=None,

@@ -1,10 +1,13 @@
-"""Commands, files and requests that README and docs/ show are ones that Rocktune takes."""
+"""Commands, files and requests that README, docs/ and pages show are ones that Rocktune takes."""
 
+import html
 import json
 import re
+import shlex
 import textwrap
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -46,7 +49,21 @@ def commands(page: Path) -> list[str]:
     return [each.split("#")[0] for each in (*within, *(m[1] for m in shown if m))]
 
 
-COMMANDS = sorted({each.strip() for page in PAGES for each in commands(page)})
+def commands_of_a_template(page: Path) -> list[str]:
+    """Those of an HTML page, with a number in place of what the page fills in."""
+    text = re.sub(r"\{\{.*?\}\}", "1", page.read_text())
+    shown = re.findall(r"(?:<code>|`)(rocktune [a-z].*?)(?:</code>|`)", text)
+    return [html.unescape(each).strip() for each in shown]
+
+
+TEMPLATES = [ROOT / "api/pages/templates", ROOT / "jobs/templates"]
+IN_TEMPLATES = {
+    each
+    for folder in TEMPLATES
+    for page in folder.glob("*.html")
+    for each in commands_of_a_template(page)
+}
+COMMANDS = sorted({each.strip() for page in PAGES for each in commands(page)} | IN_TEMPLATES)
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 DOCUMENTS = [block for block in BLOCKS if re.match(r"name = |\[\[parameter", block)]
 _SENT = re.compile(r"(/v1/[a-z0-9/]+)\S*[^'\n]*(?:'[^'\n]*')?\s+-d\s+'(.*?)'", re.DOTALL)
@@ -65,6 +82,16 @@ def test_a_command_is_there_with_its_options(command: str):
         elif inner := getattr(known, "commands", None):
             assert word in inner, command
             known = inner[word]
+
+
+@pytest.mark.parametrize("command", sorted(IN_TEMPLATES))
+def test_a_command_of_a_page_has_no_argument_too_many(command: str):
+    known: Any = get_command(app)
+    words = shlex.split(command.split(" > ")[0])[1:]
+    while inner := getattr(known, "commands", None):
+        known = inner[words.pop(0)]
+    parser = known.make_parser(known.make_context("", [], resilient_parsing=True))
+    assert parser.parse_args(words)[1] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -159,7 +159,7 @@ def test_a_workload_factor_is_marked_and_names_are_text(
     job = keep(database, replace(finished, result={**finished.result, "parameters": rows}))
     page = see(client, f"/jobs/{job}/matters").text
     row = part(page, f'<tr id="parameter-{rows[0]["name"]}">', "</tr>")
-    assert "workload factor, never searched" in row
+    assert "property of the load, never searched" in row
     assert evil not in page and "&lt;i&gt;x" in page
 
 
@@ -178,7 +178,7 @@ def test_few_draws_test_nothing_and_say_what_they_could_have_seen(
     job = keep(database, finished)
     page = see(client, f"/jobs/{job}/matters").text
     told = part(page, '<section aria-labelledby="anova-title">', "</section>")
-    assert "below 30 draws it ranks nothing" in told and "<table>" not in told
+    assert "with fewer than 30 nothing is ranked" in told and "<table>" not in told
     assert "minimum detectable effect" in told
 
 
@@ -191,5 +191,5 @@ def test_where_nothing_was_learned_that_is_said(client: TestClient, database: En
     result |= {"models": {}, "shown_first": {}}
     job = keep(database, replace(finished, result=result))
     page = see(client, f"/jobs/{job}/matters?details=true").text
-    assert "Nothing could be learned from the draws" in page
+    assert "Nothing could be learned from the random configurations" in page
     assert "No parameter could be tested" in page

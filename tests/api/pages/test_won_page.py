@@ -157,7 +157,10 @@ def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engi
     page = see(client, f"/jobs/{job}/won").text
     verdict = section(page, "verdict-title")
     assert "Nothing was proven better than the baseline" in verdict
-    assert "the interval holds 0" in verdict and "-40 to 64, must lie entirely above 0" in verdict
+    assert (
+        "the interval holds 0" in verdict
+        and "-40 to 64. A proof needs it entirely above 0" in verdict
+    )
     assert "What to do next" in verdict and "Minimum detectable change" in verdict
     assert "best candidate" in section(page, "proof-title")
     assert "diff-title" not in page and "/options" not in verdict

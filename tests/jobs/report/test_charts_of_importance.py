@@ -50,7 +50,7 @@ class TestSampling:
     def test_the_curve(self):
         chart = sampling_chart({"draws": 40, "planned": 50, "curve": self.POINTS})
         assert chart is not None
-        assert chart.title == "The ranking rests on 40 draws of at most 50"
+        assert chart.title == "The ranking rests on 40 random configurations of at most 50"
         overlap, tau = chart.traces
         assert (overlap["x"], overlap["y"]) == ([20, 40], [0.4, 0.8])
         assert overlap["error_y"]["array"] == [0.2, 0.2]

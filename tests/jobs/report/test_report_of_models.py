@@ -43,7 +43,7 @@ def test_models_say_what_matters(guided: JobOutcome):
     assert f"{100 * cell['total']:.1f}% (" in page and f"{100 * cell['other']:.1f}%; " in page
     for line in (*said["trust"], *said["disagreement"], said["anova_words"]):
         assert line in unescape(page)
-    assert said["trust"] and "below 30 draws it ranks nothing" in page
+    assert said["trust"] and "with fewer than 30 nothing is ranked" in page
     assert "max_background_jobs" in said["idle"] or "max_background_jobs" not in page
     assert "most important at the end of the job: compression_type" in page
     assert "models learn from them, and from every trial of the search" in page
@@ -58,9 +58,9 @@ def unlearned(guided: JobOutcome, r2: float) -> JobOutcome:
 
 def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOutcome):
     few, enough = (report_html(unlearned(guided, r2)) for r2 in (0.1, 0.5))
-    assert "draws are too few for them" in few
+    assert "random configurations are too few for them" in few
     assert "One random forest per metric" not in few
-    assert ">Importance from the draws alone</h2>" in enough
+    assert ">Importance from the random configurations alone</h2>" in enough
     assert "One random forest per metric" in enough
 
 

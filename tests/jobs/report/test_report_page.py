@@ -254,7 +254,7 @@ class TestOtherJobs:
         page = read(replace(finished, result=result))
         assert re.search(r"single metric \(90% power, \d+ pairs\):\s+waf 1\.2%\.", page.text)
         assert "it was steady" in page.text
-        assert any("draws" in str(p["layout"]["xaxis"].get("title")) for p in plots(page))
+        assert any("random" in str(p["layout"]["xaxis"].get("title")) for p in plots(page))
 
     def test_figures_that_are_no_numbers(self, finished: JobOutcome):
         fitness = {**finished.fitness, 10: float("inf"), 11: float("nan")}

@@ -75,7 +75,7 @@ def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
     assert rows[1].why_ended == "the order was steady"
     draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
     rows = phase_rows(finished.trials, {**finished.result, "sampling": None})
-    assert rows[1].why_ended == f"the sampling budget, {draws} draws, was used"
+    assert rows[1].why_ended == f"the sampling budget, {draws} configurations, was used"
 
 
 def test_a_job_without_a_search_has_no_ranking_phase():
