@@ -53,6 +53,7 @@ _READS_ARE = (
     f"...{COLD} with nothing in the page cache; not tuned."
 )
 _STEPS = 3
+_WIDE = 100  # columns of a terminal
 _STYLES = {"better": "green", "worse": "red", "not significant": "dim"}
 _BATCH_METRICS = ("waf", "sa", "time", "rate")
 
@@ -280,8 +281,7 @@ def print_changed_options(
     table.columns[0].no_wrap = True  # a name is copied
     for column in table.columns[1:3]:
         column.no_wrap, column.overflow = False, "fold"
-    for column in table.columns[3:]:
-        column.min_width = 18
+        column.max_width = None if console.width >= _WIDE else 10  # so that the gain has its room
     for name in dict.fromkeys([*best, *baseline]):
         if name not in best:
             off.append(name)
