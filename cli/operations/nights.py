@@ -55,7 +55,7 @@ def nights_command(
 ) -> int:
     """Shows the nights of a batch, and detects regressions.
 
-    The default and the best of each night are compared with the nights before. A change of
+    The baseline and the winner of each night are compared with the nights before. A change of
     level is shown with its date, size and p-value, and with what changed then in kernel,
     RocksDB and machine. Rates of false alarms and delays: docs/results/watch.md.
 

@@ -77,8 +77,8 @@ def profile_command(
 ) -> int:
     """Writes a workload that imitates a database, from its folder, LOG or trace.
 
-    Exit status: 0 written (with --check: write amplification and tree agree, as far as
-    known), 3 the workload does not behave like the database, 2 bad input.
+    Exit status: 0 written (with --check: write amplification and tree agree, or the input
+    has neither), 3 the workload does not behave like the database, 2 bad input.
     """
     if submit and not check:
         raise InputError("--submit", "works only with --check, which the job runs; add it")

@@ -137,6 +137,11 @@ def _lines(rows: Sequence[tuple[Change, Applying | None]], *, called: bool) -> I
             "Existing SST files keep the old value until they are compacted (CompactRange with "
             f"BottommostLevelCompaction::kForce rewrites all): {', '.join(rewrite)}."
         )
+    if any(c.key == "num_levels" for c, _ in rows):
+        yield (
+            "RocksDB refuses a database that has files beyond num_levels. Try the new file and "
+            "the old one on a copy."
+        )
     if called:
         yield (
             "A call lasts until the database is reopened. Also change the options that your "

@@ -224,6 +224,12 @@ def test_calls_are_those_of_the_version_and_the_rest_is_named():
     assert not [line for line in older if line.startswith("db->")]
 
 
+@pytest.mark.parametrize(("key", "warned"), [("num_levels", True), ("write_buffer_size", False)])
+def test_another_number_of_levels_is_warned_of(key: str, warned: bool):
+    steps = steps_of([Change(CF, key, "7", "5")], OptionsFile())
+    assert any("files beyond num_levels" in line for line in steps.lines) is warned
+
+
 @pytest.mark.db_bench
 def test_the_calls_are_taken_by_a_running_database(installed: InstalledDbBench, tmp_path: Path):
     file = OptionsFile({**SET, "Version": {"rocksdb_version": installed.version}})
