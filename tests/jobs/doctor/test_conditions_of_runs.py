@@ -42,7 +42,7 @@ def test_a_probe_that_is_switched_off_is_no_good_news(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     found = look(switched(settings, on=False), monkeypatch)
-    assert (found.level, found.found) == (Severity.NOTE, "not read: machine_speed")
+    assert (found.level, found.found) == (Severity.NOTE, "missing: machine_speed")
     assert "ROCKTUNE_SPEED_PROBE" in found.advice
 
 
@@ -50,7 +50,7 @@ def test_a_probe_that_told_nothing_was_not_switched_off(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     found = look(switched(settings, on=True), monkeypatch, SPEEDS[:2])
-    assert (found.level, found.found) == (Severity.NOTE, "not read: machine_speed")
+    assert (found.level, found.found) == (Severity.NOTE, "missing: machine_speed")
     assert "too little time" in found.advice and "ROCKTUNE_SPEED_PROBE" not in found.advice
 
 

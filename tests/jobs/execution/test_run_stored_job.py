@@ -362,7 +362,7 @@ class TestWhatGoesWrong:
     ):
         job = Job(database, tmp_path, settings)
         (tmp_path / "bench.sh").write_text("echo '{\"sa\": 2.0}'\n")
-        with pytest.raises(InputError, match=r"objective \(waf\): .*'waf'.* gives sa"):
+        with pytest.raises(InputError, match=r"objective \(waf\): .*'waf'.* reports sa; "):
             job.run()
         assert len(job.store.trials(job.id)) == 1
 

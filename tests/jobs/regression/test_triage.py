@@ -92,7 +92,7 @@ def test_a_program_that_is_not_known_must_be_named(database: Engine):
     (item,) = triage(database, Planted(metrics={"time": 1.5}, environment=environment))["items"]
     assert "upgrade-check /opt/rocksdb/db_bench NEW_DB_BENCH --workload" in item["command"]
     assert item["note"] == (
-        "NEW_DB_BENCH is the program after the change:  RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
+        "NEW_DB_BENCH is the program after the change: RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
     )
 
 

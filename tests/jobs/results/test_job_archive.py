@@ -137,7 +137,7 @@ def test_of_many_that_restore_it_at_once_one_does(
 def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
     database: Engine, asked: Specification
 ):
-    with pytest.raises(ValueError, match="the same number"):
+    with pytest.raises(ValueError, match="two trials share a number"):
         kept(database, asked, [plain_trial(1), plain_trial(1)])
     assert JobStore(database).newest_job_with(asked.digest()) is None
 

@@ -41,7 +41,7 @@ def test_come_after_the_objectives_own(tmp_path: Path):
     rows = specify(objective=str(path), limits=[RATE]).objective["limit"]
     assert [row["metric"] for row in rows] == ["sa", "rate"]
     contradicting = Limit("sa", at_least=2.0)
-    with pytest.raises(InputError, match=r"^--limit: nothing is sa >= 2 and <= 1.5"):
+    with pytest.raises(InputError, match=r"^--limit: no value can be sa >= 2 and <= 1\.5"):
         specify(objective=str(path), limits=[contradicting])
 
 

@@ -27,7 +27,7 @@ def test_in_the_space_of_blob_files_it_keeps_keys_and_values_apart():
     assert found["write_buffer_size"] == pytest.approx(168e6, rel=0.02)
     assert found["level0_slowdown_writes_trigger"] == 36
     assert found["max_write_buffer_number"] == 5
-    assert "max_write_buffer_number 5 for 13" in problem.starts[0].changed
+    assert "max_write_buffer_number 5 instead of 13" in problem.starts[0].changed
 
 
 def test_in_a_space_without_them_files_and_codec_stay_at_the_baseline():
@@ -70,7 +70,7 @@ def test_an_options_file_of_that_name_is_a_file():
         ("guide:many", "load-quick", "has no number of threads"),
         ("guide:5000", "load-quick", "has no number of threads"),
         ("guide", "external", "which the workload external lacks"),
-        ("guides", "load-quick", ", guide, none nor a readable OPTIONS file"),
+        ("guides", "load-quick", ", guide, none nor an OPTIONS file"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):

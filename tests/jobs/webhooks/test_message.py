@@ -23,9 +23,9 @@ VERDICT: dict[str, Any] = {
     "p": 0.003, "pairs": 7,
 }  # fmt: skip
 JOB: dict[str, Any] = {
-    "id": 12, "kind": "tune", "run": 1, "state": "done", "why": "all trials are in", "error": None,
-    "submitter": "ci", "batch_id": 3, "batch_item": "load/default", "workload": "load",
-    "space": "default", "strategy": "guided", "title": None, "proven": False,
+    "id": 12, "kind": "tune", "run": 1, "state": "done", "why": "all trials are done",
+    "error": None, "submitter": "ci", "batch_id": 3, "batch_item": "load/default",
+    "workload": "load", "space": "default", "strategy": "guided", "title": None, "proven": False,
     "verdict": dict.fromkeys(VERDICT),
 }  # fmt: skip
 EXPERIMENT = {
@@ -49,7 +49,7 @@ ABOUT: dict[str, dict[str, Any]] = {
     TEST: {},
 }
 TEXTS = {
-    "job_ended": "Job 12 (load) is done: all trials are in",
+    "job_ended": "Job 12 (load) is done: all trials are done",
     "winner_proven": "Job 12 (load) has proven a better configuration. Better: WAF -43%",
     "regression_found": "Batch nightly, night of 2026-11-27: a regression was found\n"
     "- load/default: since 2026-11-12 WAF +12%, p &lt; 0.001",
@@ -97,8 +97,9 @@ def test_why_a_job_ended_is_its_error_or_its_trade() -> None:
     assert event_text("job_ended", {"job": failed}).endswith("is failed: the disk is full")
     cancelled = {**JOB, "state": "cancelled", "why": "cancelled"}
     assert event_text("job_ended", {"job": cancelled}) == "Job 12 (load) is cancelled"
-    unproven = {**JOB, "verdict": {**VERDICT, "trade": "Nothing proven; paid: nothing"}}
-    assert "Nothing proven" in event_text("job_ended", {"job": unproven})
+    trade = "Nothing was proven better than the baseline; costs: none significant"
+    unproven = {**JOB, "verdict": {**VERDICT, "trade": trade}}
+    assert trade in event_text("job_ended", {"job": unproven})
 
 
 def test_of_many_findings_the_first_are_told_in_the_text() -> None:

@@ -98,7 +98,7 @@ def test_each_change_of_the_winner_takes_a_configuration():
         Evaluation(asked, history_of(asked, truth, draws=19)), one, low=10.0, high=50.0
     )
     assert doubtful["explanation_withheld"]["needed"] == 20
-    assert "with fewer its intervals do not hold" in doubtful["explanation_withheld"]["why"]
+    assert "with fewer, its intervals are too narrow" in doubtful["explanation_withheld"]["why"]
 
 
 def test_a_winner_that_is_the_baseline_is_not_withheld():

@@ -127,7 +127,9 @@ class TestJob:
     def test_a_figure_that_contradicts_a_multiple_ends_it_at_once(self):
         limits = (Limit("rate", at_least=1e9), Limit("rate", at_most_baseline=1.1))
         job = job_of(problem_of(objective=Objective("mine", WAF, limits)), 24)
-        with pytest.raises(InputError, match=r"objective \(mine\).*nothing is rate >= 1000000000"):
+        with pytest.raises(
+            InputError, match=r"objective \(mine\).*no value can be rate >= 1000000000"
+        ):
             job.run()
         assert len(job.log.kept) == 1
 
@@ -142,7 +144,7 @@ class TestContradictions:
         ],
     )
     def test_are_refused(self, limits: tuple[Limit, ...]):
-        with pytest.raises(InputError, match=r"^here: nothing is rate >= .* and <= "):
+        with pytest.raises(InputError, match=r"^here: no value can be rate >= .* and <= "):
             require_possible(limits, field="here")
 
     @pytest.mark.parametrize(

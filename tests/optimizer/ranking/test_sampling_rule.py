@@ -189,7 +189,7 @@ class TestWhatItRestsOn:
             runner.tell(number)
         asked = runner.ask(100)
         assert asked.trials == ()
-        assert asked.why.endswith(f"tell {last} first")
+        assert asked.why.endswith(f"report {last} first")
         with pytest.raises(ValueError, match=f"draw {last} has not ended"):
             enough_drawn(Evaluation(runner.problem, runner.history), planned(200))
 

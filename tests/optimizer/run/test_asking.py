@@ -95,7 +95,7 @@ class TestWhatRestsOnTrialsThatAreOut:
         assert asked.why == "the next trials depend on unfinished ones: report 1, 2, 3 first"
         assert runner.ask(10).trials == ()
         runner.tell(2)
-        assert runner.ask(10).why.endswith("tell 1, 3 first")
+        assert runner.ask(10).why.endswith("report 1, 3 first")
 
     def test_a_search_waits_for_every_draw_and_learns_nothing_from_half_of_them(
         self, monkeypatch: pytest.MonkeyPatch
@@ -115,7 +115,7 @@ class TestWhatRestsOnTrialsThatAreOut:
             learned = len(asked_to_rank)
             again = runner.ask(100)
             assert again.trials == ()
-            assert again.why.endswith(f"out: tell {last} first")
+            assert again.why.endswith(f"unfinished ones: report {last} first")
             assert len(asked_to_rank) == learned
             runner.tell(last)
         assert {trial.phase for trial in asked.trials} == {Phase.SAMPLE}

@@ -63,8 +63,8 @@ def test_benchmark_sh_within_the_memory_of_the_default():
     assert (found["compression_type"], found["num_levels"]) == ("zstd", 8)
     assert (found["level0_stop_writes_trigger"], found["bloom_bits"]) == (30, 10)
     assert found["max_bytes_for_level_base"] == 1024 * MIB
-    assert "write_buffer_size 64 MiB for 128 MiB" in start.changed
-    assert "max_write_buffer_number 2 for 8" in start.changed
+    assert "write_buffer_size 64 MiB instead of 128 MiB" in start.changed
+    assert "max_write_buffer_number 2 instead of 8" in start.changed
     assert len(start.changed) == 2
 
 

@@ -54,7 +54,7 @@ def test_other_files_are_refused(log: Path, content: bytes, problem: str) -> Non
 def test_folders_that_hold_no_log_are_refused(tmp_path: Path) -> None:
     (tmp_path / "OPTIONS-000007").write_text("[DBOptions]\n")
     for path in (tmp_path, tmp_path / "away"):
-        with pytest.raises(InputError, match=f"^database {path}: (holds no LOG|is not there)"):
+        with pytest.raises(InputError, match=f"^database {path}: (has no LOG|does not exist)"):
             read_profile(path)
 
 

@@ -168,7 +168,7 @@ def test_folders_of_log_and_options() -> None:
     ("name", "problem"),
     [
         ("04-ardb-custom-comparator-5.14/OPTIONS", "is an OPTIONS file; give the LOG"),
-        ("04-ardb-custom-comparator-5.14", "holds no LOG"),
+        ("04-ardb-custom-comparator-5.14", "has no LOG"),
         ("08-llm-tuner-inputs/kvrocks_default_options.ini", "is an OPTIONS file; give the LOG"),
         ("30-db_bench-command-lines/commands.txt", "is not a RocksDB LOG"),
     ],

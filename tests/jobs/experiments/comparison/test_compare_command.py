@@ -73,7 +73,7 @@ def test_two_configurations_over_two_loads_and_gone_on_with(
     assert compare(*asked, "--resume", "--seed", 2) == 2
     assert "different: seed" in capsys.readouterr().err
     assert compare(*asked, "--resume") == 0
-    assert "2 runs of 12 are left" in capsys.readouterr().err
+    assert "2 runs left of 12" in capsys.readouterr().err
     again = lines(desk)
     assert again[: len(whole) - 1] == [json.loads(line) for line in whole[:-1]]
     assert len(again) == len(whole) + 1
@@ -126,7 +126,7 @@ def test_around_what_the_guide_works_out_for_each_load(
         assert run["metrics"]["memory"] == memtables + 8 * 2**20
     assert "[large]\nwrite_buffer_size = " in (desk.folder / OUT / "report.html").read_text()
     assert compare(*asked, "--resume") == 0
-    assert "0 runs of 18 are left" in capsys.readouterr().err
+    assert "0 runs left of 18" in capsys.readouterr().err
 
 
 @pytest.mark.db_bench
@@ -206,7 +206,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),
         (("default", "default", "--seed", -1), "--seed: -1 is not between"),
         (("default", "default", "--scale", 0), "--scale: 0 is not from 1"),
-        (("default", "default", "--scale", 4096), "A: at the scale 4096 of load-quick a write"),
+        (("default", "default", "--scale", 4096), "A: at the scale 4096 of load-quick, a write"),
         (("default", "default", "--metrics", "nix"), "--metrics: there is no 'nix'"),
         (("default", "default", "--workload", "external"), "--workload: external does not run"),
         (("default", "default", *2 * ("--workload", "load")), "--workload: load is named twice"),
@@ -243,7 +243,7 @@ def test_another_column_family_is_another_comparison(
     assert document["subjects"]["B"]["column_family"] == "blocks"
     assert document["subjects"]["A"]["column_family"] is None
     assert compare(*asked, "--column-family", "blocks", "--resume") == 0
-    assert "0 runs of 6 are left" in capsys.readouterr().err
+    assert "0 runs left of 6" in capsys.readouterr().err
     assert compare(*asked, "--resume") == 2
     assert "different: B" in capsys.readouterr().err
     assert compare(*asked, "--column-family", "block") == 2

@@ -81,7 +81,7 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     # The half of a pair that was left is measured again with its partner.
     assert len(again) == len(whole) + 1
     printed = capsys.readouterr()
-    assert "2 runs of 12 are left" in printed.err
+    assert "2 runs left of 12" in printed.err
     assert printed.err.count("round 3") == 2
     assert "round 1" not in printed.err
     assert "WAF" in printed.out
@@ -142,7 +142,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "with --resume" in said.splitlines()[-1]
+    assert "Continue with the same command and --resume" in said.splitlines()[-1]
     assert len(lines(desk)) >= 3
     assert [*desk.bench.glob("trial-*")] == []
 
