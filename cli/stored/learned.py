@@ -52,7 +52,7 @@ def parameters_command(
     a random forest (functional analysis of variance) or a Gaussian process of all
     trials, whichever predicts unseen trials better; the p-value of no effect is
     by the process. --metric shows both side by side, the forest's other measures,
-    and the analysis of variance of the draws alone. p-values are corrected for
+    and the analysis of variance of the random configurations alone. p-values are corrected for
     all parameters and metrics (Holm).
     """
     ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)

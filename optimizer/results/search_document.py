@@ -53,13 +53,17 @@ def why_sampling_ended(evaluation: Evaluation, strategy: Strategy, *, explore: i
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
     given = history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
     if enough_drawn(evaluation, planned):
-        ended = f"enough after {drawn} of at most {planned} draws"
+        ended = f"enough after {drawn} of at most {planned} sampled configurations"
     elif drawn + given >= planned:
         asked = problem.search.samples is not None
-        ended = f"all {planned} {'requested ' if asked else ''}draws were measured"
+        ended = (
+            f"all {planned} {'requested ' if asked else ''}sampled configurations were measured"
+        )
         ended += f", {given} of them imported" if given else ""
     else:
-        ended = f"{drawn} of {planned} draws were measured; time or new configurations ran out"
+        ended = (
+            f"{drawn} of {planned} sampled configurations were measured; time or new ones ran out"
+        )
     if strategy.has_models:
         return f"{ended}: the models learn from them, and from every trial of the search"
     curve = _curve(evaluation)
@@ -82,7 +86,7 @@ def _judged(problem: Problem, last: Checkpoint, strategy: Strategy) -> str:
         return "the search covers every parameter, whatever the ranking"
     return (
         f"the ranking is {'stable' if agreement >= LEVEL - 1e-9 else 'not yet stable'}, "
-        f"random halves of the draws share {top * last.top_k_overlap:.1f} of their top {top}"
+        f"random halves of the sample share {top * last.top_k_overlap:.1f} of their top {top}"
     )
 
 

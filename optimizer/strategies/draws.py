@@ -30,7 +30,7 @@ class Drawn(Strategy):
     # Nothing is searched; ``top`` says of how many the ranking's stability is told.
     settings: ClassVar[frozenset[str]] = frozenset({"top"})
     phase_words: ClassVar[Mapping[Phase, str]] = {
-        Phase.SEARCH: "measure the best draws with fewer of their changes"
+        Phase.SEARCH: "measure the best sampled configurations with fewer of their changes"
     }
     design: Design
 

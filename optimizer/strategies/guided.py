@@ -45,7 +45,7 @@ class Guided(DrawsFirst):
     has_models: ClassVar[bool] = True
     phase_words: ClassVar[Mapping[Phase, str]] = {
         Phase.SAMPLE: "draw a few configurations from the whole space to train the models",
-        Phase.RANK: "fit a model of each metric to the draws",
+        Phase.RANK: "fit a model of each metric to the sample",
         Phase.SEARCH: "measure where the models expect most gain, and refit them to every trial",
     }
 

@@ -270,8 +270,8 @@ class TestWhatIsTold:
             assert point["top_k_overlap"] >= 0.5 > point["kendall_tau"] > 0
         shared = 2 * sampling["curve"][-1]["top_k_overlap"]
         assert sampling["why"] == (
-            f"enough after 68 of at most {planned(200)} draws: the ranking is stable, "
-            f"random halves of the draws share {shared:.1f} of their top 2"
+            f"enough after 68 of at most {planned(200)} sampled configurations: the ranking is "
+            f"stable, random halves of the sample share {shared:.1f} of their top 2"
         )
         assert whys[Phase.RANK].endswith(f"; {sampling['why']}")
 
@@ -280,13 +280,16 @@ class TestWhatIsTold:
         assert sampling["draws"] == sampling["planned"] == planned(90)
         assert [point["draws"] for point in sampling["curve"]] == [planned(90)]
         assert sampling["why"].startswith(
-            f"all {planned(90)} draws were measured: the ranking is not yet stable, random halves"
+            f"all {planned(90)} sampled configurations were measured: the ranking is not yet "
+            "stable, random halves"
         )
 
     @pytest.mark.slow
     def test_where_a_number_was_asked_for(self):
         sampling, _ = self.ran(120, samples=50)
-        assert sampling["why"].startswith("all 50 requested draws were measured: ")
+        assert sampling["why"].startswith(
+            "all 50 requested sampled configurations were measured: "
+        )
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
 
     @pytest.mark.slow
@@ -296,8 +299,8 @@ class TestWhatIsTold:
     def test_where_there_is_too_little_to_judge(self):
         sampling, whys = self.ran(24)
         assert sampling["curve"] == []
-        assert sampling["why"] == f"all {sampling['planned']} draws were measured"
-        assert whys[Phase.RANK].endswith("draws were measured")
+        assert sampling["why"] == f"all {sampling['planned']} sampled configurations were measured"
+        assert whys[Phase.RANK].endswith("sampled configurations were measured")
 
     def test_a_strategy_that_does_not_rank_has_nothing_to_tell(self):
         assert self.ran(24, strategy="lhs")[0] is None
