@@ -56,7 +56,7 @@ def keep(engine: Engine, finished: JobOutcome, *, state: JobState = JobState.DON
     done = state is JobState.DONE
     values: dict[str, Any] = {
         "state": state,
-        "why": "all trials are in",
+        "why": "all trials are done",
         "environment": result["environment"],
         "standing": {"done": len(rows), "failed": 0, "total": len(rows),
                      "best": {"trial": _best(finished), "fitness": 100.0}},
