@@ -57,11 +57,11 @@ def test_a_job_of_tune(client: Client, desk: Desk, capsys: Capture):
              "--strategy", "random", "--db", desk.database, "--out", desk.out]  # fmt: skip
     assert client("tune", *asked) == 0
     found, _, steps = capsys.readouterr().out.partition("\nNext\n")
-    assert f"See the plots: {desk.out}/report.html." in steps
+    assert f"{desk.out}/report.html" in steps
     assert client("show", 1, "--db", desk.database) == 0
     shown, _, steps = capsys.readouterr().out.partition("\nNext\n")
     assert "Proof: " in found and shown.endswith(found)
-    assert "See the plots: `rocktune report 1`." in steps
+    assert "`rocktune report 1" in steps
     assert client("options", 1, "--db", desk.database) == 0
     assert capsys.readouterr().out == (desk.out / "OPTIONS.ini").read_text()
 
