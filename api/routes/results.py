@@ -284,7 +284,8 @@ async def show_dependence(answer: AnswerDep) -> Response:
         found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:
             why = "too few trials or no run of the baseline succeeded"
-            raise ProblemError(409, f"job {answer.job.id} has too little data for models: {why}")
+            problem = f"job {answer.job.id} has too little data for models yet: {why}"
+            raise ProblemError(409, problem)
         return dependence_document(found)
 
     return await answer.fitted(made)

@@ -170,8 +170,8 @@ def _prove(engine: Engine) -> None:
             if engine.dialect.name == "postgresql":
                 encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
                 if encoding not in ("UTF8", "SQL_ASCII"):
-                    problem = f"{shown_url(engine.url)} is in {encoding}; create one in UTF8"
-                    raise InputError(FIELD, problem)
+                    problem = f"is encoded in {encoding}; create one in UTF8"
+                    raise InputError(FIELD, f"{shown_url(engine.url)} {problem}")
     except (SQLAlchemyError, sqlite3.Error) as error:
         # Without the cause: the driver's own text may hold what was blotted out.
         raise _refusal(engine.url, error) from None

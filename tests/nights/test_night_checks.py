@@ -71,7 +71,7 @@ def test_a_series_begins_anew_with_another_setting() -> None:
     same = nights_that_turn_worse()[:6]
     other = result({"waf": 9.0, "sa": 1.0, "time": 3.0, "rate": 100.0}, job={**ASKED, "scale": 2})
     _, suites, _ = written([*same, other])
-    assert suites[ITEM][WAF].words.startswith("1 of the 5 nights")
+    assert suites[ITEM][WAF].words.startswith("1 of 5 nights needed")
     assert len(suites[ITEM]) == 5  # the job, and each metric once
 
 

@@ -193,7 +193,7 @@ def test_a_body_that_is_too_large_is_refused(served: Callable[..., TestClient]) 
         client.request("GET", "/v1/jobs", **declared(9999)),
     ):
         assert answer.status_code == 413
-        assert "2000 bytes" in require_problem(answer)["detail"]
+        assert "larger than 2,000 bytes" in require_problem(answer)["detail"]
     assert client.post("/v1/jobs", **declared(2000)).status_code == 422
     lying = {"Content-Type": "application/json", "Content-Length": "9" * 30}
     assert client.post("/v1/jobs", content=b"{}", headers=lying).status_code == 413

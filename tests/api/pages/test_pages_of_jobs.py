@@ -233,7 +233,7 @@ def test_a_job_leads_to_what_its_workload_stands_for(client: TestClient) -> None
     assert '<a href="/workloads/load-quick">load-quick</a>' in page and "profiled" not in page
     client.post("/v1/workloads", json=SENT)
     submit(client, {**QUEUED, "workload": "my-db"})
-    assert '<a href="/workloads/my-db#profile">a database' in see(client, "/jobs/2").text
+    assert '<a href="/workloads/my-db#profile">a profiled database' in see(client, "/jobs/2").text
     assert '<h2 id="profile">' in see(client, "/workloads/my-db").text
     client.delete("/v1/workloads/my-db")
     assert "/workloads/my-db" not in see(client, "/jobs/2").text, "it has no page any more"

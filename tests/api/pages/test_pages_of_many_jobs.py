@@ -103,7 +103,7 @@ def test_the_nights_of_a_batch_are_watched(client: TestClient, database: Engine)
     shown = see(client, "/nights/nightly?item=load/default&parameter=block_size").text
     history = shown.partition("The value is from")[2]
     assert len(re.findall(r"[12] of 1</td>", history)) == 24
-    assert history.count(">16384</td>") == 1 and history.count(">4096</td>") == 1
+    assert history.count(">16384 (16 KiB)</td>") == history.count(">4096 (4 KiB)</td>") == 1
     assert history.count("nothing proven") == 23 and "25.0%" in history
     unknown = see(client, "/nights/nightly?parameter=luck").text
     assert unknown.count('<td class="n">-</td>') >= 24

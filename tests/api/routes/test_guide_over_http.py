@@ -35,7 +35,7 @@ def test_the_worked_example(client: TestClient) -> None:
         ({"key_size": "0"}, "key_size", "is out of range, 1 byte"),
         ({"cpu_threads": "5000"}, "cpu_threads", "is out of range, 1 to 4,096"),
         ({"memory": "much"}, "memory", "is not a size"),
-        ({"open_files": "1"}, "open_files", "is not from 2"),
+        ({"open_files": "1"}, "open_files", "is out of range, 2 to"),
         ({"value_size": "1" * 41}, "value_size", "has more than 40 characters"),
         ({"keys": None}, "keys", "is missing; add it"),
     ],

@@ -58,7 +58,7 @@ def test_a_cancelled_job_goes_on_as_another_run(client: TestClient) -> None:
     assert (cancelled["state"], cancelled["run"]) == ("cancelled", 1)
     resumed = client.post(f"/v1/jobs/{job}/resume").json()
     assert (resumed["state"], resumed["run"], resumed["error"]) == ("queued", 2, None)
-    assert "turn" in resumed["why"]
+    assert resumed["why"] == "waits for the bench host"
     external = submit(client, EXTERNAL)
     client.post(f"/v1/jobs/{external}/cancel")
     assert client.post(f"/v1/jobs/{external}/resume").json()["state"] == "running"

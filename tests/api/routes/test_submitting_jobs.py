@@ -34,7 +34,7 @@ def test_a_submitted_job_waits_for_its_turn_at_the_place_that_is_named(client: T
     assert answer.status_code == 201
     assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
     assert (job["state"], job["phase"], job["run"], job["priority"]) == ("queued", None, 1, 7)
-    assert "turn" in job["why"]
+    assert job["why"] == "waits for the bench host"
     assert (job["done"], job["failed"], job["total"], job["best"]) == (0, 0, 20, None)
     assert (job["workload"], job["space"], job["strategy"]) == ("load-quick", "default", "guided")
     assert job["specification"]["seed"] == 3

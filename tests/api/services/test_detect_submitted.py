@@ -28,8 +28,8 @@ def test_a_change_arrives_as_it_was_meant(
 @pytest.mark.parametrize(
     ("given", "mend"),
     [
-        ("0.05", "or as 5%"),
-        (0.05, "or as 5%"),
+        ("0.05", "or 5%; write it with the %"),
+        (0.05, "or 5%; write it with the %"),
         ("much", "write a change such as 5%"),
         ("p99=5%", "name one of waf, sa, time, rate"),
     ],

@@ -56,9 +56,12 @@ def test_a_job_of_tune(client: Client, desk: Desk, capsys: Capture):
     asked = ["--workload", workload, "--space", space, "--objective", "waf", "--trials", 14,
              "--strategy", "random", "--db", desk.database, "--out", desk.out]  # fmt: skip
     assert client("tune", *asked) == 0
-    table = capsys.readouterr().out.rpartition("Written to")[0]
+    found, _, steps = capsys.readouterr().out.partition("\nNext\n")
+    assert f"{desk.out}/report.html" in steps
     assert client("show", 1, "--db", desk.database) == 0
-    assert capsys.readouterr().out.endswith(table)
+    shown, _, steps = capsys.readouterr().out.partition("\nNext\n")
+    assert "Proof: " in found and shown.endswith(found)
+    assert "`rocktune report 1" in steps
     assert client("options", 1, "--db", desk.database) == 0
     assert capsys.readouterr().out == (desk.out / "OPTIONS.ini").read_text()
 
@@ -111,7 +114,7 @@ def test_a_mistyped_file_is_refused_and_not_made(
 ):
     assert client(*command, "--db", "folder/new.db") == 2
     said = capsys.readouterr().err
-    assert said.startswith("rocktune: --db: there is no ") and "folder/new.db; name one" in said
+    assert said.startswith("rocktune: --db: there is no ") and "folder/new.db; name an" in said
     assert not Path("folder").exists()
 
 

@@ -144,7 +144,8 @@ def test_archives_of_an_old_server_are_refused_too(
     status = here("db", "archive", 1, file, "--db", url_of(old))
     if is_server(old):
         assert status == 2
-        assert "run `rocktune db upgrade`; the services" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "run `rocktune db upgrade`; then update all services" in said
         assert current(old) == BEFORE
     else:
         assert status == 0

@@ -83,9 +83,9 @@ def test_another_family_is_not_the_job_that_is_resumed(
         assert code in (0, 3)
         return capfd.readouterr().err
 
-    assert "job 1, files" in said("--column-family", "blocks")
+    assert "job 1, results in" in said("--column-family", "blocks")
     assert "job 1 is already done" in said("--column-family", "blocks", "--resume")
-    assert "job 2, files" in said("--column-family", "default", "--resume")
+    assert "job 2, results in" in said("--column-family", "default", "--resume")
 
 
 @pytest.mark.db_bench

@@ -84,7 +84,7 @@ def test_where_all_break_one_nothing_is_proven_and_it_is_named(
     ("limits", "said"),
     [
         (["read_p99 <= 1ms"], "objective (waf): needs the metric 'read_p99', but the benchmark"),
-        (["rate >= 5000", "rate <= 1.1 baseline"], "objective (waf): nothing is rate >= 5000"),
+        (["rate >= 5000", "rate <= 1.1 baseline"], "objective (waf): no value can be rate >= 5"),
     ],
 )
 def test_what_only_the_first_run_can_tell_ends_the_job_there(

@@ -50,7 +50,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--limit", "read_p99 <= 1ms"), "--limit: no measurement of the workload load-"),
     (
         ("--limit", "rate >= 2 baseline", "--limit", "rate <= 1.5 baseline"),
-        "--limit: nothing is rate >= 2 and <= 1.5 baseline",
+        "--limit: no value can be rate >= 2 and <= 1.5 baseline",
     ),
     (("--strategy", "luck"), "--strategy"),
     (("--trials", "3"), "--trials"),

@@ -98,7 +98,7 @@ class TestRunningAgain:
         ended = replace(ended_trial(1), state=state)
         log.propose(proposed_trial(1))
         log.finish(ended)
-        with pytest.raises(ValueError, match="trial 1 has ended"):
+        with pytest.raises(ValueError, match="trial 1 has already ended"):
             log.propose(replace(proposed_trial(5), number=1, attempt=2))
         assert log.trials() == [ended]
 

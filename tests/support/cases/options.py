@@ -126,7 +126,7 @@ CASES: tuple[Case, ...] = (
     ),
     _refused(_EXAMPLE, "tune", "write buffers of 1 GiB", "use --workload load"),
     # 64 MiB * 4 + 8 MiB; LZ4 nowhere, ZSTD at the bottom only, a Bloom filter of 10 bits.
-    _measured(_TABLED, 264 * MIB, "come to 12 threads"),
+    _measured(_TABLED, 264 * MIB, "amount to 12 threads"),
     *(
         _measured(f"15-block-cache-in-file/{name}.ini", 384 * MIB, *told, waf=2.4)
         for name, told in (
@@ -135,7 +135,7 @@ CASES: tuple[Case, ...] = (
             ("secondary", ("secondary_cache of block_cache (CacheLibSecondaryCache)",)),
         )
     ),
-    _measured(_OWN_TESTS + "options_test.ini", 136 * MIB, "come to 302 threads"),
+    _measured(_OWN_TESTS + "options_test.ini", 136 * MIB, "amount to 302 threads"),
     _refused(
         _OWN_TESTS + "db_bench_tool_test.ini",
         "bench",
