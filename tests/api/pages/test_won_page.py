@@ -153,6 +153,7 @@ def test_a_wrong_preference_is_told_where_it_is_given(
 
 def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engine) -> None:
     failed = {"why": "the interval holds 0", "fitness": 12.0, "low": -40.0, "high": 64.0}
+    failed |= {"trade": "Nothing was proven better than the baseline; costs: none significant"}
     job = keep(database, unproven(proved(), **failed))
     page = see(client, f"/jobs/{job}/won").text
     verdict = section(page, "verdict-title")
