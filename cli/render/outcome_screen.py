@@ -193,11 +193,11 @@ def _ranking(result: Mapping[str, Any]) -> list[str]:
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
-        few = "trials" if by_models(result) else "draws"
+        few = "trials" if by_models(result) else "random configurations"
         return [f"Most important parameters: unknown, too few {few} (at least 10 must succeed)."]
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
-    more = "more trials" if by_models(result) else "more draws"
+    more = "more trials" if by_models(result) else "more random configurations"
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs {more}"
     lines = [
         f"Most important parameters, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."

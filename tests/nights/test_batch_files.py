@@ -80,7 +80,7 @@ def test_limits_are_a_list_that_is_added_to_the_objective(tmp_path: Path) -> Non
     ("limits", "said"),
     [
         ('"rate >= 1 baseline"', "load-quick/default: limits: write a list of limits"),
-        ('["rate"]', "load-quick/default: limits: 'rate' is no limit"),
+        ('["rate"]', "load-quick/default: limits: 'rate' is not a limit"),
         ('["memory <= 1GiB"]', "load-quick/default: limits: memory is a budget"),
     ],
 )

@@ -186,8 +186,8 @@ def test_what_the_check_reads_is_no_place_for_its_reports(
     link = desk.folder / "link.xml"
     link.symlink_to(file)
     for wrong, told in (
-        (("--junit", file), f"--junit: '{file}' is FILE, too"),
-        (("--junit", link), f"--junit: '{link}' is FILE, too"),
+        (("--junit", file), f"--junit: '{file}' is also FILE; "),
+        (("--junit", link), f"--junit: '{link}' is also FILE; "),
         (("--markdown", database), f"--markdown: '{database}' is the database, too"),
         (("--junit", other, "--markdown", other), f"--markdown: '{other}' is --junit, too"),
     ):

@@ -101,7 +101,7 @@ def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Eng
     later = whole.partition('<div id="details">')[2]
     assert figures(later) >= 6 and "data-later" not in whole
     found = client.get(f"/v1/jobs/{job}/dependence").json()
-    assert f"learned from {found['trials']} trials" in later
+    assert f"fitted to {found['trials']} trials" in later
     pairs = re.findall(
         r'href="#parameter-([^"]+)">[^<]+</a> and <a href="#parameter-([^"]+)"', later
     )

@@ -21,7 +21,7 @@ REFUSED = [
     ({"weights": "waf=two"}, "weights", "has no valid weight"),
     ({"weights": "luck=1"}, "weights", "not known whether less or more of 'luck' is better"),
     ({"weights": "write_p99"}, "weights", "has not measured 'write_p99'; it measured rate, sa"),
-    ({"weights": "waf", "objective": "sa"}, "weights", "not both"),
+    ({"weights": "waf", "objective": "sa"}, "weights", "either weights or"),
     ({"limit": "waf"}, "limit", "is no limit"),
     ({"limit": "memory <= 1 MiB"}, "limit", "has not measured 'memory'"),
     ({"limit": ["waf <= 1", "waf >= 2"]}, "limit", "leave one out"),

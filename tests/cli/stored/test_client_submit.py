@@ -199,7 +199,7 @@ def test_what_was_never_sent_is_not_tried_again(client: Client, capsys: Capture)
 def test_watched_to_the_end(client: Client, service: Scene, capsys: Capture):
     assert client(*service.asked("--watch"), url=service.url) == 0
     printed = capsys.readouterr()
-    assert "is better" in printed.out
+    assert "Better than the baseline" in printed.out
     assert "14/14 trials, 0 failed, best +" in printed.err
     number = newest(service)
     assert client(*service.asked("--watch", "--json", workload="even"), url=service.url) == 3

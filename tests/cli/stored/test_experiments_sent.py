@@ -106,7 +106,7 @@ def test_another_file_of_the_name_takes_its_place_only_where_it_is_asked_for(
     load.write_text(LOAD.replace("small", "again").replace("4000", "5000"))
     assert client(*compare, "--submit", url=service.url) == 2
     said = capsys.readouterr().err
-    assert said.startswith("rocktune: --workload: the name 'again'") and "(--replace)" in said
+    assert said.startswith("rocktune: --workload: 'again' is taken") and "(--replace)" in said
     job = made(client, service, capsys, *compare, "--replace")
     assert job["specification"]["asked"]["workloads"][0]["num"] == 5000
     assert client(*compare, "--replace") == 2
@@ -135,7 +135,7 @@ def test_a_profile_goes_with_its_workload_and_options(
     load.unlink()
     load.with_suffix(".OPTIONS").unlink()
     assert client(*again, "--submit", url=service.url) == 2
-    assert "rocktune: PATH: the name 'my-shop'" in capsys.readouterr().err
+    assert "rocktune: PATH: 'my-shop' is taken" in capsys.readouterr().err
     made(client, service, capsys, *again, "--replace")
 
 

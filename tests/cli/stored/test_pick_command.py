@@ -32,7 +32,7 @@ def test_the_same_from_a_service_and_from_its_database(
     asked = ["--weights", "waf=2,rate=1", "--limit", "sa <= 1 baseline", "--top", 3]
     assert client("pick", done, *asked, "--out", "picked", url=service.url) == 0
     printed = capsys.readouterr().out
-    for said in ("explored, not proven", "keep sa <= 1 baseline", "baseline", "codec", "fast"):
+    for said in ("explored, not proven", "meet sa <= 1 baseline", "baseline", "codec", "fast"):
         assert said in printed, said
     assert "Written to picked/OPTIONS.ini" in printed
     options = (desk.folder / "picked" / "OPTIONS.ini").read_text()
@@ -48,7 +48,7 @@ def test_a_service_level_picks_the_most_throughput_within_it(
 ):
     assert client("pick", done, "--slo", "waf <= 1.5", "--top", 1, url=service.url) == 0
     printed = capsys.readouterr().out
-    assert "keep waf <= 1.5" in printed and "rate" in printed.splitlines()[0]
+    assert "meet waf <= 1.5" in printed and "rate" in printed.splitlines()[0]
     assert client("pick", done, "--slo", "waf <= 1.5 ms", url=service.url) == 2
     assert "--slo: 'waf' is a ratio" in capsys.readouterr().err
 
@@ -116,7 +116,7 @@ def test_nothing_to_pick_is_told_and_leaves_no_file(
     ("given", "said"),
     [
         (["--weights", "waf=two"], "--weights: 'waf=two' has no valid weight"),
-        (["--limit", "fast"], "--limit: 'fast' is no limit"),
+        (["--limit", "fast"], "--limit: 'fast' is not a limit"),
         (["--weights", "waf", "--objective", "sa"], "--weights: give either weights or an"),
         (["--objective", "no.toml"], "--objective"),
         (["--weights", "write_p99"], "--weights: the job has not measured"),

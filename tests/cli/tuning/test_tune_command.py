@@ -33,7 +33,7 @@ def test_a_better_one_is_found(desk: Desk):
     assert "Written to" in ended.stdout
     said = ended.stderr.splitlines()
     assert said[0] == f"job 1, results in {desk.out}"[: len(said[0])]
-    for phase in ("baseline: measure", "sample: draw", "confirm: measure"):
+    for phase in ("baseline: measure", "sample: draw", "confirm: re-measure"):
         assert any(line.startswith(phase) for line in said), ended.stderr
     assert any(line.startswith("14/14 trials, 0 failed, best +") for line in said)
     assert list(desk.bench.iterdir()) == []

@@ -149,7 +149,7 @@ class TestConvergence:
         assert chart.title == "The best single run was trial 6, new configuration 4 of 5"
 
     def test_runs_that_measured_again_are_told(self):
-        for count, told in ((1, "1 run repeated"), (2, "2 runs repeated")):
+        for count, told in ((1, "1 run repeats"), (2, "2 runs repeat")):
             chart = convergence_chart(self.trials(), self.FITNESS, again=count)
             assert chart is not None and told in chart.caption
         once = convergence_chart(self.trials(), self.FITNESS)

@@ -50,7 +50,7 @@ def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monke
         find_strategy(strategy)
     mend = {
         "compare": "run `make compare`",
-        "compare-gp": "`make compare`, then "
+        "compare-gp": "run `make compare`, then "
         '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`',
     }[extra]
-    assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}: {mend}"
+    assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}; {mend}"
