@@ -174,7 +174,7 @@ def test_resume_begins_another_once_all_is_done_and_gives_up_what_is_left(
     file = write_nightly(desk.folder, NIGHTLY.partition("[[job]]")[0])
     assert here(*arguments(desk, file)) == 0
     table = capsys.readouterr().out.splitlines()
-    assert table[0].split()[:5] == ["item", "trials", "fitness", "95%", "interval"]
+    assert table[0].split()[:5] == ["job", "trials", "fitness", "95%", "interval"]
     assert table[1].startswith("workload/space")
     assert table[-1] == f"Batch 1: all jobs are done. Written to {desk.out}."
     assert here(*arguments(desk, file, "--resume")) == 0

@@ -188,7 +188,7 @@ def test_what_the_check_reads_is_no_place_for_its_reports(
     for wrong, told in (
         (("--junit", file), f"--junit: '{file}' is also FILE; "),
         (("--junit", link), f"--junit: '{link}' is also FILE; "),
-        (("--markdown", database), f"--markdown: '{database}' is the database, too"),
+        (("--markdown", database), f"--markdown: '{database}' is also the database; "),
         (("--junit", other, "--markdown", other), f"--markdown: '{other}' is --junit, too"),
     ):
         assert here("check", file, "--db", database, "--markdown", other, *wrong) == 2

@@ -118,4 +118,5 @@ def test_a_count_of_entries_is_scaled_and_is_no_size_in_bytes():
     assert counted == {"memtable_op_scan_flush_trigger"}
     unscaled = {each.name: each.words(2**16) for each in PARAMETERS
                 if each.is_bytes and not each.scaled}  # fmt: skip
+    assert unscaled.pop("delayed_write_rate") == "64 KiB/s"
     assert {*unscaled.values()} == {"64 KiB"} and "bytes_per_sync" in unscaled
