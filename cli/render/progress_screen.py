@@ -105,7 +105,7 @@ class TuningProgress(_Bar):
 
     def waiting(self, holder: str) -> None:
         """The host is busy."""
-        self._bar.update(self._task, left=f"waiting: {holder} uses this host")
+        self._bar.update(self._task, left=f"waiting: {holder} is using this host")
         if not self._live:
             self._say_on_change(holder)
 

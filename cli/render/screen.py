@@ -91,7 +91,7 @@ def if_known(value: float | None, form: str, unknown: str = "") -> str:
 
 
 def told_on_change(
-    console: Console, line: str = "waiting: {} uses this host"
+    console: Console, line: str = "waiting: {} is using this host"
 ) -> Callable[[str], None]:
     """Says who is waited for, whenever it is somebody else."""
     told = [""]

@@ -143,7 +143,7 @@ def pick_command(
     else:
         _print(answer, model=model)
     if text is None and not answer.picks:
-        leave(f"none of {answer.judged} configurations meets every limit: no file")
+        leave(f"none of {answer.judged} configurations keeps every limit: no file")
     if text is None:
         leave("nothing measured is better than the baseline by this preference: no file")
     if out is not None:
@@ -159,7 +159,7 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
         picked = answer.picks[0].configuration
         print_changed_options(console, answer.baseline.configuration, picked)
     kept = f"{answer.keeping} of {answer.judged} configurations"
-    kept = f"{kept} meet {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
+    kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
     means = "Means of all runs, times and rates corrected for drift."
     say(console, f"{kept}. {means}", _certainty(answer, model=model))
 

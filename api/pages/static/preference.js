@@ -46,8 +46,8 @@
     const show = (answer) => {
       const { picks, judged, keeping } = answer;
       table.querySelector("tbody").replaceChildren(...picks.map((pick) => rowOf(pick, metrics, job)));
-      if (!picks.length) return tell(`None of ${judged} configurations meets every limit.`, true);
-      return tell(`Trial ${picks[0].trial} is the best of ${keeping} configurations that meet every limit, out of ${judged}.`, false);
+      if (!picks.length) return tell(`None of ${judged} configurations keeps every limit.`, true);
+      return tell(`Trial ${picks[0].trial} is the best of ${keeping} configurations that keep every limit, out of ${judged}.`, false);
     };
 
     let asking = null;

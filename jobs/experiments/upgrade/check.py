@@ -320,7 +320,7 @@ def _cause(
     sure = f"{rest}, {p_words(mine.p_holm)}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
     if found.shown and not mine.significant:
-        cause = "the changed defaults are the likely cause"
+        cause = "the changed defaults are the cause, as far as these pairs show"
         return [f"{rest}, not significant: {cause}: {_named(changed)}."]
     if found.shown and same_way:
         part = "the changed defaults are part of the cause, the build itself is another"

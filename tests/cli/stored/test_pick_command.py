@@ -32,7 +32,7 @@ def test_the_same_from_a_service_and_from_its_database(
     asked = ["--weights", "waf=2,rate=1", "--limit", "sa <= 1 baseline", "--top", 3]
     assert client("pick", done, *asked, "--out", "picked", url=service.url) == 0
     printed = capsys.readouterr().out
-    for said in ("explored, not proven", "meet sa <= 1 baseline", "baseline", "codec", "fast"):
+    for said in ("explored, not proven", "keep sa <= 1 baseline", "baseline", "codec", "fast"):
         assert said in printed, said
     assert "Written to picked/OPTIONS.ini" in printed
     options = (desk.folder / "picked" / "OPTIONS.ini").read_text()
@@ -48,7 +48,7 @@ def test_a_service_level_picks_the_most_throughput_within_it(
 ):
     assert client("pick", done, "--slo", "waf <= 1.5", "--top", 1, url=service.url) == 0
     printed = capsys.readouterr().out
-    assert "meet waf <= 1.5" in printed and "rate" in printed.splitlines()[0]
+    assert "keep waf <= 1.5" in printed and "rate" in printed.splitlines()[0]
     assert client("pick", done, "--slo", "waf <= 1.5 ms", url=service.url) == 2
     assert "--slo: 'waf' is a ratio" in capsys.readouterr().err
 
@@ -108,7 +108,7 @@ def test_nothing_to_pick_is_told_and_leaves_no_file(
     limit = ["--limit", "waf <= 0.01 baseline"]
     assert client("pick", done, *limit, "--out", "none", url=service.url) == 3
     said = capsys.readouterr().err
-    assert "configurations meets every limit: no file" in said
+    assert "configurations keeps every limit: no file" in said
     assert not (desk.folder / "none" / "OPTIONS.ini").exists()
 
 
