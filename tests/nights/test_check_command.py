@@ -189,7 +189,7 @@ def test_what_the_check_reads_is_no_place_for_its_reports(
         (("--junit", file), f"--junit: '{file}' is also FILE; "),
         (("--junit", link), f"--junit: '{link}' is also FILE; "),
         (("--markdown", database), f"--markdown: '{database}' is also the database; "),
-        (("--junit", other, "--markdown", other), f"--markdown: '{other}' is --junit, too"),
+        (("--junit", other, "--markdown", other), f"--markdown: '{other}' is also --junit; "),
     ):
         assert here("check", file, "--db", database, "--markdown", other, *wrong) == 2
         assert told in capsys.readouterr().err
