@@ -1,4 +1,4 @@
-"""Every `rocktune tune` of README, the commands' page and `--help` comes to its first trial."""
+"""Every `rocktune tune` of README, the guides and `--help` comes to its first trial."""
 
 import re
 import shlex
@@ -12,9 +12,10 @@ from cli.tuning import tune
 from tests.support import ROOT
 from tests.support.sampler.real_databases import fill
 
-PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/reference/commands.md"))
+GUIDES = {*(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs/results").rglob("*.md")}
+PAGES = "".join(page.read_text() for page in (ROOT / "README.md", *sorted(GUIDES)))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
-ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
+ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler", "--db-bench")
 SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + tune.EXAMPLES, re.MULTILINE)
 COMMANDS = sorted({re.split(r" {3,}|#", line)[0].strip() for line in SHOWN})
 DATABASE = "/var/lib/mydb"
@@ -49,9 +50,13 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
     # The reader's own: files with a family of that name, a workload, and a database.
     Path("OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
     Path("mydb.OPTIONS").write_text(TWO_FAMILIES, encoding="utf-8")
-    Path("mydb.toml").write_text(LOAD, encoding="utf-8")
-    if DATABASE in command:
+    Path("first").mkdir()
+    Path("first/OPTIONS.ini").write_text(TWO_FAMILIES, encoding="utf-8")
+    for load in ("mydb.toml", "replayed.toml"):
+        Path(load).write_text(LOAD, encoding="utf-8")
+    if "--like" in command:
         fill(Path("mydb"), "fillrandom", num=60_000, value_size=150)
+        command = command.replace("--column-family users", "--column-family default")
     status = main(shlex.split(command.replace(DATABASE, "mydb"))[1:])
     assert (status, len(begun)) == (130, 1), capsys.readouterr().err
 
