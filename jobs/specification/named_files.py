@@ -183,7 +183,7 @@ def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
             asked.append({"name": path.name, "options": path.read_text(encoding="utf-8")})
         except (OSError, ValueError):
             names = ", ".join(point_names())
-            problem = f"{each!r} is neither one of {names}, none nor a readable OPTIONS file"
+            problem = f"{each!r} is not one of {names}, none or a readable OPTIONS file"
             found.append(InputError("--start-from", problem))
     refuse_noted(found)
     return asked

@@ -80,7 +80,7 @@ def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: s
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise InputError(f"--{kind}", f"cannot read {given!r}: {reason}") from None
     names = ", ".join(shipped)
-    raise InputError(f"--{kind}", f"{given!r} is neither one of {names} nor a TOML file")
+    raise InputError(f"--{kind}", f"{given!r} is not one of {names} or a TOML file")
 
 
 def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:

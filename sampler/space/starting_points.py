@@ -126,7 +126,7 @@ def values_of(
         return {name: v for name, v in file_values(file).items() if name in known}
     if name not in known_points():
         names = ", ".join(point_names())
-        raise InputError(field, f"{name!r} is neither one of {names}, none nor an OPTIONS file")
+        raise InputError(field, f"{name!r} is not one of {names}, none or an OPTIONS file")
     return known_points()[name].values_in(room)
 
 

@@ -136,7 +136,7 @@ trials = 12
     for start in (
         "minuts: is unknown; choose one of ",
         "load-quick/default: trials: 3 are too few",
-        "lod/default: workload: 'lod' is neither one of",
+        "lod/default: workload: 'lod' is not one of",
         "own: trials: 'many' is not a whole number",
         "own: over: write a list",
         "own: minutes: 1000",

@@ -40,7 +40,7 @@ def test_they_are_kept_with_the_job_and_its_clone(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("given", "field", "mend"),
     [
-        ({"start_from": ["fastest"]}, "start_from", "is neither one of library"),
+        ({"start_from": ["fastest"]}, "start_from", "is not one of library"),
         ({"start_from": ["guide:x"]}, "start_from", "write it like guide:48"),
         ({"start_from": ["guide"], "workload": "external"}, "start_from", "needs keys and sizes"),
         ({"start_from": ["none", "library"]}, "start_from", "give either none or"),

@@ -107,7 +107,7 @@ def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, c
     ("arguments", "said"),
     [
         (["--workload", "mine.toml"], "--workload: cannot read 'mine.toml'"),
-        (["--space", "nope"], "--space: 'nope' is neither one of default"),
+        (["--space", "nope"], "--space: 'nope' is not one of default"),
         (["--baseline", "nope"], "--baseline: 'nope' is neither library, db_bench nor"),
         (["--minutes", "nan"], "--minutes: nan and inf cannot be sent over HTTP"),
         (["--space", "dated.toml"], "--space: has a date or a time; write it as text"),

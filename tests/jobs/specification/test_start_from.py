@@ -79,7 +79,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([{"name": "fastest"}], "'fastest' is neither one of library, writing-leveled"),
+        ([{"name": "fastest"}], "'fastest' is not one of library, writing-leveled"),
         ([{"name": "none"}, {"name": "library"}], "give either none or"),
         ([{"name": "library"}] * 21, "21 are too many"),
         ([{"name": "a", "options": "rubbish"}], "is not key=value"),

@@ -70,7 +70,7 @@ def test_an_options_file_of_that_name_is_a_file():
         ("guide:many", "load-quick", "has no number of threads"),
         ("guide:5000", "load-quick", "has no number of threads"),
         ("guide", "external", "which the workload external lacks"),
-        ("guides", "load-quick", ", guide, none nor an OPTIONS file"),
+        ("guides", "load-quick", ", guide, none or an OPTIONS file"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):

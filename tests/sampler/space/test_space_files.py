@@ -158,7 +158,7 @@ def test_a_number_too_large_to_count_with_is_refused(tmp_path: Path):
 
 
 def test_a_name_that_is_neither_shipped_nor_a_file_is_refused_with_the_shipped_ones():
-    with pytest.raises(InputError, match="neither one of default, paper, universal, blob, all"):
+    with pytest.raises(InputError, match="not one of default, paper, universal, blob, all"):
         load_space("defualt")
 
 
