@@ -124,7 +124,9 @@ def test_one_that_there_is_not(here: Here, capsys: Capture, command: str):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
-    assert printed.err.startswith(f"rocktune: --{command.removesuffix('s')}: 'nothing' is not one of")
+    assert printed.err.startswith(
+        f"rocktune: --{command.removesuffix('s')}: 'nothing' is not one of"
+    )
 
 
 def test_a_reader_that_goes_away_is_no_error(desk: Desk):
