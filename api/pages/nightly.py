@@ -20,9 +20,10 @@ from db.nightly.batches import job_states, read_batches
 from db.nightly.nights import batch_names, parameter_nights
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import drawn_series, report_lines, series_rows
-from jobs.regression.triage import build_words, counter_words
+from jobs.regression.triage import counter_words
 from jobs.results.option_changes import value_words
 from optimizer.budget.power import p_words
+from sampler.bench.installed import build_words
 from sampler.parameters.catalogue import catalogue
 
 router = APIRouter(include_in_schema=False)

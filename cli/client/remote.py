@@ -37,8 +37,6 @@ class Remote:
         typed: The option that named it, ``--url`` or ``--db``; None: neither was given.
     """
 
-    typed: str | None = None
-
     def __init__(
         self,
         client: Client,
@@ -47,13 +45,14 @@ class Remote:
         *,
         token: Token | None = None,
         is_local: bool = False,
+        typed: str | None = None,
     ) -> None:
         """``place`` and ``subject``: what messages call it, and that which is asked about.
 
         ``token`` is the one that the client sends, if any.
         """
         self._client, self._place, self._subject = client, place, subject
-        self._token, self.is_local = token, is_local
+        self._token, self.is_local, self.typed = token, is_local, typed
 
     def get(self, path: str, /, **query: Asked) -> Any:
         """The document at a path."""

@@ -51,7 +51,7 @@ def opened(
         if not makes:
             require_there(db)
         given = db if db is not None else os.environ.get("ROCKTUNE_DB") or None
-        with _local(given, subject) as remote:
+        with _local(given, subject, typed=None if db is None else "--db") as remote:
             yield remote
         return
     checked = _checked(address, field)
@@ -64,7 +64,8 @@ def opened(
         # What is on this machine is not asked for through a proxy.
         mounts={f"all://{f'[{host}]' if ':' in host else host}": None} if is_here else {},
     ) as client:
-        yield Remote(client, str(checked).rstrip("/"), subject, token=token)
+        typed = None if url is None else field
+        yield Remote(client, str(checked).rstrip("/"), subject, token=token, typed=typed)
 
 
 def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
@@ -79,7 +80,6 @@ def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
 
         def asks(*, url: Url = None, db: Db = None, **given: Any) -> int | None:
             with opened(url, db, subject=subject) as remote:
-                remote.typed = "--url" if url else "--db" if db else None
                 return command(remote, **given)
 
         *places, _ = inspect.signature(asks).parameters.values()
@@ -90,7 +90,7 @@ def asking(subject: str = "ID") -> Callable[[Callable[..., int | None]], Any]:
 
 
 @contextmanager
-def _local(db: str | None, subject: str) -> Iterator[Remote]:
+def _local(db: str | None, subject: str, *, typed: str | None) -> Iterator[Remote]:
     """The local database, asked as a service is."""
     from api.app import make_app
     from db.connection.engine import shown_url
@@ -102,7 +102,7 @@ def _local(db: str | None, subject: str) -> Iterator[Remote]:
     with open_database(db) as engine:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, shown_url(engine.url), subject, is_local=True)
+            yield Remote(client, shown_url(engine.url), subject, is_local=True, typed=typed)
 
 
 class _InProcess(httpx2.BaseTransport):

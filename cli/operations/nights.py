@@ -16,8 +16,9 @@ from db.connection.migrate import require_current
 from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
 from jobs.regression.report import name_of, regression_page, report_lines
-from jobs.regression.triage import build_words, counter_words, triage_of
+from jobs.regression.triage import counter_words, triage_of
 from optimizer.budget.power import p_words
+from sampler.bench.installed import build_words
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable

@@ -1,6 +1,5 @@
 """What finished jobs found: the proof, the changed options, contributions, an explanation."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,15 @@ from jobs.results.best_words import (
     basis_words,
     estimate_words,
     minimal_lines,
+    numbered,
     other_candidate_lines,
     price_lines,
-    starting_point_line,
+    starting_point_lines,
     step_words,
     withheld_words,
 )
-from jobs.results.figures import metric_amount, option_value
+from jobs.results.figures import metric_amount
+from jobs.results.option_changes import changed_options
 from jobs.results.ranking_words import (
     LEAST_R2,
     anova_words,
@@ -44,7 +45,6 @@ from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
-from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import COLD, READS
 
 _BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
@@ -92,14 +92,14 @@ def print_outcome(
         print_changed_options(console, before, after, _gains(best))
     if contributed := result.get("contributions"):  # its strategy has nothing to rank by
         print_contributions(console, contributed)
-    ranking, start = [] if contributed else _ranking(result), starting_point_line(result)
-    say(console, "", *(f"{line}." for line in limit_lines(result)), *filter(None, [start]))
+    ranking, start = [] if contributed else _ranking(result), starting_point_lines(result)
+    say(console, "", *(f"{line}." for line in limit_lines(result)), *start)
     say(console, *_power(result), *ranking[:1])
     if verbose:
-        say(console, *(_numbered(line, shown) for line in _details(result)))
+        say(console, *(numbered(line, shown) for line in _details(result)))
         say(console, *ranking[1:])
     say(console, "", Text("Next", "bold"))
-    steps = [_numbered(step, shown) for step in _next_steps(result, out, verbose=verbose)]
+    steps = [numbered(step, shown) for step in _next_steps(result, out, verbose=verbose)]
     steps += [f"Give these commands the same {place}."] if place else []
     say(console, *(f"  {step}" for step in steps))
 
@@ -110,8 +110,8 @@ def _verdict(result: Mapping[str, Any]) -> list[str | Text]:
     better = "Better" if best else "Nothing was proven better"
     trade = verdict.get("trade") or f"{better} than the baseline"  # an earlier version has none
     lines = [Text(f"{part[:1].upper()}{part[1:]}.", "bold") for part in trade.split("; ")]
-    test = "Proof" if best else "Test"
-    of = f"trial {verdict['trial']}, " if "trial" in verdict else ""
+    test, trial = ("Proof", best["trial"]) if best else ("Test", verdict.get("trial"))
+    of = "" if trial is None else f"trial {trial}, "
     return [*lines, f"{test}: {of}{verdict['why']}."]
 
 
@@ -140,15 +140,10 @@ def _details(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _numbered(line: str, job: str) -> str:
-    """With the job's number in its commands."""
-    return re.sub(r"(`rocktune [a-z]+) ID\b", rf"\1 {job}", line)
-
-
 def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -> list[str]:
     """Commands that go on from here, and how a running database takes the changes."""
     if refused := (result.get("export") or {}).get("refused"):
-        steps = [f"There is no OPTIONS file: {refused}."]
+        steps = [] if out else [f"There is no OPTIONS file: {refused}."]  # `tune` ends with it
     elif result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
         steps = [f"Open a copy of your database with {file}, and run your load on it."]
@@ -192,13 +187,12 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
 def _ranking(result: Mapping[str, Any]) -> list[str]:
     r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
+    of = "trials" if by_models(result) else "random configurations"
     if not known:
-        few = "trials" if by_models(result) else "random configurations"
-        return [f"Most important parameters: unknown, too few {few} (at least 10 must succeed)."]
+        return [f"Most important parameters: unknown, too few {of} (at least 10 must succeed)."]
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
-    more = "more trials" if by_models(result) else "more random configurations"
-    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs {more}"
+    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
     lines = [
         f"Most important parameters, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."
     ]
@@ -276,26 +270,21 @@ def print_changed_options(
 
     Those that another option turns off follow in one line.
     """
-    known, title = catalogue(), ("fitness gain by models",) if gains else ()
-    table, off = bare_table(("option",), ("baseline", "best"), title, no_wrap=True), []
+    table = bare_table(("option",))
     table.columns[0].no_wrap = True  # a name is copied
-    for column in table.columns[1:3]:
-        column.no_wrap, column.overflow = False, "fold"
-        column.max_width = None if console.width >= _WIDE else 10  # so that the gain has its room
-    for name in dict.fromkeys([*best, *baseline]):
-        if name not in best:
-            off.append(name)
-            continue
-        if name in baseline and baseline[name] == best[name]:
-            continue
-        values = [side.get(name, "inactive") for side in (baseline, best)]
-        shown = [option_value(value, known.get(name)) for value in values]
-        if shown[0] == shown[1]:  # they differ by less than is shown
-            shown = [str(value) for value in values]
-        factor = name in known and known[name].section == "workload"
-        told = f"{name} (property of the load)" if factor else name
-        table.add_row(told, *shown, *([gains.get(name, "")] if gains else []))
+    for side in ("baseline", "best"):  # narrow, so that the gain has its room
+        most = None if console.width >= _WIDE else 10
+        table.add_column(side, justify="right", overflow="fold", max_width=most)
+    if gains:
+        table.add_column("fitness gain by models", overflow="fold")
+    changed = changed_options(baseline, best)
+    for each in changed:
+        if each.name in best:
+            told = f"{each.name} (property of the load)" if each.factor else each.name
+            gain = [gains.get(each.name, "")] if gains else []
+            table.add_row(told, each.before, each.after, *gain)
     console.print(table)
+    off = [each.name for each in changed if each.name not in best]
     say(console, *[f"Inactive now: {', '.join(off)}."] * bool(off))
 
 
@@ -331,7 +320,7 @@ def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: i
     """Prints the path as a table, which changes are enough, and what that rests on."""
     console.print(_step_table(explanation))
     say(console, *minimal_lines(explanation))
-    say(console, basis_words(explanation).replace(" ID ", f" {job_id} "))
+    say(console, numbered(basis_words(explanation), job_id))
 
 
 def _step_table(explanation: Mapping[str, Any]) -> Table:

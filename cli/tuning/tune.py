@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -211,9 +212,8 @@ def _tell(
     if as_json:
         print_json(finished.result)
     console = TextConsole(stderr=as_json)
-    print_outcome(
-        console, finished.result, job=job, out=out, place="--db" if db else None, verbose=verbose
-    )
+    typed = "--db" if db != os.environ.get("ROCKTUNE_DB") else None
+    print_outcome(console, finished.result, job=job, out=out, place=typed, verbose=verbose)
     names = " ".join(path.name for path in written)
     say(console, f"Written to {out}: {names}")
     refused = (finished.result.get("export") or {}).get("refused")

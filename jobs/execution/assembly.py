@@ -19,7 +19,7 @@ from sampler.bench.accepted import require_supported
 from sampler.bench.builds import build_facts, installed_build
 from sampler.bench.command_bench import CommandBench, require_program
 from sampler.bench.db_bench import DbBench
-from sampler.bench.installed import InstalledDbBench, short_digest
+from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value
@@ -110,17 +110,12 @@ def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
         return
     if any(first.get(name) != now.get(name) for name in _TELLING):
         problem = (
-            f"job {row.id} was measured with {_words(first)}; this is {_words(now)}. Runs of "
-            "the two cannot be compared. Use the first program (--db-bench, "
+            f"job {row.id} was measured with {build_words(first)}; this is {build_words(now)}. "
+            "Runs of the two cannot be compared. Use the first program (--db-bench, "
             "ROCKTUNE_DB_BENCH), or start a new job, which can learn from this one "
             f"(--warm-start {row.id})"
         )
         raise InputError("db_bench", problem)
-
-
-def _words(build: Mapping[str, Any]) -> str:
-    digest = short_digest(str(build.get("digest")))
-    return f"RocksDB {build.get('version', '?')} (SHA-256 {digest})"
 
 
 @dataclass(frozen=True)

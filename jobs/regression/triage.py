@@ -20,7 +20,7 @@ from jobs.regression.detection import LevelChange, RegressionReport
 from jobs.regression.report import amount_words, name_of
 from jobs.results.figures import figure
 from optimizer.trials.trial import Trial
-from sampler.bench.installed import short_digest
+from sampler.bench.installed import build_words
 from sampler.bench.rocksdb_log import LEVEL_BYTES
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -225,12 +225,6 @@ def _command(
         return None, f"{same}: restore the other changes, and run the batch on each side"
     command += ["--scale", str(asked["scale"])] if asked.get("scale") is not None else []
     return shlex.join(command), "; ".join(notes) or None
-
-
-def build_words(build: Mapping[str, Any]) -> str:
-    """A build of the document in a few words: ``RocksDB 7.8.3 (SHA-256 0123456789ab)``."""
-    digest = f" (SHA-256 {short_digest(build['digest'])})" if build["digest"] else ""
-    return f"RocksDB {build['version'] or 'unknown'}{digest}"
 
 
 def counter_words(name: str, value: float) -> str:

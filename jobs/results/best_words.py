@@ -4,6 +4,7 @@ The same for OPTIONS.ini, the terminal, the report and the dashboard. Results of
 lack some of it.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,11 @@ from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
 
 _MOST_NAMED = 8
+
+
+def numbered(line: str, job: object) -> str:
+    """A line with a job's number in its commands, which say ID."""
+    return re.sub(r"(`rocktune [a-z]+) ID\b", rf"\1 {job}", line)
 
 
 def reasons(result: Mapping[str, Any]) -> dict[str, str]:
@@ -31,7 +37,7 @@ def change_lines(result: Mapping[str, Any]) -> list[str]:
 
 def beside_lines(result: Mapping[str, Any]) -> list[str]:
     """What a reader should know beside the best: a sentence each."""
-    return [*filter(None, [starting_point_line(result)]), *other_candidate_lines(result)]
+    return [*starting_point_lines(result), *other_candidate_lines(result)]
 
 
 def other_candidate_lines(result: Mapping[str, Any]) -> list[str]:
@@ -39,25 +45,27 @@ def other_candidate_lines(result: Mapping[str, Any]) -> list[str]:
     return [*filter(None, [_no_trade(result), _fullest(result)])]
 
 
-def starting_point_line(result: Mapping[str, Any]) -> str | None:
-    """How far the best is ahead of the best starting point; None where none was measured."""
+def starting_point_lines(result: Mapping[str, Any]) -> list[str]:
+    """How far the best is ahead of the best starting point; none where none was measured."""
     start = result.get("starting_point")
     if not start:
-        return None
+        return []
     said = f"starting point {start['name']} (trial {start['trial']})"
     if start["is_best"]:
-        return f"The candidate is the {said}: the search found nothing as simple and as good."
+        return [f"The candidate is the {said}: the search found nothing as simple and as good."]
     if start["fitness"] is None:
-        return None
+        return []
     ahead = start["ahead"]
-    how = "Worse" if ahead["high"] < 0 else "Not significantly better"
-    how = "Better" if ahead["low"] > 0 else how
-    advice = " Start from that point, or search longer." if ahead["high"] < 0 else ""
-    return (
+    how, advice = "Not significantly better", ""
+    if ahead["low"] > 0:
+        how = "Better"
+    elif ahead["high"] < 0:
+        how, advice = "Worse", " Start from that point, or search longer."
+    return [
         f"{how} than the best {said}, whose fitness in the proof is "
         f"{_interval(start, start['fitness'])}; difference {_interval(ahead, ahead['fitness'])}."
         f"{advice}"
-    )
+    ]
 
 
 def _no_trade(result: Mapping[str, Any]) -> str | None:

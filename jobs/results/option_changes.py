@@ -17,6 +17,31 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 
 
+@dataclass(frozen=True)
+class ChangedOption:
+    """An option of which two configurations hold different values."""
+
+    name: str
+    before: str  # before, after: the values for people; ``inactive`` where there is none
+    after: str
+    factor: bool  # whether it is a property of the load
+
+
+def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> list[ChangedOption]:
+    """The options of a configuration that differ from the baseline's, in its order."""
+    known, found = catalogue(), []
+    for name in dict.fromkeys([*best, *baseline]):
+        values = (baseline.get(name), best.get(name))
+        if values[0] == values[1]:
+            continue
+        before, after = (_short(value, known.get(name)) for value in values)
+        if before == after:  # they differ by less than is shown
+            before, after = map(str, values)
+        factor = name in known and known[name].section == "workload"
+        found.append(ChangedOption(name, before, after, factor))
+    return found
+
+
 def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The options of the best configuration that differ from the baseline, with their help."""
     if result["best"] is None:
@@ -26,17 +51,16 @@ def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     rows = [
         {
-            "name": name,
-            "key": known[name].key if name in known else name,
-            "default": _short(baseline.get(name), known.get(name)),
-            "best": _short(best.get(name), known.get(name)),
-            "rank": rank.get(name),
-            "help": known[name].help if name in known else "",
-            "reason": why.get(name, ""),
-            "factor": name in known and known[name].section == "workload",
+            "name": each.name,
+            "key": known[each.name].key if each.name in known else each.name,
+            "default": each.before,
+            "best": each.after,
+            "rank": rank.get(each.name),
+            "help": known[each.name].help if each.name in known else "",
+            "reason": why.get(each.name, ""),
+            "factor": each.factor,
         }
-        for name in dict.fromkeys([*best, *baseline])
-        if baseline.get(name) != best.get(name)
+        for each in changed_options(baseline, best)
     ]
     return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"]))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
@@ -211,6 +212,12 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 def short_digest(digest: str) -> str:
     """The first 12 digits of a SHA-256, by which people tell files apart."""
     return digest[:12]
+
+
+def build_words(build: Mapping[str, Any]) -> str:
+    """A build of a document in a few words: ``RocksDB 7.8.3 (SHA-256 0123456789ab)``."""
+    digest = f" (SHA-256 {short_digest(build['digest'])})" if build.get("digest") else ""
+    return f"RocksDB {build.get('version') or 'unknown'}{digest}"
 
 
 def program_digest(program: Path) -> str:

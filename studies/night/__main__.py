@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from sampler.machine.machine import fingerprint
 from sampler.runner.settings import load_settings
 from studies.night.page import write_page, wrong
 from studies.night.scene import BATCH, Scene, scene, slowed
-from studies.pictures.dashboard import LOOKS, take
+from studies.pictures.dashboard import take
 from tests.support import ROOT
 from tests.support.api.seen_page import FLAGS, PROGRAM, seen_page
 from tests.support.cluster.netns_hosts import why_impossible
@@ -119,11 +118,6 @@ def _take(made: Scene, night: int) -> None:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
         with seen_page(browser, bypass_csp=True) as page:
             page.log_in(made.url, made.token)
-            for path, (width, dark) in product(pages.values(), LOOKS.values()):
-                page.size(width, 900, dark=dark)
-                page.open(made.url + path)
-                assert page.hindrances() == []
-                assert not page.overflows()
             take(page, made.url, OUT, pages, tallest=4000)
         browser.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jobs.regression.triage import build_words
+from sampler.bench.installed import build_words
 
 _HOW = (
     "Two bench hosts, each in a network namespace of its own, measure over TLS for "

@@ -55,7 +55,7 @@ _PAGES = {
 }
 _LOG_IN = {"log-in": "/login"}
 _NIGHTS = {"nights": "/nights/nightly", "batches": "/batches"}
-LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
+_LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 _SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
     "batch": {"workloads": ["load-quick", "mixed-quick"], "spaces": ["default"]},
@@ -84,13 +84,15 @@ def take(
 ) -> None:
     """Writes a file for each page and look, of its first ``tallest`` pixels."""
     for name, path in pages.items():
-        for look, (width, dark) in LOOKS.items():
+        for look, (width, dark) in _LOOKS.items():
             page.size(width, 900, dark=dark)
             page.open(url + path)
             expect(page.page.locator("[aria-busy]")).to_have_count(0)
             if name == "live":
                 page.await_plots()
             expect(page.page.locator("figure .plot:not(.js-plotly-plot)")).to_have_count(0)
+            assert page.hindrances() == []
+            assert not page.overflows()
             tall = page.page.evaluate("document.documentElement.scrollHeight")
             clip = {"x": 0, "y": 0, "width": width, "height": min(tall, tallest)}
             picture = page.page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]

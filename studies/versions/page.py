@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 from studies.arguments import days_words
 from studies.options.accepted_draws import SPACES
@@ -222,7 +221,7 @@ def _moved(name: str, change: Mapping[str, Any]) -> str:
 def _value(name: str, value: Any) -> str:
     known = catalogue().get(name)
     if known is not None and known.is_bytes and value not in known.special:
-        return format_bytes(value)
+        return known.words(value)
     return json.dumps(value).strip('"')
 
 

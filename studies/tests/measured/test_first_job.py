@@ -14,11 +14,19 @@ from tests.support import ROOT
 KEPT = (ROOT / "docs/terminal/tune.txt").read_text()
 
 
+def measured(text: str) -> str:
+    """Without what models say, which learn a little otherwise on another processor."""
+    lines = [x for x in text.splitlines() if not x.startswith("Most important parameters")]
+    return "\n".join(re.sub(r"  [+-][\d,]+ \[[^]]*\]$", "", line) for line in lines)
+
+
 @pytest.mark.db_bench
 def test_the_terminal_prints_what_is_kept(tmp_path: Path):
     engine = make_engine(tmp_path / "rocktune.db")
     upgrade_tables(engine)
-    assert unpadded(found(concluded(engine, ARCHIVE, tmp_path).result, 100)) == KEPT
+    printed = unpadded(found(concluded(engine, ARCHIVE, tmp_path).result, 100))
+    assert measured(printed) == measured(KEPT)
+    assert "  fitness gain by models\n" in printed and "\nMost important parameters, " in printed
     engine.dispose()
 
 
