@@ -54,7 +54,9 @@ def test_a_proxy_is_named_by_an_address_or_a_network(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROCKTUNE_TRUSTED_PROXIES", text)
-    with pytest.raises(InputError, match=r"TRUSTED_PROXIES.*is not an address or network; write"):
+    with pytest.raises(
+        InputError, match=r"ROCKTUNE_TRUSTED_PROXIES.*is not an address or network; write"
+    ):
         load_service_settings()
     monkeypatch.setenv("ROCKTUNE_TRUSTED_PROXIES", "127.0.0.1, 10.0.0.0/8,::1")
     assert load_service_settings().trusted_proxies == "127.0.0.1, 10.0.0.0/8,::1"

@@ -150,7 +150,7 @@ trials = 12
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('workloads = ["load"]', "name: is missing"),
+        ('workloads = ["load"]', 'name: is missing; write for example name = "nightly"'),
         ('name = "../up"\nworkloads = ["load"]', "name: '../up' is not a name"),
         ('name = "n"', "has no jobs; give workloads, spaces or a [[job]]"),
         ('name = "n"\nworkloads = []', "workloads: write a list of at least one name"),

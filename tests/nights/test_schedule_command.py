@@ -62,7 +62,9 @@ def test_what_is_wrong_is_told_as_it_was_typed(
     wrong = ("--cron", "never", "--time-zone", "Nowhere")
     assert here("schedule", "add", file, *wrong, *at) == 2
     said = capsys.readouterr().err
-    assert "--time-zone: 'Nowhere' is not a" in said and "--cron: 'never' has" in said
+    assert (
+        "--time-zone: 'Nowhere' is not a known time zone" in said and "--cron: 'never' has" in said
+    )
     assert here("schedule", "add", file, "--cron", "0 1 * * *", "--missed", "no", *at) == 2
     assert "--missed: 'no' is neither late nor skip" in capsys.readouterr().err
     write_nightly(desk.folder, NIGHTLY.replace("trials = 12", "trials = 2"))

@@ -136,8 +136,8 @@ def test_a_preference_picks_what_the_interface_picks(client: TestClient, job: in
     ("asked", "problem"),
     [
         (WEIGHTS.replace("waf=1", "waf=0"), "every weight is 0"),
-        (WEIGHTS.replace("waf=1", "waf=x"), "is not from 0"),
-        (WEIGHTS.replace("waf=1", "waf=-1"), "is not from 0"),
+        (WEIGHTS.replace("waf=1", "waf=x"), "is not from 0 to"),
+        (WEIGHTS.replace("waf=1", "waf=-1"), "is not from 0 to"),
         (f"{WEIGHTS}&limit=nonsense", "limit: "),
         (f"{WEIGHTS}&limit=p12+%3C%3D+4", "limit: "),
     ],

@@ -92,7 +92,8 @@ def test_the_name_of_one_that_comes_with_the_service_is_taken(
         assert answer.status_code == 409
         assert "comes with the service; rename yours" in require_problem(answer)["detail"]
     answer = client.delete(f"{PATH}/{name}")
-    assert answer.status_code == 409 and "cannot be deleted" in require_problem(answer)["detail"]
+    assert answer.status_code == 409
+    assert "comes with the service and cannot be deleted" in require_problem(answer)["detail"]
 
 
 def test_one_that_the_service_has_by_now_itself_stands_before_it(

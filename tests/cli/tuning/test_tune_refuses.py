@@ -47,7 +47,10 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--limit", "fast"), "--limit: 'fast' is not a limit; write it like"),
     (("--limit", "write_p99 <= 5MiB"), "--limit: write_p99 is measured in us, not in MiB"),
     (("--limit", "memory <= 1GiB"), "--limit: memory is a budget, not a limit; give for example"),
-    (("--limit", "read_p99 <= 1ms"), "--limit: no measurement of the workload load-"),
+    (
+        ("--limit", "read_p99 <= 1ms"),
+        "--limit: no measurement of the workload load-quick has 'read_p99'; name one",
+    ),
     (
         ("--limit", "rate >= 2 baseline", "--limit", "rate <= 1.5 baseline"),
         "--limit: no value can be rate >= 2 and <= 1.5 baseline",

@@ -92,7 +92,9 @@ def test_what_is_not_there_is_none(path: Path):
 def test_what_others_may_read_or_write_is_refused_with_the_mend(path: Path, bits: int):
     keep_token(path, new_token())
     path.chmod(bits)
-    with pytest.raises(InputError, match=f"other users can access .*{bits:04o}.*chmod 600"):
+    with pytest.raises(
+        InputError, match=rf"--token-file: other users can access .*\(mode {bits:04o}\).*chmod 600"
+    ):
         read_token(path)
 
 

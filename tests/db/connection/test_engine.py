@@ -99,7 +99,8 @@ class TestFiles:
 
     def test_a_folder_that_cannot_be_made(self, tmp_path: Path):
         (tmp_path / "file").write_text("")
-        assert "under (Not a directory)" in refusal(tmp_path / "file" / "under" / "x.db")
+        folder = tmp_path / "file" / "under"
+        assert f"cannot create the folder {folder} (Not a directory)" in refusal(folder / "x.db")
 
     def test_a_folder_that_cannot_be_written(self):
         assert "unable to open database file" in refusal("/proc/rocktune.db")

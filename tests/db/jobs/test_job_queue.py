@@ -107,7 +107,7 @@ class TestSubmit:
     ):
         first = put(database, key="k", request_digest="r", most_queued=2)
         put(database, most_queued=2)
-        with pytest.raises(QueueFullError, match="the queue is full"):
+        with pytest.raises(QueueFullError, match=r"the queue is full \(2 jobs\); try again"):
             put(database, most_queued=2)
         assert put(database, key="k", request_digest="r", most_queued=2) == (first[0], False)
         store.set_state(first[0], JobState.RUNNING)

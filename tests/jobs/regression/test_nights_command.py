@@ -82,7 +82,9 @@ def watched(times: list[float]) -> bool:
 def test_refusals(database: Engine) -> None:
     with pytest.raises(InputError, match="no batch named 'other' has ended"):
         run(database, "other")
-    with pytest.raises(InputError, match="--false-alarms: 0"):
+    with pytest.raises(
+        InputError, match=r"--false-alarms: 0\.0 is not in the range above 0 to 100"
+    ):
         run(database, false_alarms=0.0)
 
 

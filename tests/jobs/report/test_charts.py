@@ -151,9 +151,11 @@ class TestConvergence:
     def test_runs_that_measured_again_are_told(self):
         for count, told in ((1, "1 run repeats"), (2, "2 runs repeat")):
             chart = convergence_chart(self.trials(), self.FITNESS, again=count)
-            assert chart is not None and told in chart.caption
+            assert (
+                chart is not None and f"{told} doubtful results: dots are means." in chart.caption
+            )
         once = convergence_chart(self.trials(), self.FITNESS)
-        assert once is not None and "repeated" not in once.caption
+        assert once is not None and "doubtful results" not in once.caption
 
     def test_a_best_within_the_noise_is_called_so(self):
         chart = convergence_chart(self.trials()[:3], self.FITNESS)

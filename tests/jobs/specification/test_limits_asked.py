@@ -58,7 +58,11 @@ def test_an_objective_without_more_is_stored_as_it_was():
             "no measurement of the workload load has 'wfa'; name one",
         ),
         (Limit("read_p99", at_most=2.0), "load", "write_p50, write_p99, write_p999"),
-        (Limit("update_p99", at_most=2.0), "mixed-50-50", "has 'update_p99'"),
+        (
+            Limit("update_p99", at_most=2.0),
+            "mixed-50-50",
+            "no measurement of the workload mixed-50-50 has 'update_p99'; name one",
+        ),
         (Limit("memory", at_most=2.0), "load", "give for example --memory 512MiB"),
         (Limit("memory", at_most=2.0), "external", "give for example --memory 512MiB"),
     ],

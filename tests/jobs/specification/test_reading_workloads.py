@@ -104,7 +104,9 @@ def test_the_metrics_of_a_reading_load_are_known_before():
 
 
 def test_a_limit_of_what_is_not_measured_is_refused():
-    with pytest.raises(InputError, match="has 'waf'"):
+    with pytest.raises(
+        InputError, match=r"no measurement of the workload \S+ has 'waf'; name one of"
+    ):
         reading(limits=[parse_limit("waf <= 3", field="--limit")])
 
 

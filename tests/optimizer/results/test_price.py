@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from optimizer.confirmation.proof import Change, Verdict
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.price import LOSS, price_document, trade_words, traded
+from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
 from sampler.workload.tree_reads import READS
 from sampler.workload.workload import Workload
 from tests.support.optimizer.pretend_bench import problem_of
@@ -87,19 +87,34 @@ changes = st.dictionaries(
 )
 
 
+def told(side: str) -> dict[str, tuple[float, float]]:
+    """By name, the least and the largest change that one side of a trade tells, without sign."""
+    form = r"(.+?) [+-]([\d.]+)%(?: to [+-]([\d.]+)%)?"
+    items = re.split(r", | and ", side.rpartition(": ")[2].rstrip("; "))
+    found = [each for each in (re.fullmatch(form, item) for item in items) if each]
+    assert len({each[1] for each in found}) == len(found)
+    return {each[1]: (float(each[2]), float(each[3] or each[2])) for each in found}
+
+
 @given(changes, st.booleans())
 def test_each_metric_is_told_once_and_on_the_side_that_is_shown(found, confirmed):
     said = trade_words(PAPER, verdict(found, confirmed=confirmed))
     won, _, rest = said.partition("costs: ")
     paid, _, unshown = rest.partition("not significant: ")
+    for side, text in (("better", won), ("worse", paid)):
+        rows = [row for row in traded(PAPER, found) if getattr(row, side)]
+        there, moved = told(text), {row.metric for row in rows}
+        for row in rows:
+            groups = [name for name, of in _GROUPS.items() if row.metric in of <= moved]
+            (name,) = {row.name, *groups} & there.keys()
+            least, most = there[name]
+            assert least - 0.5 <= abs(row.change.percent) <= most + 0.5
+        assert len(there) <= len(rows)
     for row in traded(PAPER, found):
+        assert not (row.better and row.worse)
         if row.change.low == row.change.high == 0:
-            assert f"{row.name} " not in said or row.metric in READS
-        elif row.better or row.worse:
-            side = won if row.better else paid
-            assert f"{row.name} {row.percent}" in side or ("reads" in side and row.metric in READS)
-            assert not (row.better and row.worse)
-        else:
+            assert row.name not in {*told(won), *told(paid)}
+        elif not (row.better or row.worse):
             assert row.change.low <= 0 <= row.change.high
             assert row.name in unshown or "reads" in unshown
     assert said.startswith("Better than" if confirmed else "Nothing was proven better")

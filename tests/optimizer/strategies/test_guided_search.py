@@ -83,7 +83,8 @@ def test_a_proposal_says_what_it_moves_and_from_where():
     assert len(told) > 10
     origins = set()
     for trial in told:
-        found = re.search(r"; changes (.+) of (the baseline|trial (\d+)); (\d+) p", trial.why)
+        form = r"; changes (.+) of (the baseline|trial (\d+)); (\d+) parameters differ from the "
+        found = re.search(form, trial.why)
         assert found is not None
         said, origin, number, count = found.groups()
         at = {**start, **known[int(number)].configuration} if number else start

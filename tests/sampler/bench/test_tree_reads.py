@@ -118,7 +118,7 @@ LINE = "readrandom : 20.0 micros/op {} ops/sec 0.2 seconds 1000 operations; ({} 
         (LINE.format(50000, 1000), ENDED, True, ""),
         (LINE.format(50000, 600), ENDED, False, ""),
         ("", ENDED, True, "printed no result"),
-        (LINE.format(50000, 100), ENDED, False, "only 100 of 1000 keys"),
+        (LINE.format(50000, 100), ENDED, False, "only 100 of 1000 keys that the load wrote were"),
         (LINE.format(50000, 1000), replace(ENDED, device_read_bytes=0), True, "keeps its pages"),
         (LINE.format(50000, 1000), replace(ENDED, status=1), True, "exit status 1"),
         (LINE.format(50000, 1000), replace(ENDED, ending=Ending.TIMEOUT), False, "by timeout"),

@@ -119,4 +119,8 @@ def test_a_count_of_entries_is_scaled_and_is_no_size_in_bytes():
     unscaled = {each.name: each.words(2**16) for each in PARAMETERS
                 if each.is_bytes and not each.scaled}  # fmt: skip
     assert unscaled.pop("delayed_write_rate") == "64 KiB/s"
-    assert {*unscaled.values()} == {"64 KiB"} and "bytes_per_sync" in unscaled
+    assert {*unscaled.values()} == {"64 KiB"}
+    assert {*unscaled} == {
+        "block_size", "bytes_per_sync", "compaction_readahead_size", "compression_max_dict_bytes",
+        "wal_bytes_per_sync", "writable_file_max_buffer_size",
+    }  # fmt: skip

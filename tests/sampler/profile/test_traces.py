@@ -187,7 +187,7 @@ def test_a_trace_with_garbage_in_the_middle_is_read_up_to_it(tmp_path: Path):
     [
         (b"", "is empty"),
         (b"\0" * 200, "is not a RocksDB trace"),
-        (header(), "contains no operation: it ends after"),
+        (header(), "contains no operation: it ends after 103 bytes, without an end record"),
         (whole(), "contains no operation; record it again"),
         (header("9.9"), "has trace version 9.9"),
     ],

@@ -190,7 +190,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "with the same command and --resume" in said.splitlines()[-1]
+    assert "Continue with the same command and --resume" in said.splitlines()[-1]
     assert len(lines(desk)) >= 3
     assert [*desk.bench.glob("trial-*")] == []
 
@@ -199,16 +199,22 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
     ("arguments", "said"),
     [
         ((), "A: name what to compare, or give --around"),
-        (("default",), "B: give either B or --around"),
+        (("default",), "B: give either B or --around PARAMETER"),
         (("guide:0", "default"), "A: 'guide:0' has no number of threads"),
-        (("default", "default", "--around", "block_size"), "B: give either B"),
+        (
+            ("default", "default", "--around", "block_size"),
+            "B: give either B or --around PARAMETER",
+        ),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
         (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),
         (("default", "default", "--seed", -1), "--seed: -1 is not between"),
         (("default", "default", "--scale", 0), "--scale: 0 is not from 1"),
         (("default", "default", "--scale", 4096), "A: at the scale 4096 of load-quick, a write"),
         (("default", "default", "--metrics", "nix"), "--metrics: there is no 'nix'"),
-        (("default", "default", "--workload", "external"), "--workload: external does not run"),
+        (
+            ("default", "default", "--workload", "external"),
+            "--workload: external does not run db_bench",
+        ),
         (("default", "default", *2 * ("--workload", "load")), "--workload: load is named twice"),
         (("nix", "default"), "A: 'nix' is neither default"),
         (("default", "default", "--db-bench-b", "nix"), "B: there is no build 'nix'"),

@@ -89,7 +89,7 @@ def test_a_job_is_asked_for_by_its_number(settings: Settings):
         ("block_size=4KiB,block_size=8KiB", "A: block_size is set twice"),
         ("block_size=4KiB,", "A: '' is not parameter=value"),
         ("block_size=much", "A (block_size): 'much' is not a size"),
-        ("num_levels=-3", "A: num_levels is -3"),
+        ("num_levels=-3", "A: num_levels is -3; it must not be negative"),
         ("empty.toml", "A: sets no parameter"),
         ("broken.json", "A: is not JSON"),
         ("list.json", "A: is not an object"),
