@@ -209,7 +209,9 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
     subject, terms = "best" if result["best"] else "candidate", _terms(result)
     marks = {row["metric"]: row["mark"] for row in trade_rows(result)}
     heads = ("baseline", subject, "change", "95% interval")
-    table = bare_table(("",), heads, ("",), no_wrap=True)
+    table = bare_table(("",), heads, no_wrap=True)
+    table.add_column("")  # alone it gives way
+    table.columns[0].no_wrap = True  # a name is copied
     for row in proof_rows(result, terms):
         metric, change = row["metric"], row["change"]
         if metric in (*terms, *_BESIDE):
@@ -217,11 +219,15 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
                 metric.upper() if metric in terms else metric,
                 metric_amount(row["default"], metric),
                 metric_amount(row["best"], metric),
-                f"{change['percent']:+.1f}%",
-                f"[{change['low']:+.1f}, {change['high']:+.1f}]",
+                f"{_percent(change['percent'])}%",
+                f"[{_percent(change['low'])}, {_percent(change['high'])}]",
                 Text(mark := marks.get(metric, ""), _STYLES.get(mark, "")),
             )
     return table
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1f}" if abs(value) < 1000 else f"{value:+,.0f}"
 
 
 def _power(result: Mapping[str, Any]) -> list[str]:
