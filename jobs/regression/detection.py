@@ -1,6 +1,6 @@
 """The regression watch: each night's default and best against the nights before.
 
-The test is `change_point_watch`; docs/results/watch.md tells how often it alarms without
+The test is that of `models.change_points`; docs/results/watch.md tells how often it alarms without
 cause, and how soon it finds a change of which size.
 """
 

@@ -112,7 +112,9 @@ def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str,
     }
 
 
-_MOST_TRIALS = 5000  # box plots of more show nothing else
+# Read: box plots of more show nothing else, and models take the best and others evenly, 300 at
+# most.
+_MOST_TRIALS = 2000
 _PARAMETERS = 6
 _PAIRS_DRAWN, _LEAST_DRAWN = 4, 0.005
 _PAIRS_TOLD = 10
@@ -179,7 +181,6 @@ def _boxes(
     )
 
 
-_MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
 _known = JobCache[Dependences | None](alone=True)
 
 
