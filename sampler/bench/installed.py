@@ -205,8 +205,12 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
             timeout=_PROBE_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError("ROCKTUNE_DB_BENCH", f"cannot run {argv[0]}: {error}") from None
+    except OSError as error:
+        problem = f"cannot run {argv[0]}: {error.strerror or error}"
+        raise InputError("ROCKTUNE_DB_BENCH", problem) from None
+    except subprocess.TimeoutExpired:
+        problem = f"{argv[0]} did not end within {_PROBE_SECONDS:g} s"
+        raise InputError("ROCKTUNE_DB_BENCH", problem) from None
 
 
 def short_digest(digest: str) -> str:
