@@ -161,7 +161,7 @@ def _split(text: str, field: str) -> tuple[str, int, int]:
         least = 1 if kind == "X" else 0
         if (
             kind not in counts
-            or not (number.isascii() and number.isdecimal())
+            or not (number.isascii() and number.isdecimal() and len(number) < 19)
             or not least <= int(number) <= _MOST_REPEATS
         ):
             raise InputError(

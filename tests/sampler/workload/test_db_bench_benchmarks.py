@@ -40,7 +40,8 @@ def test_a_benchmark_may_warm_up_and_be_repeated(text: str, repeats: int, warm_u
 @pytest.mark.parametrize(
     "text",
     ["readrandom[3]", "readrandom[Y3]", "readrandom[X0]", "readrandom[X]", "readrandom[X3", "[X3]",
-     "readrandom]X3[", "readrandom[X3]s", "readrandom[X-1]", "readrandom[X1][X2]"],
+     "readrandom]X3[", "readrandom[X3]s", "readrandom[X-1]", "readrandom[X1][X2]",
+     f"readrandom[X{'1' * 5000}]"],
 )  # fmt: skip
 def test_what_db_bench_would_pass_over_in_brackets_is_refused(text: str):
     with pytest.raises(InputError, match=re.escape(FIELD)):
