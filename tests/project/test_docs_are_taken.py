@@ -1,10 +1,8 @@
 """Commands, files and requests that README, docs/ and pages show are ones that Rocktune takes."""
 
-import html
 import json
 import re
 import shlex
-import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,48 +20,12 @@ from jobs.batch.batch_file import read_batch
 from optimizer.objective.objective_file import load_objective
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
-from tests.support import ROOT
+from tests.support.documented import COMMANDS, IN_TEMPLATES, PAGES, blocks
 
-# Results show commands of the day that they were measured on.
-GUIDES = sorted({*(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs/results").rglob("*.md")})
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
 BODIES = {
     "/v1/jobs": JobAsked, "/v1/schedules": ScheduleCreate, "/v1/workloads": WorkloadCreate,
     "/v1/webhooks": WebhookCreate,
 }  # fmt: skip
-
-
-def blocks(page: Path) -> list[str]:
-    """Those of numbered steps, too, which are indented."""
-    found = re.findall(r"^ *```\w*\n(.*?)^ *```", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [textwrap.dedent(each) for each in found]
-
-
-def commands(page: Path) -> list[str]:
-    """Those in blocks, and those within a sentence."""
-    text = page.read_text()
-    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
-    within = re.findall(r"`(rocktune [^`]*)`", prose)
-    lines = "\n".join(blocks(page)).replace("\\\n", " ").splitlines()
-    shown = [re.search(r"(?:^|bin/|&& )(rocktune [a-z][^)]*)", line) for line in lines]
-    return [each.split("#")[0] for each in (*within, *(m[1] for m in shown if m))]
-
-
-def commands_of_a_template(page: Path) -> list[str]:
-    """Those of an HTML page, with a number in place of what the page fills in."""
-    text = re.sub(r"\{\{.*?\}\}", "1", page.read_text())
-    shown = re.findall(r"(?:<code>|`)(rocktune [a-z].*?)(?:</code>|`)", text)
-    return [html.unescape(each).strip() for each in shown]
-
-
-TEMPLATES = [ROOT / "api/pages/templates", ROOT / "jobs/templates"]
-IN_TEMPLATES = {
-    each
-    for folder in TEMPLATES
-    for page in folder.glob("*.html")
-    for each in commands_of_a_template(page)
-}
-COMMANDS = sorted({each.strip() for page in PAGES for each in commands(page)} | IN_TEMPLATES)
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 DOCUMENTS = [block for block in BLOCKS if re.match(r"name = |\[\[parameter", block)]
 _SENT = re.compile(r"(/v1/[a-z0-9/]+)\S*[^'\n]*(?:'[^'\n]*')?\s+-d\s+'(.*?)'", re.DOTALL)
