@@ -202,8 +202,8 @@ def made_ready(line: list[str]) -> None:
     if command == "profile":
         Path("mydb.toml").unlink()  # it writes it
     if {"--renew", "--certificates"} & {*line}:
-        folder = next(each for each in line if each.endswith("certificates") and each[0] != "-")
-        assert main(["cluster", "certificates", folder]) == 0
+        folders = [each for each in line if each.endswith("certificates") and each[0] != "-"]
+        assert main(["cluster", "certificates", folders[-1]]) == 0
     if line[:2] == ["db", "restore"]:
         Path("other.db").unlink()  # into a new one
     if command == "schedule" and more[0] != "add":
