@@ -27,8 +27,8 @@ _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 _PAGES = {
     "jobs": "/",
     "a job, live": "/jobs/{job}",
-    "what matters": "/jobs/{job}/matters",
-    "what was won": "/jobs/{job}/won",
+    "importance": "/jobs/{job}/matters",
+    "result": "/jobs/{job}/won",
     "trials": "/jobs/{job}/trials",
 }
 _HEAD = (
