@@ -112,9 +112,8 @@ def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str,
     }
 
 
-# Read: box plots of more show nothing else, and models take the best and others evenly, 300 at
-# most.
-_MOST_TRIALS = 2000
+_MOST_BOXED = 5000  # trials that are read; box plots of more show nothing else
+_MOST_TAUGHT = 2000  # of these the models take the best and others evenly, 300 at most
 _PARAMETERS = 6
 _PAIRS_DRAWN, _LEAST_DRAWN = 4, 0.005
 _PAIRS_TOLD = 10
@@ -172,7 +171,7 @@ def _curves(known: Dependences, sizes: set[str]) -> list[Chart]:
 def _boxes(
     engine: Engine, job: JobRow, found: Mapping[str, Any], space: Mapping[str, Parameter]
 ) -> list[Chart]:
-    trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
+    trials, _ = sampled_trials(engine, job.id, most=_MOST_BOXED)
     rows = sorted(found["parameters"], key=lambda row: row["rank"])
     asked = [(each, metric_unit(each.metric)) for each in parameters.questions(rows, space)]
     units = {BYTES: ", bytes", None: "", "": ""}
@@ -201,7 +200,7 @@ def dependence_document(found: Dependences) -> dict[str, Any]:
 
 
 def _learned(engine: Engine, job: JobRow) -> Dependences | None:
-    trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
+    trials, _ = sampled_trials(engine, job.id, most=_MOST_TAUGHT)
     runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
     if not runs:
         return None

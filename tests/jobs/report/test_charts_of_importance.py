@@ -1,9 +1,15 @@
 """Plots of what matters, from a few known trials."""
 
+from types import SimpleNamespace
+
 from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
 from jobs.charts.parameters import Question, groups_chart, questions
+from jobs.views import importance
 from optimizer.trials.trial import Phase, Trial
+from sampler.common.documents import parse_toml
 from sampler.runner.outcome import TrialState
+from sampler.space.space_file import space_text
+from tests.support import ROOT
 from tests.support.jobs.chart_parts import row, trace
 from tests.support.optimizer.pretend_bench import trial_of
 
@@ -111,3 +117,20 @@ class TestGroups:
     def test_three_parameters_are_not_asked_about_twice(self):
         rows = [row(name, rank, 0.1) for rank, name in enumerate("abc", start=1)]
         assert [q.parameter for q in questions(rows, {})] == ["a", "b", "c"]
+
+
+def test_box_plots_are_of_as_many_trials_as_the_guide_says(monkeypatch):
+    """They had been of 2,000, as many as the models are given."""
+    asked: list[int] = []
+
+    def sampled(_engine: object, _job: int, *, most: int) -> tuple[list[Trial], int]:
+        asked.append(most)
+        return [], 0
+
+    monkeypatch.setattr(importance, "sampled_trials", sampled)
+    monkeypatch.setattr(importance, "dependence_of_job", lambda *_: None)
+    space = parse_toml(space_text("default"), field="space")
+    job = SimpleNamespace(id=1, specification={"space": space})
+    found = importance.importance_details(None, job, {"parameters": []}, learned=True)
+    assert (found, asked) == ({"boxes": [], "trials": None}, [5000])
+    assert "5,000 trials (box plots)" in (ROOT / "docs/how-to/dashboard.md").read_text()
