@@ -12,7 +12,7 @@ AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 # One thread for small matrices: several test processes share the cores.
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest
-IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 .PHONY: setup gone db_bench chromium pngquant iproute2 curl nginx caddy prometheus postgresql systemd
 

@@ -1,7 +1,7 @@
 """Every command that README, guides, pages and `--help` show is run.
 
 What asks about stored jobs runs to its end, what measures to the start of its first run, what
-serves to the place where it would wait. Job, nights and database are real ones.
+serves or follows to the place where it would wait. Job, nights and database are real ones.
 """
 
 import re
@@ -21,13 +21,16 @@ import uvicorn
 
 import jobs.cluster.host
 import jobs.cluster.scheduler
+from api.schemas.job_schemas import JobProgress
 from cli.main import main
 from cli.operations import webhooks
 from cli.options import exits
 from cli.options.exits import Exit
+from cli.render.progress_screen import JobView
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
+from db.schema.job_row import ENDED
 from jobs.archive import restore_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
@@ -164,6 +167,12 @@ class Begun:
         self.names.append("a run")
         raise KeyboardInterrupt
 
+    def following(self, job: JobProgress) -> None:
+        """As the reader who has seen that the job waits for a worker, and presses Ctrl-C."""
+        if job.state not in ENDED:
+            self.names.append("a wait")
+            raise KeyboardInterrupt
+
     def waiting(self, *_: object, sockets: Sequence[socket] = (), **__: object) -> None:
         self.names.append("a server")
         for each in sockets:
@@ -175,6 +184,7 @@ def begun(desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """What begins; the reader sits in a copy of the desk's folder."""
     begun = Begun()
     monkeypatch.setattr(LocalRunner, "start", begun.measuring)
+    monkeypatch.setattr(JobView, "show", lambda _, job: begun.following(job))
     for place, name in (
         (uvicorn.Server, "run"), (Worker, "run"),
         (jobs.cluster.host, "serve_host"), (jobs.cluster.scheduler, "serve_scheduler"),
@@ -225,6 +235,8 @@ def expected(line: list[str]) -> tuple[set[int], list[str]]:
     if command in ("serve", "worker", "host") or "scheduler" in line:
         with_worker = command == "serve" and "--no-worker" not in line
         return {Exit.DONE}, ["a server"] * (1 + with_worker)
+    if "--watch" in line:
+        return {Exit.INTERRUPTED}, ["a wait"]
     if "--quick" in line:  # of this machine
         return {Exit.DONE, Exit.ANSWER_IS_NO}, []
     runs = command in MEASURING or {"--runs", "--check"} & {*line}
