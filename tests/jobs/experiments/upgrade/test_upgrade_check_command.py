@@ -58,7 +58,8 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     waf = defaults["metrics"]["waf"]
     assert waf["worse"]
     assert waf["change"]["low"] > 50
-    assert not old_defaults["metrics"]["waf"]["significant"]
+    # One check in forty calls the same defaults changed, by a fraction of 1%.
+    assert abs(old_defaults["metrics"]["waf"]["change"]["percent"]) < 5
     cause = "the changed defaults are the cause, as far as these pairs show"
     assert any(cause in each for each in document["verdict"])
     assert document["old"]["digest"] != document["new"]["digest"]

@@ -104,7 +104,9 @@ def test_a_worse_build_is_found_and_told_which_way():
 @pytest.mark.parametrize(
     ("defaults", "kept", "said"),
     [
-        (1.3, 1.0, "the changed defaults are the cause, as far as these pairs show"),
+        (1.3, 1.0, "not significant: the changed defaults are the cause, as far as these pairs"),
+        (8.0, 1.08, "but less than a tenth as much: the changed defaults are the cause"),
+        (8.0, 0.93, "but less than a tenth as much: the changed defaults are the cause"),
         (1.3, 1.3, "the build itself, not its defaults"),
         (1.6, 1.3, "are part of the cause, the build itself is another"),
         (1.3, 0.7, "the changed defaults reverse the change"),
