@@ -122,15 +122,13 @@ def compare_rankings(importances: Floats, reference: Floats, *, top_k: int) -> S
     Ties share a rank. Importances without any order (all equal) count as a correlation of 0.
     `top_k` is at most `n_parameters`.
     """
-    from scipy.stats import kendalltau, rankdata
+    from scipy.stats import rankdata
 
     ranks = np.asarray(rankdata(-importances, axis=1))  # (resamples, n_parameters)
     low, high = np.percentile(ranks, [2.5, 97.5], axis=0)
-    several = len(reference) > 1  # one parameter has no order
-    taus = [kendalltau(each, reference).statistic if several else 0.0 for each in importances]
     return Stability(
         rank_low=low,
         rank_high=high,
         top_k_frequency=(ranks <= top_k).mean(axis=0),
-        kendall_tau=float(np.mean(np.nan_to_num(taus))),
+        kendall_tau=float(np.mean([rank_correlation(each, reference) for each in importances])),
     )
