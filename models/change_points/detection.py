@@ -104,21 +104,23 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
         groups = _ready(rows, night)
         if not groups:
             continue
-        cuts = [strongest_cuts(group.values) for group in groups]
-        tested[night] = sum(len(group.numbers) for group in groups)
+        # Shape `(m, n)` each: the values of the series of one length.
+        tables = [np.stack([rows[number].values[at] for number, at in each]) for each in groups]
+        cuts = list(map(strongest_cuts, tables))
+        tested[night] = sum(map(len, groups))
         autocorrelation[night] = _pooled(cuts)
         share = per_100_nights / (100 * tested[night])
-        for group, cut in zip(groups, cuts, strict=True):
+        for group, table, cut in zip(groups, tables, cuts, strict=True):
             p = chance(split_p(cut.t_squared, cut.length, autocorrelation[night]), cut.length)
-            alone = outlier_p(group.values)
-            for place, number in enumerate(group.numbers):
-                row, at = rows[number], group.nights[place]
+            alone = outlier_p(table)
+            for place, (number, at) in enumerate(group):
+                row = rows[number]
                 if p[place] <= share:
                     known = float(p[place]), int(tested[night]), float(autocorrelation[night])
                     row.found.append(_alarm(number, row, at, int(cut.at[place]), *known))
                     row.begins = row.found[-1].since
                 elif alone[place] <= share:
-                    before = float(np.median(group.values[place, :-1]))
+                    before = float(np.median(table[place, :-1]))
                     distance = float(row.values[night]) - before
                     row.outliers.append(Outlier(number, night, distance, float(alone[place])))
     alarms = [alarm for row in rows for alarm in _sized(row, autocorrelation)]
@@ -145,29 +147,13 @@ def outlier_p(values: Floats) -> Floats:
     return p
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Series of one length that can be tested on a night."""
-
-    numbers: list[int]  # which rows
-    nights: Nights  # shape `(m, n)`, the numbers of their nights
-    values: Floats  # shape `(m, n)`
-
-
-def _ready(rows: list[_Row], night: int) -> list[_Group]:
-    """The series that can be tested on a night, those of one length together."""
+def _ready(rows: list[_Row], night: int) -> list[list[tuple[int, Nights]]]:
+    """The series that can be tested on a night, each with its nights, by how many those are."""
     by_length: dict[int, list[tuple[int, Nights]]] = {}
     for number, row in enumerate(rows):
         if np.isfinite(row.values[night]) and len(at := row.nights(night)) >= LEAST_VALUES:
             by_length.setdefault(len(at), []).append((number, at))
-    return [
-        _Group(
-            [number for number, _ in group],
-            np.stack([at for _, at in group]),
-            np.stack([rows[number].values[at] for number, at in group]),
-        )
-        for _, group in sorted(by_length.items())
-    ]
+    return [group for _, group in sorted(by_length.items())]
 
 
 def _pooled(cuts: list[Cuts]) -> float:
