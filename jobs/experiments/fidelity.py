@@ -16,7 +16,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
 from sampler.options.options_file import CF, OptionsFile
-from sampler.profile.database_figures import READS
+from sampler.profile.family_figures import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
 from sampler.profile.reading import read_profile
 from sampler.runner.outcome import Outcome, TrialState

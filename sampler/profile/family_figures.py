@@ -2,16 +2,24 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sampler.profile.compressibility import packed_of, value_ratio
-from sampler.profile.database_figures import GIB, MIB, LogEvidence
-from sampler.profile.log_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents
+from sampler.profile.log_events import (
+    COMPACTION,
+    FLUSH,
+    KEY_TRAILER,
+    FamilyEvents,
+    LogEvents,
+    Opened,
+)
 from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
 from sampler.stats_dumps.figure_lines import Cell, count_of
+from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.parts import Part
 
 TRACE = "record a trace with DB::StartTrace and profile it"
 STATISTICS = (
@@ -24,6 +32,79 @@ _RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debia
 _BATCH_BYTES = 12 + 1 + 1
 _USUAL_VARIATION = 0.25
 _NO_CODEC = ("", "NoCompression")
+GIB, MIB = 2**30, 2**20
+_LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
+_ROUNDING_GIB = 0.0055
+READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
+
+
+@dataclass(frozen=True)
+class LogEvidence:
+    """What was read of a database's LOGs, and the opening that operations are counted in."""
+
+    events: LogEvents
+    opened: Opened
+    dump: Opening | None  # what dumps tell of that opening
+
+    @property
+    def tickers(self) -> Mapping[str, int]:
+        """The last ones, without ``rocksdb.``; empty without statistics.
+
+        So they are where they also count earlier openings, or other databases, of the process.
+        """
+        if self.dump is None:
+            return {}
+        found = {name.removeprefix("rocksdb."): n for name, n in self.dump.tickers.items()}
+        came, counted = self.dump.intervals[-1].ingested_gb, found.get("bytes.written")
+        if came is None or counted is None:
+            return found
+        agree = abs(counted / GIB - came) <= _ROUNDING_GIB + 0.001 * came
+        return found if agree else {}
+
+    def histogram(self, name: str) -> Mapping[str, float]:
+        """A histogram of the last statistics; empty where it counts nothing."""
+        told = self.dump.histograms if self.dump and self.tickers else {}
+        found = told.get(f"rocksdb.{name}", {})
+        return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
+
+    def count(self, name: str) -> float | None:
+        """A count of the last dump, as RocksDB rounds it."""
+        return count_of(self.dump.database.get(name)) if self.dump else None
+
+    def part(self, family: str) -> Part | None:
+        """The last part of a family in the dumps."""
+        parts = self.dump.families if self.dump else ()
+        return next((part for part in parts if part.family == family), None)
+
+    def until_dump(self, family: str) -> Counter[str]:
+        """Counts of a family in the opening until the last dump; until its end without a dump."""
+        if self.dump and self.opened.at_dump is not None:
+            return self.opened.at_dump.get(family, Counter())
+        return self.opened.families.get(family, FamilyEvents()).counts
+
+    def used(self, family: str) -> bool:
+        """Whether a family holds or was given anything."""
+        part = self.part(family)
+        return any(family in each.families for each in self.events.openings) or bool(
+            part
+            and (part.figures.get("total_flush_gib") or any(row["files"] for row in part.levels))
+        )
+
+    def reads(self) -> dict[str, float]:
+        """Gets, seeks and multigets of all families, where statistics are on."""
+        told = self.tickers
+        return {name: float(told[ticker]) for name, ticker in READS.items() if ticker in told}
+
+    def ingested(self) -> float | None:
+        """Bytes of write batches, until the last dump."""
+        if "bytes.written" in self.tickers:
+            return float(self.tickers["bytes.written"])
+        last = self.dump.intervals[-1] if self.dump else None
+        if last is None or last.ingested_gb is None:
+            return None
+        if last.ingested_gb >= _LEAST_GIB or last.cumulative_writes is None:
+            return last.ingested_gb * GIB
+        return last.cumulative_writes * MIB * last.at
 
 
 @dataclass(frozen=True)
@@ -58,6 +139,12 @@ class Figures:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
+def gathered(found: Collection[Figures]) -> tuple[dict[str, Any], dict[str, Source]]:
+    """All fields together, and where each comes from."""
+    fields = {name: value for each in found for name, value in each.fields.items()}
+    return fields, {name: Source(each.where, each.sure) for each in found for name in each.fields}
+
+
 def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ...]]:
     """The profile of a family, and what is not known of it."""
     whole = evidence.log.events.of_all_openings(evidence.name)
@@ -75,8 +162,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
         Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
     ]
-    fields = {name: value for each in found for name, value in each.fields.items()}
-    sources = {name: Source(each.where, each.sure) for each in found for name in each.fields}
+    fields, sources = gathered(found)
     unknown = [
         Unknown(_of_family(what, evidence.name), how)
         for each in found
@@ -175,12 +261,9 @@ def _keys(evidence: Evidence) -> Figures:
         where = "LOG: entries dropped by flushes and compactions, if keys are drawn uniformly"
         if any(each.deletes for each in history):
             where += "; deletes are assumed to be drawn like puts"
-        fields: dict[str, Any] = {"entries": round(found.live_keys)}
-        if found.share is not None:
-            fields["overwrite_share"] = found.share
-        if found.with_merges is not None:
-            fields["rewrite_share"] = found.with_merges
-        return Figures(fields, where, "estimated")
+        shares = {"overwrite_share": found.share, "rewrite_share": found.with_merges}
+        told = {name: share for name, share in shares.items() if share is not None}
+        return Figures({"entries": round(found.live_keys), **told}, where, "estimated")
     unknown = {"overwrite_share": f"some tables are older than the LOG: {_OLDER}"}
     made = events.of_all_openings(name).summed(FLUSH, COMPACTION)
     size = sum(level.bytes for level in _levels(evidence)[0])

@@ -1,41 +1,42 @@
 """Reads the folder of a database, or its LOG, into a profile; never writes, never opens it.
 
-The LOG is read line by line, so a large one takes time but little memory.
+The LOG is read line by line, so a large one takes time but little memory. Tickers and dumps count
+all column families together; what came in of each is told apart by its flushed memtables.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from statistics import median
 
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.database_figures import (
-    LogEvidence,
-    database_figures,
-    written_bytes,
-    written_keys,
-)
 from sampler.profile.database_files import find_files, lines_of
 from sampler.profile.family_figures import (
+    MIB,
     STATISTICS,
     TRACE,
     Evidence,
+    Figures,
+    LogEvidence,
     compression_of,
     family_profile,
+    gathered,
 )
 from sampler.profile.log_events import LogEvents, Opened
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, Unknown
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_lines
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
+_LATENCIES = ("get", "write", "seek", "multiget")
 _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
 
 
@@ -71,7 +72,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     families = with_codecs(path, families, events)
     # A live table may tell what the LOG does not.
     told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
-    figures, sources = database_figures(log)
+    figures, sources = gathered((*_writes(log), *_rates(log), *_latency(log)))
     return DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
@@ -128,8 +129,8 @@ def _families(
     listed = options.families if options else headers
     names = list(dict.fromkeys((DEFAULT_FAMILY, *listed, *told, *log.opened.families)))
     used = {name for name in names if log.used(name)}
-    keys = written_keys(log, names)
-    bytes_in = written_bytes(log, keys, {name: log.events.entry_size(name) for name in names})
+    keys = _written_keys(log, names)
+    bytes_in = _written_bytes(log, keys, {name: log.events.entry_size(name) for name in names})
     found = [
         family_profile(
             Evidence(
@@ -153,6 +154,39 @@ def _codec(name: str, contents: Contents, options: OptionsFile | None) -> str:
     return told[-1]["compression"] if told else plain
 
 
+def _written_keys(log: LogEvidence, families: Sequence[str]) -> dict[str, float]:
+    """Keys that were written to each family until the last dump, as far as that is told."""
+    flushed = {name: log.until_dump(name)["written"] for name in families}
+    used = [name for name in families if log.used(name)] or list(families)
+    whole = sum(flushed.values())
+    keys = log.tickers.get("number.keys.written")
+    if keys is None:  # the count of a dump is rounded
+        keys = max(whole, int(log.count("total_keys_count") or 0)) if len(used) == 1 else whole
+    if not whole:
+        return {used[0]: float(keys)} if len(used) == 1 and (keys or log.dump) else {}
+    return {name: keys * count / whole for name, count in flushed.items()}
+
+
+def _written_bytes(
+    log: LogEvidence, keys: Mapping[str, float], sizes: Mapping[str, float]
+) -> dict[str, float]:
+    """Bytes of write batches of each family until the last dump, as far as that is told.
+
+    ``sizes`` are mean bytes of a key with its value, by family. Where the LOG tells of no table,
+    what was flushed of each family tells the shares.
+    """
+    weights = {name: keys.get(name, 0.0) * size for name, size in sizes.items()}
+    ingested = log.ingested()
+    if ingested is None:
+        return weights
+    if not any(weights.values()):
+        parts = log.dump.families if log.dump else ()
+        flushed = {str(p.family): p.figures.get("total_flush_gib", 0.0) for p in parts}
+        weights = {name: float(size) for name, size in flushed.items()}
+    whole = sum(weights.values())
+    return {name: ingested * each / whole for name, each in weights.items()} if whole else {}
+
+
 def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str, float]:
     total = Counter[str]()
     for did in (family.operations for family in families):
@@ -168,3 +202,63 @@ def _unknown(log: LogEvidence, options: OptionsFile | None) -> Iterator[Unknown]
     if not log.tickers:
         yield Unknown("hit rate, scan length and latencies", STATISTICS)
     yield Unknown("skew of reads and writes", TRACE)
+
+
+def _writes(log: LogEvidence) -> Iterator[Figures]:
+    tickers = log.tickers
+    calls: float | None = tickers.get("write.self", 0) + tickers.get("write.other", 0)
+    keys: float | None = tickers.get("number.keys.written")
+    where = "LOG: tickers rocksdb.write.self and other"
+    sure: Sure = "counted"
+    if not calls:
+        calls = log.count("total_writes_count")
+        keys = log.count("total_keys_count") if keys is None else keys
+        where, sure = "LOG: Cumulative writes of the last dump, rounded by RocksDB", "estimated"
+    if calls and keys is not None:
+        size = {"batch_size": max(1.0, keys / calls)}
+        yield Figures(size, f"{where}; keys written / calls", sure)
+    logged: float | None = tickers.get("write.wal")
+    synced: float | None = tickers.get("wal.synced")
+    where = "LOG: tickers rocksdb.wal.synced / write.wal"
+    if logged is None or synced is None:
+        logged, synced = log.count("total_wal_writes_count"), log.count("total_wal_syncs_count")
+        where = "LOG: Cumulative WAL of the last dump, rounded by RocksDB"
+    if logged is not None and keys:
+        yield Figures({"wal": logged > 0}, where)
+    if logged and synced is not None:
+        yield Figures({"sync_share": min(1.0, synced / logged)}, where, sure)
+
+
+def _rates(log: LogEvidence) -> Iterator[Figures]:
+    opened, dump = log.opened, log.dump
+    if dump is None:
+        if opened.begin and opened.end:
+            lasted = {"seconds": (opened.end - opened.begin) / 1e6}
+            yield Figures(lasted, "LOG: event times", "estimated")
+        return
+    last = dump.intervals[-1]
+    yield Figures({"seconds": last.at}, "LOG: uptime at the last dump")
+    ingested = log.ingested()
+    if ingested is not None and last.at > 0:
+        where = "LOG: bytes of write batches up to the last dump"
+        yield Figures({"ingest_rate": ingested / last.at}, where)
+    usual = median(each.seconds for each in dump.intervals)
+    rates = [each.writes for each in dump.intervals if each.seconds >= usual / 2 and each.writes]
+    if rates:
+        where = f"LOG: the busiest of {len(dump.intervals)} dumps, {usual:.4g} s apart"
+        yield Figures({"ingest_peak": max(rates) * MIB}, where)
+    if last.cumulative_stall_percent is not None:
+        where = "LOG: Cumulative stall of the last dump"
+        yield Figures({"stall_percent": last.cumulative_stall_percent}, where)
+
+
+def _latency(log: LogEvidence) -> Iterator[Figures]:
+    found = {
+        f"{kind}_{share.lower()}": histogram[share]
+        for kind in _LATENCIES
+        if (histogram := log.histogram(f"db.{kind}.micros"))
+        for share in ("P50", "P99")
+    }
+    if found:
+        where = "LOG: histograms of the last statistics dump"
+        yield Figures({"latency": found}, where, "estimated")
