@@ -42,7 +42,6 @@ _BECAUSE = (
     ("pending compaction", PENDING_BYTES), ("level-0", L0_FILES), ("L0 files", L0_FILES),
     ("memtable", MEMTABLES), ("score", LEVEL_SCORE), ("rate_limit", LEVEL_SCORE),
 )  # fmt: skip
-_NUMBER = re.compile(r"\d{1,18}")
 
 
 def stall_counts(line: str) -> dict[tuple[str, str], int]:
@@ -51,8 +50,7 @@ def stall_counts(line: str) -> dict[tuple[str, str], int]:
     Names that no version is known to write are left out; so are the totals.
     """
     _, _, told = line.partition("count):")
-    pairs = [(name, number) for name, number in _AFTER.findall(told)]
-    pairs += [(name, number) for number, name in _BEFORE.findall(told)]
+    pairs = _AFTER.findall(told) + [(name, number) for number, name in _BEFORE.findall(told)]
     return {_COUNTS[name]: int(number) for name, number in pairs if name in _COUNTS}
 
 
@@ -63,7 +61,6 @@ class StallLine:
     family: str  # the column family
     reason: str  # one of ``REASONS``
     kind: str  # ``delays`` or ``stops``
-    amount: int | None  # files, memtables or bytes that led to it; None if the line has no number
 
 
 def stall_line(line: str) -> StallLine | None:
@@ -71,17 +68,11 @@ def stall_line(line: str) -> StallLine | None:
     found = _LINE.search(line)
     if found is None:
         return None
-    because = found["because"]
-    reason = next((reason for words, reason in _BECAUSE if words in because), None)
+    reason = next((reason for words, reason in _BECAUSE if words in found["because"]), None)
     if reason is None:
         return None
-    amount = _NUMBER.search(because.replace("level-0", "").replace("L0 files", ""))
-    return StallLine(
-        found["family"] or "",  # a name may end the line before
-        reason,
-        STOPS if found["kind"] == "Stopping" else DELAYS,
-        int(amount.group()) if amount else None,
-    )
+    kind = STOPS if found["kind"] == "Stopping" else DELAYS
+    return StallLine(found["family"] or "", reason, kind)  # a name may end the line before
 
 
 def added(*several: Stalls) -> dict[tuple[str, str], int]:
