@@ -81,10 +81,6 @@ class VarianceComponents:
     noise: float  # of what the settings do not explain
     together: float = 0.0  # of what only many parameters together do, beyond pairs
 
-    def of(self, columns: NDArray[np.intp]) -> VarianceComponents:
-        """The shares of some of the parameters."""
-        return replace(self, parameters=self.parameters[columns])
-
     def none_below(self, least: float) -> VarianceComponents:
         """The shares with that of every parameter at least so much of all of them."""
         floor = least * self.parameters.sum()
