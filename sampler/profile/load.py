@@ -34,11 +34,11 @@ from sampler.profile.scaled_counts import (
     Counts,
     Shape,
 )
+from sampler.workload.db_bench_benchmarks import MOST_REPEATS
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
 
 ROUNDS = 4  # of benchmarks that run one after the other where one cannot mix them
-MOST_REPEATS = 1000  # of one benchmark (db_bench_benchmarks.py)
 _EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
 _USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
 _MOST_PAIR = 3 * 2**30  # bytes of a key with its value

@@ -26,7 +26,8 @@ Keys = Literal["none", "sequential", "unique", "uniform", "counted"]
 # writes (Benchmark's constructor: readwrites_); ``num``: the key space and nothing else.
 Loop = Literal["num", "writes", "reads", "readwrites", "deletes", "once"]
 _ARGUMENTS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<arguments>[^\[\]]*)\]")
-_MOST_REPEATS = 1000
+_ARGUMENT = re.compile(r"X(?=0*[1-9])\d{1,18}|W\d{1,18}", re.ASCII)
+MOST_REPEATS = 1000
 # db_bench's names of operations (OperationTypeString in db_bench_tool.cc, 11.8.1).
 ALL_LATENCIES = (
     "read", "write", "delete", "seek", "merge", "update", "compress", "uncompress", "crc", "hash",
@@ -154,21 +155,13 @@ def _split(text: str, field: str) -> tuple[str, int, int]:
         return text, 1, 0
     found = _ARGUMENTS.fullmatch(text)
     counts = {"X": 1, "W": 0}
-    for argument in found["arguments"].split("-") if found else ["?"]:
-        if not argument:
-            continue
-        kind, number = argument[0], argument[1:]
-        least = 1 if kind == "X" else 0
-        if (
-            kind not in counts
-            or not (number.isascii() and number.isdecimal() and len(number) < 19)
-            or not least <= int(number) <= _MOST_REPEATS
-        ):
+    for argument in filter(None, found["arguments"].split("-") if found else ["?"]):
+        if not _ARGUMENT.fullmatch(argument) or int(argument[1:]) > MOST_REPEATS:
             raise InputError(
                 field,
-                f"{text!r:.80}: in brackets write X and the number of runs (1 to {_MOST_REPEATS}) "
+                f"{text!r:.80}: in brackets write X and the number of runs (1 to {MOST_REPEATS}) "
                 "or W and the number of warm-up runs, as in readrandom[W1-X3]",
             )
-        counts[kind] = int(number)
+        counts[argument[0]] = int(argument[1:])
     assert found
     return found["name"], counts["X"], counts["W"]
