@@ -179,11 +179,8 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
             number += 1 + int(random.exponential(max(0.0, packed.spread - 1)))
             sequence = int(random.integers(packed.sequences)) << 8 | 1 if packed.sequences else 1
             key = _key(number, key_size) + struct.pack("<Q", sequence)
-            size = value_size
-            if packed.variation:
-                size = max(
-                    1, round(value_size * float(random.lognormal(middle, packed.variation)))
-                )
+            grown = float(random.lognormal(middle, packed.variation)) if packed.variation else 1.0
+            size = max(1, round(value_size * grown))
             at = size * int(random.integers(max(1, len(source) // size)))
             value = source[at : at + size] if random.random() < packed.valued else b""
             shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0

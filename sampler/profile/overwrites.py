@@ -80,7 +80,7 @@ def overwrites(
         return sum(_distinct(merge, keys) for merge in telling) - kept
 
     def live(keys: float) -> float:
-        return _after(history, keys, new)[2]
+        return _after(history, keys, new).live_keys
 
     least = float(max((new, 1, *(entries for merge in telling for entries in merge.runs))))
     keys = _root(distinct, least, largest) if telling else largest
@@ -88,7 +88,7 @@ def overwrites(
         keys = _root(lambda space: live(space) - held.all, least, keys)
     elif live(keys) < held.largest and not any(each.deletes for each in history):
         keys = _root(lambda space: live(space) - held.largest, keys, largest)
-    return Overwrites(*_after(history, keys, new))
+    return _after(history, keys, new)
 
 
 def _telling(merges: Sequence[Merge]) -> Sequence[Merge]:
@@ -122,10 +122,8 @@ def _distinct(merge: Merge, keys: float) -> float:
     return -keys * math.expm1(absent)
 
 
-def _after(
-    history: Sequence[Writes], keys: float, new: int
-) -> tuple[float | None, float | None, float]:
-    """The shares of ``Overwrites`` and the live keys, after writes to so many keys.
+def _after(history: Sequence[Writes], keys: float, new: int) -> Overwrites:
+    """What comes of writes to so many keys.
 
     Of writes that are puts with probability f, d(live) = (f - live / keys) d(writes).
     """
@@ -143,7 +141,7 @@ def _after(
         live += (settled - live) * gone
         met = puts * mean / keys if each.counts else 0.0
         over, over_puts = over + met, over_puts + met * (1 - each.merges / max(1, each.puts))
-    return _share(over_puts, counted_puts), _share(over, counted), live
+    return Overwrites(_share(over_puts, counted_puts), _share(over, counted), live)
 
 
 def _share(part: float, whole: int) -> float | None:
