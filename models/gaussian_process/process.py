@@ -85,15 +85,9 @@ def fit_process(
     return AdditiveProcess(components, mean, spread, np.tril(factor), np.asarray(solved))
 
 
-@dataclass
-class _Within:
-    """Who computes with one thread: how many, and what ends the limit."""
-
-    count: int = 0
-    limit: Any = None
-
-
-_WITHIN, _ENTERING = _Within(), Lock()
+# What ends the limit, once for each who computes with one thread.
+_WITHIN: list[Any] = []
+_ENTERING = Lock()
 
 
 @contextmanager
@@ -109,18 +103,18 @@ def one_thread() -> Iterator[None]:
     limits count, for as long as it lives. So each that sets or ends ours takes that over first.
     """
     with _ENTERING:
-        if not _WITHIN.count:
+        if not _WITHIN:
             _let_any_thread_set_limits()
-            _WITHIN.limit = _libraries().limit(limits=1, user_api="blas")
-        _WITHIN.count += 1
+        limit = _WITHIN[0] if _WITHIN else _libraries().limit(limits=1, user_api="blas")
+        _WITHIN.append(limit)
     try:
         yield
     finally:
         with _ENTERING:
-            _WITHIN.count -= 1
-            if not _WITHIN.count:
+            _WITHIN.pop()
+            if not _WITHIN:
                 _let_any_thread_set_limits()
-                _WITHIN.limit.restore_original_limits()
+                limit.restore_original_limits()
                 _let_any_thread_set_limits()
 
 
