@@ -120,14 +120,7 @@ def profiled(
     if replay and not is_trace(path):
         raise InputError("--replay", f"{str(path)!r} is not a trace; give a trace or omit this")
     profile = read_profile(path, told=told)
-    chosen = column_family or profile.busiest()
-    try:
-        family = profile.family(chosen)
-    except KeyError:
-        names = ", ".join(each.name for each in profile.families)
-        raise InputError(
-            "--column-family", f"there is no {chosen!r}; choose one of {names}"
-        ) from None
+    family = profile.family(column_family or profile.busiest())
     name = load_name(path)
     if replay:
         return Profiled(profile, family, replayed_load(profile, family, path.resolve(), name=name))

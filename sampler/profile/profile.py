@@ -146,9 +146,13 @@ class DatabaseProfile:
         """The family of that name.
 
         Raises:
-            KeyError: There is none.
+            InputError: There is none; the message names those that there are.
         """
-        return {each.name: each for each in self.families}[name]
+        found = {each.name: each for each in self.families}
+        if name not in found:
+            problem = f"there is no {name!r}; choose one of {', '.join(found)}"
+            raise InputError("--column-family", problem)
+        return found[name]
 
     def busiest(self) -> str:
         """The name of the family that most is written into, by bytes; ``default`` on a tie."""
