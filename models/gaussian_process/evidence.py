@@ -32,10 +32,8 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
     search may teach, which an analysis of variance would mistake.
 
     Learning the others again takes nearly all of the time, and raises the p-value with nearly
-    every step, so it ends as soon as that is above 0.15.
-
-    Returns:
-        Shape ``(n_parameters,)``; 1 where the parameter has no share.
+    every step, so it ends as soon as that is above 0.15. The shape is ``(n_parameters,)``; where
+    a parameter has no share its p-value is 1.
     """
     from scipy import stats
 

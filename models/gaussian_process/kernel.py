@@ -155,12 +155,7 @@ def lower_factor(covariance: Floats) -> Floats:
     hundred-millionth of the largest element at first and ten times as much at each further attempt
     (jitter, as in Neal, "Monte Carlo implementation of Gaussian process models", 1997, section 3).
     That is as if each value had so much more noise. A matrix that has a factor gets no jitter.
-
-    Args:
-        covariance: Symmetric; only its lower triangle is read.
-
-    Returns:
-        In the order of columns, 0 above the diagonal.
+    Only its lower triangle is read. The factor is in the order of columns, 0 above the diagonal.
 
     Raises:
         ValueError: An element is not finite. No other matrix fails: a diagonal that is raised by

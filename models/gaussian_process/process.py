@@ -68,13 +68,10 @@ def standardised(values: Floats) -> tuple[Floats, float, float]:
 def fit_process(
     known: Floats, values: Floats, components: VarianceComponents, noise: Floats | None = None
 ) -> AdditiveProcess:
-    """Fits a process with known shares.
+    """Fits a process with known shares to values in the metric's unit.
 
-    Args:
-        known: Shape ``(n, n)``: the covariance among the known settings, without noise.
-        values: In the metric's unit.
-        components: Of the variance.
-        noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
+    ``known`` is the covariance among the known settings, ``(n, n)``, without noise; ``noise`` how
+    many times the share of the noise each value has, ``(n,)``; None: once.
     """
     from scipy.linalg import cho_solve
 

@@ -88,14 +88,9 @@ def relearned(
 ) -> VarianceComponents:
     """The shares after so many steps from others; what has fallen to nothing stays there.
 
-    Args:
-        kernels: Of all parameters.
-        values: What they are to explain.
-        components: Where to begin.
-        steps: How many.
-        power: Of each step's factor. Whole steps are quick, but overshoot and swing where strong
-            pairs and little noise meet: a pair has three factors, its own and two parameters'.
-        tasks: Which task each value belongs to; None: all to one.
+    ``power`` is that of each step's factor. Whole steps are quick, but overshoot and swing where
+    strong pairs and little noise meet: a pair has three factors, its own and two parameters'.
+    Without ``tasks`` all values belong to one.
     """
     kernels = np.ascontiguousarray(kernels)  # or every step copies them
     squared = kernels * kernels
@@ -187,12 +182,9 @@ def learn_jointly(
 ) -> LearnedComponents:
     """Shares and agreements; those of the present task alone where earlier ones do harm.
 
-    Args:
-        kernels: Of all values.
-        values: In any unit, NaN where unknown.
-        tasks_of: Shape ``(n,)``: the task of each value, 0 for the present one.
-        earlier: How many earlier tasks there are.
-        before: What was learned from fewer values; learning begins there.
+    ``values`` are in any unit, NaN where unknown; ``tasks_of``, shape ``(n,)``, has the task of
+    each, 0 for the present one, and there are so many ``earlier`` tasks. Learning begins at what
+    was learned ``before``, from fewer values.
     """
     known = np.isfinite(values)
     mine = known & (tasks_of == PRESENT)

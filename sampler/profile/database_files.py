@@ -40,13 +40,10 @@ def encoding_of(first: bytes) -> str:
 
 
 def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str | None]:
-    """The files of a database's folder, or a LOG alone.
+    """The LOGs of a database's folder, the oldest first, or a LOG alone; and its OPTIONS.
 
-    ``told`` is given a line on each OPTIONS file that is passed over.
-
-    Returns:
-        The LOGs that were there, the oldest first, at least one; and the text of the newest
-        OPTIONS file that can be read.
+    There is at least one LOG. The text is that of the newest OPTIONS file that can be read;
+    ``told`` is given a line on each that is passed over.
 
     Raises:
         InputError: There is nothing there, it cannot be listed, or it holds no LOG.

@@ -44,12 +44,9 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     """The profile of a database, from its LOGs and its OPTIONS file, or from a trace.
 
     Sizes of keys and values and the shape of the tree are of all LOGs; operations and rates are of
-    the newest opening that the LOGs tell enough of.
-
-    Args:
-        path: The folder of a database, a LOG, or a folder that holds LOGs and an OPTIONS file; or
-            a trace. A process may hold the database open.
-        told: Is given lines on what is read, and on files that are passed over.
+    the newest opening that the LOGs tell enough of. ``path`` is the folder of a database, which a
+    process may hold open, or one that holds LOGs and an OPTIONS file, a LOG or a trace; ``told``
+    is given lines on what is read, and on files that are passed over.
 
     Raises:
         InputError: It cannot be read, or is no LOG of RocksDB.

@@ -16,15 +16,14 @@ from sampler.workload.db_bench_benchmarks import BenchmarkRun
 from sampler.workload.filled_keys import operations_of
 from sampler.workload.workload import Prepare, Workload
 
-_FIELDS = ("benchmarks", "num", "key_size", "value_size", "threads", "compression_ratio", "seed")
 # Flags that cannot be given, and why: those that Rocktune sets itself, and others.
 _ROWS = list(packaged_rows("sampler.workload", "refused_flags.csv"))
 SET_BY_ROCKTUNE = {row["flag"]: row["problem"] for row in _ROWS if row["by_rocktune"]}
 _REFUSED = {row["flag"]: row["problem"] for row in _ROWS if not row["by_rocktune"]}
 # What a load that comes over the network may hold; of its flags, those whose value is a word.
 _SENT = (
-    "name", "help", *_FIELDS, "measured", "settle", "scale", "flags",
-    "timeout_seconds", "prepare", "fifo_bytes",
+    "name", "help", "benchmarks", "num", "key_size", "value_size", "threads", "compression_ratio",
+    "seed", "measured", "settle", "scale", "flags", "timeout_seconds", "prepare", "fifo_bytes",
 )  # fmt: skip
 _SENT_WORDS = (
     "column_family_distribution", "expire_style", "merge_operator", "value_size_distribution_type",
