@@ -247,11 +247,12 @@ def with_codecs(
 def _with_codecs(
     program: str, folder: Path, family: FamilyProfile, events: LogEvents
 ) -> FamilyProfile:
-    sizes = {
-        number: table.size for number, table in events.live.items() if table.family == family.name
+    small = {
+        number: table.size
+        for number, table in events.live.items()
+        if table.family == family.name and table.size <= _MOST_TABLE_BYTES
     }
-    small = {number: size for number, size in sizes.items() if size <= _MOST_TABLE_BYTES}
-    number = max(small, key=lambda each: small[each], default=0)
+    number = max(small, key=small.__getitem__, default=0)
     table = folder / f"{number:06d}.sst"
     if not number or not table.is_file():
         return family

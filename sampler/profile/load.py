@@ -142,14 +142,13 @@ def _operations(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) ->
     if reads < NONE * shape.puts:
         writer = "overwrite" if shape.before else _filling(family, shape)
         return _document(shape, [writer], flags | {"writes": shape.puts})
-    skew = _skew(family)
     both = shape.gets + shape.puts - shape.first
     # db_bench does the larger of writes, which fill first, and reads.
     percent = 100 * shape.gets / both if both else 0.0
     coarse = abs(round(percent) - percent) > 0.1 * min(percent, 100 - percent)
     scans = shape.seeks > NONE * reads
-    if scans or coarse or (skew is not None and skew < _EVEN) or both < shape.first:
-        return _mixed(family, shape, flags, skew)
+    if scans or coarse or _skew(family) is not None or both < shape.first:
+        return _mixed(family, shape, flags)
     count = {"reads": both, "readwritepercent": round(percent)}
     flags.pop("batch_size", None)
     return _beside_reads(shape, "readrandomwriterandom", flags | count)
@@ -182,7 +181,7 @@ def _filling(family: FamilyProfile, shape: Shape) -> str:
 def _reading(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
     flags.pop("batch_size", None)
     if min(shape.gets, shape.seeks) > NONE * max(shape.gets, shape.seeks):
-        return _mixed(family, shape, flags, _skew(family))
+        return _mixed(family, shape, flags)
     if shape.seeks > shape.gets:
         count = {"reads": shape.seeks, "seek_nexts": round(family.scan_length or 0)}
         return _document(shape, ["seekrandom"], flags | count)
@@ -192,7 +191,8 @@ def _reading(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> di
 def _skew(family: FamilyProfile) -> float | None:
     """The share of keys that takes half of the operations, by what there is more of.
 
-    It is that of many operations: of few, some keys are used more often by chance alone.
+    It is that of many operations: of few, some keys are used more often by chance alone. None
+    where it is not told, and where keys are used about evenly.
     """
     did, skew = family.operations, family.skew
     reads = did.get("get", 0.0) + did.get("multiget", 0.0)
@@ -200,7 +200,9 @@ def _skew(family: FamilyProfile) -> float | None:
     share, uses = (
         (skew.reads, skew.reads_per_key) if of_reads else (skew.writes, skew.writes_per_key)
     )
-    return share if not share or uses is None else 0.5 * min(1.0, share / even_share(uses))
+    if share and uses is not None:
+        share = 0.5 * min(1.0, share / even_share(uses))
+    return share if share is not None and share < _EVEN else None
 
 
 def even_share(uses: float) -> float:
@@ -218,9 +220,7 @@ def even_share(uses: float) -> float:
     return float(np.interp(taken[-1] / 2, [0, *taken], [0, *keys]) / keys[-1])
 
 
-def _mixed(
-    family: FamilyProfile, shape: Shape, flags: dict[str, Value], skew: float | None
-) -> dict[str, Any]:
+def _mixed(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
     """``mixgraph``: gets, puts and seeks in one, with values of one size and a power of keys.
 
     db_bench draws a key as the x at which a x^b is uniform (PowerCdfInversion). Then the share
@@ -239,7 +239,8 @@ def _mixed(
         "mix_max_value_size": int(value) + 1,
         "iter_theta": length, "iter_k": 0.0, "iter_sigma": 0.0,
     }  # fmt: skip
-    if skew is not None and 0 < skew < _EVEN:
+    skew = _skew(family)
+    if skew:
         power = math.log(0.5) / math.log(skew)
         mixed |= {"key_dist_a": float(f"{shape.num**-power:.6g}"), "key_dist_b": round(power, 4)}
     kept = {n: v for n, v in flags.items() if n in ("disable_wal", "sync")}
@@ -309,7 +310,7 @@ def _not_expressed(
     if "mixgraph" in names and _value_flags(family):
         yield "different value sizes: mixgraph writes every value with the mean size"
     skew = _skew(family)
-    if skew is not None and skew < _EVEN and "mixgraph" not in names:
+    if skew is not None and "mixgraph" not in names:
         yield (
             f"skewed keys ({100 * skew:.2g}% of them take half of the operations): the load "
             "draws keys uniformly"

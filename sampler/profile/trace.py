@@ -3,7 +3,7 @@
 import contextlib
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -89,7 +89,7 @@ class _Tally:
 
 @dataclass
 class _Whole:
-    families: dict[int, _Tally] = field(default_factory=dict)
+    families: dict[int, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     records: int = 0
     writes: int = 0  # batches
     written: int = 0  # keys of them
@@ -114,10 +114,7 @@ class _Whole:
             self.second, self.size = second, self.size + size
             self.peak = max(self.peak, self.in_second)
         for what, family, key, value in done:
-            tally = self.families.get(family)
-            if tally is None:
-                tally = self.families[family] = _Tally()
-            tally.add(what, key, value)
+            self.families[family].add(what, key, value)
 
     def bound(self) -> None:
         """Drops keys where there are too many."""
