@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
-from models.gaussian_process.kernel import Singles, VarianceComponents, covariance, covariances
+from models.gaussian_process.kernel import Singles, VarianceComponents, covariance
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
@@ -99,6 +99,6 @@ def unseen_r2(
         scaled, _, _ = standardised(values[seen])
         components = settled_components(among, scaled)
         process = fit_process(covariance(among, components), values[seen], components)
-        cross = covariances(kernels[:, unseen[:, None], seen], [components])[0]
+        cross = covariance(kernels[:, unseen[:, None], seen], components)
         predicted[unseen], _ = process.predict(cross)
     return float(1.0 - ((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())

@@ -245,9 +245,7 @@ def _gain(
     before = log_evidence(level[np.ix_(old, old)], components.noise, scaled[old], these.at(old))
     mine = known & (tasks.of == PRESENT)
     own, _, own_spread = standardised(values[mine])
-    without = log_evidence(
-        covariance(_within(kernels, mine), alone), alone.noise, own, tasks.at(mine)
-    )
+    without = log_evidence(covariance(_within(kernels, mine), alone), alone.noise, own)
     return both - before - without - int(mine.sum()) * float(np.log(spread / own_spread))
 
 
