@@ -31,6 +31,27 @@ _LEFT_OUT = ("LOG", "LOCK")
 NOTE = "prepared.json"
 
 
+class PreparedNote(BaseModel, frozen=True):
+    """What preparing a database came to: kept beside it, so that a copy knows it, too."""
+
+    seconds: FiniteFloat  # how long the preparing process lived
+    user_bytes: int  # bytes of keys and values that it wrote (bytes.written)
+    stored_bytes: int  # bytes of table and blob files written for them, by flushes and compactions
+
+
+def write_note(folder: Path, note: PreparedNote) -> None:
+    """Keeps a note in a folder."""
+    (folder / NOTE).write_text(note.model_dump_json(), encoding="utf-8")
+
+
+def read_note(folder: Path) -> PreparedNote | None:
+    """The note of a folder; None where there is none that can be read."""
+    try:
+        return PreparedNote.model_validate_json((folder / NOTE).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
 @dataclass(frozen=True)
 class PreparedCopies:
     """The copies of one bench folder; whoever calls holds the host's lock."""
@@ -40,21 +61,22 @@ class PreparedCopies:
     # what the disk would have free without them.
     most_bytes: int
 
-    def take(self, key: str, folder: Path) -> bool:
+    def take(self, key: str, folder: Path) -> PreparedNote | None:
         """Puts a kept database into a trial's folder, as ``db``, with its note.
 
         A copy with a file missing, or of another size or time of change than when it was kept, is
         dropped.
 
         Returns:
-            Whether there was a whole one.
+            The note; None where there was no whole copy.
         """
         entry = self.bench_dir / FOLDER / key
         if self.most_bytes <= 0 or not entry.is_dir():
-            return False
+            return None
         try:
             wanted = json.loads((entry / _FILES).read_text(encoding="utf-8"))
-            if wanted != _files(entry / "db") or read_note(entry) is None:
+            note = read_note(entry)
+            if wanted != _files(entry / "db") or note is None:
                 raise ValueError
             _duplicate(entry / "db", folder / "db")
             shutil.copyfile(entry / NOTE, folder / NOTE)
@@ -63,8 +85,8 @@ class PreparedCopies:
             shutil.rmtree(folder / "db", ignore_errors=True)
             (folder / NOTE).unlink(missing_ok=True)
             self._drop(entry)
-            return False
-        return True
+            return None
+        return note
 
     def keep(self, key: str, folder: Path) -> bool:
         """Keeps a copy of a trial's database and note; the least recently used make room.
@@ -152,24 +174,3 @@ def _kept(database: Path) -> list[Path]:
 def _files(database: Path) -> dict[str, list[int]]:
     stats = {path.name: path.stat() for path in _kept(database)}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
-
-
-class PreparedNote(BaseModel, frozen=True):
-    """What preparing a database came to: kept beside it, so that a copy knows it, too."""
-
-    seconds: FiniteFloat  # how long the preparing process lived
-    user_bytes: int  # bytes of keys and values that it wrote (bytes.written)
-    stored_bytes: int  # bytes of table and blob files written for them, by flushes and compactions
-
-
-def write_note(folder: Path, note: PreparedNote) -> None:
-    """Keeps a note in a folder."""
-    (folder / NOTE).write_text(note.model_dump_json(), encoding="utf-8")
-
-
-def read_note(folder: Path) -> PreparedNote | None:
-    """The note of a folder; None where there is none that can be read."""
-    try:
-        return PreparedNote.model_validate_json((folder / NOTE).read_bytes())
-    except (OSError, ValueError):
-        return None

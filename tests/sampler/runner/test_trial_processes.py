@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.runner import trial_processes
 from sampler.runner.host_lock import host_lock
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import FOLDER
@@ -97,7 +96,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Limits, BenchProcess]]:
             seen.append((limits, self))
             super().__init__(*args, limits=limits, **given)
 
-    monkeypatch.setattr(trial_processes, "BenchProcess", Seen)
+    monkeypatch.setattr("sampler.runner.runner.BenchProcess", Seen)
     return seen
 
 
