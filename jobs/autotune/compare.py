@@ -14,12 +14,7 @@ from jobs.autotune.request import AutotuneRequest, LoadShape
 from jobs.autotune.run import AutotuneRun, measure_policy
 from jobs.charts.curves import Curves, Span, TimeCurve, plot_files
 from jobs.results.output_folder import write_files
-from sampler.runner.bench_folder import (
-    make_trial_folder,
-    remove_leftovers,
-    remove_trial_folder,
-    require_space,
-)
+from sampler.runner.bench_folder import remove_leftovers, require_space, trial_folder
 from sampler.runner.host_lock import MARK, host_lock
 from sampler.runner.settings import Settings
 
@@ -69,8 +64,7 @@ def run_alone(
             held.enter_context(host_lock(settings.lock, token, waiting=wait, pause=time.sleep))
         remove_leftovers(settings.bench_dir)
         require_space(settings.bench_dir, int(asked.shape.planned_bytes * _SPACE) + 2**26)
-        folder = make_trial_folder(settings.bench_dir)
-        held.callback(remove_trial_folder, folder)
+        folder = held.enter_context(trial_folder(settings.bench_dir))
         return measure_policy(asked, folder, told=told)
 
 

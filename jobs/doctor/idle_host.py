@@ -24,7 +24,7 @@ from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_
 from sampler.common.errors import InputError
 from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
 from sampler.machine.host_load import running
-from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
+from sampler.runner.bench_folder import trial_folder
 from sampler.runner.conditions import Conditions
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings
@@ -98,12 +98,9 @@ def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[F
 
 
 def _speed_of(bench_dir: Path) -> DiskSpeed:
-    folder = make_trial_folder(bench_dir)
-    try:
+    with trial_folder(bench_dir) as folder:
         most = min(BULK_BYTES, shutil.disk_usage(folder).free // 4)
         return measure_disk(folder, bulk_bytes=most)
-    finally:
-        remove_trial_folder(folder)
 
 
 def look_at_conditions(
@@ -112,17 +109,14 @@ def look_at_conditions(
     """Which conditions of a run can be read here, and how much the machine's speed scatters."""
     looks: list[dict[str, float]] = []
     try:
-        folder = make_trial_folder(settings.bench_dir)
+        with trial_folder(settings.bench_dir) as folder:
+            for _ in range(4):
+                watching = Conditions(folder, {}, probe=settings.speed_probe)
+                pause(0.5)
+                looks.append(watching.end())
     except InputError as error:
         why = f"cannot read them: {error.problem}"
         return Finding("conditions", Severity.NOTE, why, "check ROCKTUNE_BENCH_DIR")
-    try:
-        for _ in range(4):
-            watching = Conditions(folder, {}, probe=settings.speed_probe)
-            pause(0.5)
-            looks.append(watching.end())
-    finally:
-        remove_trial_folder(folder)
     missing = [name for name in MACHINE if any(name not in look for look in looks)]
     if missing:
         advice = "check /proc/stat"

@@ -5,6 +5,8 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +35,14 @@ def make_trial_folder(bench_dir: Path) -> Path:
     return folder
 
 
-def remove_trial_folder(folder: Path) -> None:
-    """Removes a trial's folder and all in it."""
-    shutil.rmtree(folder, ignore_errors=True)
+@contextmanager
+def trial_folder(bench_dir: Path) -> Iterator[Path]:
+    """One that is removed in the end, with all in it; see ``make_trial_folder``."""
+    folder = make_trial_folder(bench_dir)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_leftovers(bench_dir: Path) -> int:
@@ -55,7 +62,7 @@ def remove_leftovers(bench_dir: Path) -> int:
     for folder in folders:
         owner = _NAME.fullmatch(folder.name)
         if owner and not is_alive(int(owner.group(1)), int(owner.group(2))):
-            remove_trial_folder(folder)
+            shutil.rmtree(folder, ignore_errors=True)
             removed += 1
     return removed
 
@@ -102,12 +109,9 @@ def read_disk_state(bench_dir: Path) -> DiskState:
     device, kind = file_system(bench_dir)
     refusal, direct = None, None
     try:
-        folder = make_trial_folder(bench_dir)
-        try:
+        with trial_folder(bench_dir) as folder:
             (folder / "file").write_bytes(bytes(_BLOCK))
             direct = _writes_direct(folder / "direct")
-        finally:
-            remove_trial_folder(folder)
     except InputError as error:
         refusal = error.problem
     except OSError as error:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, FiniteFloat
 
-from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
+from sampler.runner.bench_folder import trial_folder
 
 FOLDER = "prepared-copies"
 UNUSED_SECONDS = 24 * 3600
@@ -149,10 +149,8 @@ class PreparedCopies:
 
     def _drop(self, entry: Path) -> None:
         """Out of the way at once; what a kill leaves of it is removed as a trial's folder is."""
-        folder = make_trial_folder(self.bench_dir)
-        with contextlib.suppress(OSError):
+        with trial_folder(self.bench_dir) as folder, contextlib.suppress(OSError):
             entry.rename(folder / "dropped")
-        remove_trial_folder(folder)
 
 
 def _duplicate(source: Path, target: Path) -> None:

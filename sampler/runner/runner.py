@@ -10,12 +10,7 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.machine.processes import kill_marked
-from sampler.runner.bench_folder import (
-    make_trial_folder,
-    remove_leftovers,
-    remove_trial_folder,
-    require_space,
-)
+from sampler.runner.bench_folder import remove_leftovers, require_space, trial_folder
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.conditions import Conditions
 from sampler.runner.host_lock import MARK, host_lock
@@ -90,8 +85,7 @@ class LocalRunner:
             )
             remove_leftovers(self._settings.bench_dir)
             self._make_room()
-            folder = make_trial_folder(self._settings.bench_dir)
-            closing.callback(remove_trial_folder, folder)
+            folder = closing.enter_context(trial_folder(self._settings.bench_dir))
             limits = Limits(
                 timeout_seconds=self._benchmark.timeout_seconds,
                 cutoff_seconds=cutoff_seconds,
