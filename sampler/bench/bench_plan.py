@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.measured_part import hangs_on, measured_part, overriding
-from sampler.options.option_values import read_values, scaled, title_of, write_values
+from sampler.options.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -158,7 +158,7 @@ def effective_values(
         The configuration in effect at full scale, and a line for each value that was changed.
     """
     parameters, values = [space.known[n] for n in configuration], space.complete(configuration)
-    found = read_values(written, parameters, scale=1)
+    found = read_values(written, parameters)
     effective: dict[str, Value] = {}
     changed: list[str] = []
     for parameter in parameters:
@@ -191,8 +191,7 @@ def unmet_values(
             if written.get(title, parameter.key) != asked:
                 lines.append(f"{parameter.key}: requested {asked}, not in effect")
             continue
-        wanted = read_values(intended, [parameter], scale=1).get(name)
-        there = read_values(written, [parameter], scale=1).get(name)
+        wanted, there = value_in(intended, parameter), value_in(written, parameter)
         if wanted not in parameter.special and not _same(wanted, there):
             lines.append(f"{name}: requested {wanted}, in effect {there}")
     return lines

@@ -75,7 +75,7 @@ class InstalledDbBench:
 
         A default that means "automatic" stays so, though the file shows what came of it.
         """
-        found = read_values(self.defaults, catalogue().values(), scale=1)
+        found = read_values(self.defaults, catalogue().values())
         told = {name: value for name, value in found.items() if name not in self.automatic}
         return {name: told.get(name, known.default) for name, known in catalogue().items()}
 
@@ -124,14 +124,14 @@ def _automatic(program: Path, defaults: OptionsFile) -> frozenset[str]:
     A special value that is set comes to something else where this version has another default:
     ``compaction_readahead_size`` is 0 in 7.8, and 2 MiB since 8.7, where 0 still means none.
     """
-    shown = read_values(defaults, catalogue().values(), scale=1)
+    shown = read_values(defaults, catalogue().values())
     special = {n: p.default for n, p in catalogue().items() if p.default in p.special}
     special = {n: usual for n, usual in special.items() if shown.get(n, usual) != usual}
     asked = {name: catalogue()[name] for name in special}
     tried = try_options(program, write_values(OptionsFile({}), special, asked.values(), scale=1))
     if tried.options is None:
         return frozenset()
-    came = read_values(tried.options, asked.values(), scale=1)
+    came = read_values(tried.options, asked.values())
     return frozenset(name for name in asked if came.get(name) == shown[name])
 
 

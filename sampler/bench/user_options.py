@@ -22,8 +22,8 @@ from sampler.options.option_values import (
     OLD_JOBS,
     jobs_by_old_names,
     read_number,
-    read_values,
     title_of,
+    value_in,
 )
 from sampler.options.options_file import (
     CF,
@@ -269,8 +269,7 @@ def _changed_parameter(
 ) -> list[str]:
     """Corrects a value by what is in effect; a special one may become any number."""
     name = parameter.name
-    was = read_values(file, [parameter], scale=1).get(name)
-    now = read_values(effect, [parameter], scale=1).get(name)
+    was, now = value_in(file, parameter), value_in(effect, parameter)
     if now is None or was == now or was in parameter.special:
         return []
     if was is not None and parameter.is_numeric and abs(float(was) - float(now)) <= 1e-6:

@@ -139,7 +139,7 @@ def _left(what: str, keys: Sequence[str]) -> list[str]:
 def _flags(file: OptionsFile) -> Iterator[str]:
     known = [each for each in catalogue().values() if each.is_option and each.flag]
     by_place = {(title_of(each), each.key): each for each in known}
-    values = read_values(file, known, scale=1)
+    values = read_values(file, known)
     others = {(each.title, each.key): each for each in option_flags().values() if each.key}
     flags: dict[str, object] = {}
     left = []

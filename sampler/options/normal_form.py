@@ -112,7 +112,7 @@ def _compression_struct(text: str) -> str:
 
 def file_values(file: OptionsFile) -> dict[str, Value]:
     """The values of the parameters that a file in its normal form names, full scale."""
-    values = read_values(file, catalogue().values(), scale=1)
+    values = read_values(file, catalogue().values())
     caches = caches_of(file)
     if caches.block is not None:
         values["cache_size"] = caches.block

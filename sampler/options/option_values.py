@@ -121,28 +121,18 @@ def _codecs(options: OptionsFile) -> list[str]:
     return [each.strip() for each in text.split(":")] if text else []
 
 
-def read_values(
-    options: OptionsFile, parameters: Iterable[Parameter], *, scale: int
-) -> dict[str, Value]:
-    """The values in a file, back at full scale; parameters that it does not name are left out.
+def read_values(options: OptionsFile, parameters: Iterable[Parameter]) -> dict[str, Value]:
+    """The values in a file; parameters that it does not name are left out."""
+    values = {p.name: value_in(options, p) for p in parameters if p.is_option}
+    return {name: value for name, value in values.items() if value is not None}
 
-    A value that cannot be understood (of another RocksDB version, say) is left out too; one that
-    the catalogue does not offer keeps RocksDB's name for it.
+
+def value_in(options: OptionsFile, parameter: Parameter) -> Value | None:
+    """A file's value of an option; None where it has none.
+
+    One that cannot be understood (of another RocksDB version, say) is none; one that the catalogue
+    does not offer keeps RocksDB's name for it.
     """
-    found: dict[str, Value] = {}
-    for parameter in parameters:
-        if not parameter.is_option:
-            continue
-        value = _value(parameter, options)
-        if value is None:
-            continue
-        if parameter.scaled and value not in parameter.special:
-            value = int(value) * scale
-        found[parameter.name] = value
-    return found
-
-
-def _value(parameter: Parameter, options: OptionsFile) -> Value | None:
     text = options.get(title_of(parameter), parameter.key)
     match parameter.name:
         case "min_level_to_compress":

@@ -278,7 +278,7 @@ def _as_it_comes(
     A default that means "automatic" in the catalogue may be a plain number in another version:
     then it must be measured, and scaled, as that build has it.
     """
-    found = read_values(build.defaults, _changed_parameters(changed), scale=1)
+    found = read_values(build.defaults, _changed_parameters(changed))
     library = {**plan.library, **found}
     return replace(plan, library=library, space=plan.space.at_baseline(found))
 

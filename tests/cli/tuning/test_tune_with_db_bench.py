@@ -61,7 +61,7 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     tried = try_options(installed.program, text, folder)
     assert tried.options is not None, tried.complaint
     parameters = load_space(str(desk.folder / "codecs.toml")).parameters
-    assert read_values(tried.options, parameters, scale=1) == best["configuration"]
+    assert read_values(tried.options, parameters) == best["configuration"]
     # Full scale: the memtable is not the measured one, 64 times smaller.
     assert tried.options.get('CFOptions "default"', "write_buffer_size") == "67108864"
     assert "write_buffer_size" not in parse_options(text).sections['CFOptions "default"']

@@ -252,7 +252,7 @@ def test_a_scaled_size_that_was_repaired_is_told_at_full_scale(
 
 
 def test_a_user_s_own_file_is_read_as_the_baseline():
-    found = read_values(parse_options(USERS_OWN), catalogue().values(), scale=1)
+    found = read_values(parse_options(USERS_OWN), catalogue().values())
     assert found == {
         "max_background_jobs": 6,
         "bytes_per_sync": 2**20,
@@ -272,7 +272,7 @@ def test_a_trial_changes_a_user_s_own_file_only_where_it_is_asked_to(
 ):
     file = parse_options(USERS_OWN)
     library = installed.library_defaults()
-    found = read_values(file, catalogue().values(), scale=1)
+    found = read_values(file, catalogue().values())
     space = at_baseline_of(installed, "default").at_baseline({**library, **found})
     plan = BenchPlan(Workload(name="tiny"), space, library, file)
     options = plan.options({"max_background_jobs": 8, "compression_type": "snappy"})

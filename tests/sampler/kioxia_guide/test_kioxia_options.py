@@ -84,7 +84,7 @@ def test_all_values_are_in_effect_and_go_to_blob_files(
     written = newest_options(tmp_path / "db")
     assert written is not None
     values = {n: v for n, v in rocksdb_values(compute_guide(EXAMPLE)).items() if n != "cache_size"}
-    found = read_values(written, catalogue().values(), scale=1)
+    found = read_values(written, catalogue().values())
     assert {name: found[name] for name in values} == values
     blobs = sum(path.stat().st_size for path in tmp_path.glob("db/*.blob"))
     tables = sum(path.stat().st_size for path in tmp_path.glob("db/*.sst"))

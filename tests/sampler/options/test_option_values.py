@@ -39,8 +39,8 @@ def test_every_value_of_an_option_survives_being_written_and_read(
     def survives(value: Value) -> None:
         values = {**context, parameter.name: value}
         file = write_values(OptionsFile(), values, [parameter], scale=scale)
-        read = read_values(file, [parameter], scale=scale)
-        assert read == {parameter.name: value}
+        read = read_values(file, [parameter])
+        assert read == {parameter.name: scaled(parameter, value, scale)}
         assert type(read[parameter.name]) is type(value)
 
     survives()
@@ -53,8 +53,8 @@ def test_every_drawn_configuration_survives_being_written_and_read(name: str, sc
     for configuration in drawn(space, 100):
         asked = [space.known[n] for n in configuration if space.known[n].is_option]
         file = write_values(OptionsFile(), space.complete(configuration), asked, scale=scale)
-        expected = {p.name: configuration[p.name] for p in asked}
-        assert read_values(file, asked, scale=scale) == pytest.approx(expected)
+        expected = {p.name: scaled(p, configuration[p.name], scale) for p in asked}
+        assert read_values(file, asked) == pytest.approx(expected)
 
 
 def text_of(name: str, value: Value, **others: Value) -> str | None:
@@ -118,7 +118,7 @@ def test_sizes_are_divided_and_everything_else_is_not(name: str, value: int, mea
 def read_one(name: str, text: str, title: str = CF) -> Value | None:
     known = catalogue()[name]
     file = OptionsFile().with_values(title, {known.key: text})
-    return read_values(file, [known], scale=1).get(name)
+    return read_values(file, [known]).get(name)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ LISTED = "kNoCompression:kSnappyCompression:kZSTD"
 def moved(**changes: Value) -> str | None:
     """The list of codecs of a file with three, after a move."""
     file = OptionsFile({CF: {"compression_per_level": LISTED, "num_levels": "3"}})
-    own = read_values(file, OPTIONS, scale=1)
+    own = read_values(file, OPTIONS)
     assert (own["min_level_to_compress"], own["compression_type"]) == (1, "zstd")
     values = {name: known.default for name, known in catalogue().items()} | own | changes
     asked = [catalogue()[name] for name in (*changes, "min_level_to_compress")]
@@ -200,5 +200,5 @@ def test_a_ribbon_filter_stays_one():
 def test_no_text_breaks_the_reader(parameter: Parameter, text: str):
     title = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}[parameter.section]
     file = OptionsFile().with_values(title, {parameter.key: text})
-    for value in read_values(file, [parameter], scale=64).values():
+    for value in read_values(file, [parameter]).values():
         assert isinstance(value, bool | int | float | str) and value == value

@@ -90,7 +90,7 @@ def _default_in(parameter: Parameter, version: str) -> Value:
     struct, dot, field = parameter.key.partition(".")
     text = f"{{{field}={default_in(fact, version)};}}" if dot else default_in(fact, version)
     file = OptionsFile({title_of(parameter): {struct: text}})
-    return read_values(file, [parameter], scale=1)[parameter.name]
+    return read_values(file, [parameter])[parameter.name]
 
 
 @by_name

@@ -81,7 +81,7 @@ def options(data: bytes) -> bool:
         found = parse_options(_text(data))
         again = parse_options(format_options(found, rocksdb_version="7.8.3"))
         assert settings_of(again) == settings_of(found)
-        read_values(found, catalogue().values(), scale=64)
+        read_values(found, catalogue().values())
         return True
     return False
 
