@@ -21,9 +21,10 @@ from sampler.options.normal_form import MEMTABLE_LIMIT, file_limit, file_values,
 from sampler.options.option_values import (
     OLD_JOBS,
     jobs_by_old_names,
-    read_number,
+    real_number,
     title_of,
     value_in,
+    whole_number,
 )
 from sampler.options.options_file import (
     CF,
@@ -168,7 +169,7 @@ def _cut_numbers(file: OptionsFile) -> Iterator[str]:
     """Numbers behind which something stands that RocksDB passes over: of ``64 MB`` it reads 64."""
     for (section, key), text in leaves(file.of_family(DEFAULT_FAMILY)):
         fact = fact_of(section, key)
-        number = read_number(text, whole=True)
+        number = whole_number(text)
         if fact is None or fact.type not in _WHOLE_TYPES or number is None:
             continue
         if not _WRITTEN_WHOLE.fullmatch(text):
@@ -300,5 +301,5 @@ def _alike(text: str, now: str) -> bool:
     if ":" in text and ":" in now:
         mine, theirs = text.split(":"), now.split(":")
         return len(mine) == len(theirs) and all(map(_alike, mine, theirs))
-    numbers = [read_number(each, whole="." not in each) for each in (text, now)]
+    numbers = [(real_number if "." in each else whole_number)(each) for each in (text, now)]
     return None not in numbers and float(numbers[0] or 0) == float(numbers[1] or 0)

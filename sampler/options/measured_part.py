@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sampler.options.option_facts import OptionFact, derived_values, kind_of, option_facts
-from sampler.options.option_values import read_number, title_of
+from sampler.options.option_values import title_of, whole_number
 from sampler.options.options_file import (
     CF,
     DEFAULT_FAMILY,
@@ -115,10 +115,10 @@ def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionF
 
 def divided(text: str, scale: int, floor: int | None = None) -> str:
     """A size over the scale, never below what RocksDB takes; 0 and "no limit" stay."""
-    number = read_number(text, whole=True)
-    if number is None or not 0 < int(number) < _UNLIMITED:
+    number = whole_number(text)
+    if number is None or not 0 < number < _UNLIMITED:
         return text
-    return str(min(int(number), max(floor or 1, int(number) // scale)))
+    return str(min(number, max(floor or 1, number // scale)))
 
 
 def without_derived(options: OptionsFile) -> OptionsFile:
@@ -128,8 +128,8 @@ def without_derived(options: OptionsFile) -> OptionsFile:
     another write buffer they would be wrong.
     """
     keys = options.sections.get(CF, {})
-    read = {key: read_number(text, whole=True) for key, text in keys.items()}
-    numbers = {key: int(number) for key, number in read.items() if number is not None}
+    read = {key: whole_number(text) for key, text in keys.items()}
+    numbers = {key: number for key, number in read.items() if number is not None}
     facts = {key: fact for key in numbers if (fact := fact_of(CF, key))}
     formulas = {key: fact.derived_as for key, fact in facts.items() if fact.measure == "derive"}
     derived = (k for k, of in formulas.items() if numbers[k] in derived_values(of, numbers))

@@ -9,7 +9,7 @@ brought into the form that RocksDB itself writes before anything is read of it. 
 from dataclasses import replace
 
 from sampler.options.caches import caches_of
-from sampler.options.option_values import read_number, read_values
+from sampler.options.option_values import read_values, whole_number
 from sampler.options.options_file import (
     CF,
     DB,
@@ -118,14 +118,14 @@ def file_values(file: OptionsFile) -> dict[str, Value]:
         values["cache_size"] = caches.block
     if caches.others:
         values[OTHER_CACHES] = caches.others
-    limit = read_number(file.get(DB, MEMTABLE_LIMIT) or "", whole=True)
-    if limit is not None and int(limit) > 0:
-        values[MEMTABLE_LIMIT] = int(limit)
+    limit = whole_number(file.get(DB, MEMTABLE_LIMIT)) or 0
+    if limit > 0:
+        values[MEMTABLE_LIMIT] = limit
     return values
 
 
 def file_limit(file: OptionsFile) -> int:
     """Bytes that all memtables together may hold where that is less than the buffers; else 0."""
-    limit = int(read_number(file.get(DB, MEMTABLE_LIMIT) or "", whole=True) or 0)
-    buffer = int(read_number(file.get(CF, "write_buffer_size") or "", whole=True) or 64 * 2**20)
+    limit = whole_number(file.get(DB, MEMTABLE_LIMIT)) or 0
+    buffer = whole_number(file.get(CF, "write_buffer_size")) or 64 * 2**20
     return limit if 0 < limit < buffer else 0

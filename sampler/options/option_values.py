@@ -7,6 +7,7 @@ several codecs keeps those that are not moved. While there is one, RocksDB passe
 of the deepest compressed level, where most data lies.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -153,8 +154,10 @@ def value_in(options: OptionsFile, parameter: Parameter) -> Value | None:
         case "cat":
             by_text = {written: value for value, written in parameter.choices}
             return by_text.get(text, text if _ENUM.fullmatch(text) else None)
-        case "int" | "float":
-            return read_number(text, whole=parameter.kind == "int")
+        case "int":
+            return whole_number(text)
+        case "float":
+            return real_number(text)
 
 
 def jobs_by_old_names(options: OptionsFile) -> int | None:
@@ -162,34 +165,35 @@ def jobs_by_old_names(options: OptionsFile) -> int | None:
 
     Then ``max_background_jobs`` does nothing (GetBGJobLimits in db_impl_compaction_flush.cc).
     """
-    found = [read_number(options.get(DB, key) or "", whole=True) for key in OLD_JOBS]
-    numbers = [-1 if number is None else int(number) for number in found]
+    found = [whole_number(options.get(DB, key)) for key in OLD_JOBS]
+    numbers = [-1 if number is None else number for number in found]
     return None if max(numbers) < 0 else sum(max(1, number) for number in numbers)
 
 
-def read_number(text: str, *, whole: bool) -> Value | None:
-    """A number as RocksDB reads it (string_util.cc, ParseUint64 and ParseDouble).
+def whole_number(text: str | None) -> int | None:
+    """A whole number as RocksDB reads it (string_util.cc, ParseUint64); None where there is none.
 
-    ``8M`` is 8 * 2**20. What follows the number is passed over, so that of ``1e6`` a whole number
-    is 1, and of ``8 M`` it is 8.
+    ``8M`` is 8 * 2**20. What follows the number is passed over: ``1e6`` is 1, and ``8 M`` is 8.
     """
-    found = (_WHOLE if whole else _REAL).match(text)
-    if found is None:
-        return None
-    if not whole:
-        number = float(found[1])
-        return number if number - number == 0 else None
-    return int(found[1]) << _SHIFTS.get(found[2].lower(), 0)
+    found = _WHOLE.match(text or "")
+    return int(found[1]) << _SHIFTS.get(found[2].lower(), 0) if found else None
+
+
+def real_number(text: str | None) -> float | None:
+    """A finite number as RocksDB reads it (string_util.cc, ParseDouble); None likewise."""
+    found = _REAL.match(text or "")
+    number = float(found[1]) if found else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _bloom_bits(text: str | None) -> Value | None:
     if text is None or text in ("nullptr", "", _READ_ONLY_BLOOM):
         return None if text is None else 0
     kind, *rest = _policy(text)
-    number = read_number(rest[0], whole=False) if rest else None
+    number = real_number(rest[0]) if rest else None
     if kind not in _BLOOM or number is None:
         return None
-    return int(number) if float(number).is_integer() else number
+    return int(number) if number.is_integer() else number
 
 
 def _policy(text: str) -> list[str]:
