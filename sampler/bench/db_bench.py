@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -254,41 +254,37 @@ class DbBench:
         untold = (f"sa is not measured: {reason}",) if reason else ()
         levels = {LEVEL_BYTES.format(n): size for n, size in sorted(log.compacted.items())}
 
-        def outcome(
-            state: TrialState, metrics: Mapping[str, float], failure: str | None = None
-        ) -> Outcome:
-            return Outcome(
-                state=state,
-                metrics=metrics,
-                counters={**(output.tickers or log.tickers), **levels},
-                effective=effective,
-                failure=failure,
-                warnings=(*warnings, *changed, *untold),
-                bench_seconds=ended.wall_seconds,
-                by_host=ended.ending is Ending.DISK_FULL,
-            )
-
+        ran = Outcome(
+            state=TrialState.DONE,
+            counters={**(output.tickers or log.tickers), **levels},
+            effective=effective,
+            warnings=(*warnings, *changed, *untold),
+            bench_seconds=ended.wall_seconds,
+            by_host=ended.ending is Ending.DISK_FULL,
+        )
         clock = clock_problem(ended)
         if clock and ended.ending is not Ending.CANCELLED:
-            return outcome(TrialState.LOST, {}, clock)
+            return replace(ran, state=TrialState.LOST, failure=clock)
         if ended.ending is Ending.CUTOFF:
             why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
             metrics = censored_metrics(log, ended, began, workload, values, prepared=prepared)
-            return outcome(TrialState.CENSORED, metrics, why)
-        problem = ending_problem(ended, said, log) or unreplayed(said)
-        if problem:
-            timed_out = problem[0] is TrialState.TIMED_OUT
-            return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
+            return replace(ran, state=TrialState.CENSORED, metrics=metrics, failure=why)
+        if problem := ending_problem(ended, said, log) or unreplayed(said):
+            state, why = problem
+            why += beside if state is TrialState.TIMED_OUT else ""
+            return replace(ran, state=state, failure=why)
         with_sa = not self._counted(configuration)
         try:
             metrics = trial_metrics(
                 output, log, ended, workload, values, prepared=prepared, with_sa=with_sa
             )
         except MissingMeasurement as missing:
-            return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))
+            why = f"{missing}; {complaint(said)}".rstrip("; ")
+            return replace(ran, state=TrialState.FAILED, failure=why)
         if self.held_from and (problem := unrest(ended, log)):
-            return outcome(problem[0], {}, problem[1])
-        return outcome(TrialState.DONE, metrics)
+            state, why = problem
+            return replace(ran, state=state, failure=why)
+        return replace(ran, metrics=metrics)
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
