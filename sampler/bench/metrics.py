@@ -178,16 +178,14 @@ def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
     Raises:
         MissingMeasurement: A benchmark's line is missing.
     """
-    printed = Counter(line.name for line in output.lines)
-    for run in workload.runs:
-        name = run.benchmark.printed
+    wanted, printed = expected_lines(workload.runs), Counter(line.name for line in output.lines)
+    for name in wanted:
         if name not in printed:
             raise MissingMeasurement(f"db_bench printed no line for {name}")
-    wanted = expected_lines(workload.runs)
-    missing = next((name for name, count in wanted.items() if printed[name] < count), None)
-    if missing:
-        found = f"{printed[missing]} of {wanted[missing]} lines for {missing}"
-        raise MissingMeasurement(f"db_bench printed {found}")
+    for name, count in wanted.items():
+        if printed[name] < count:
+            found = f"{printed[name]} of {count} lines for {name}"
+            raise MissingMeasurement(f"db_bench printed {found}")
     return sum(line.seconds for line in output.lines if line.name in wanted)
 
 

@@ -72,12 +72,7 @@ class RocksdbLog:
 def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
     work = work_events(text)
-    under_way = set[int]()
-    for _, begins, job in work:
-        if begins:
-            under_way.add(job)
-        else:
-            under_way.discard(job)
+    last_event = {job: begins for _, begins, job in work}
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
     last = text.rfind(_HISTOGRAM)
@@ -92,7 +87,7 @@ def parse_log(text: str) -> RocksdbLog:
         load_ended=_last_stamp(text, "Manual flush start"),
         flushed=_last_stamp(text, "Manual flush finished"),
         work_ended=max((moment for moment, begins, _ in work if not begins), default=None),
-        under_way=frozenset(under_way),
+        under_way=frozenset(job for job, begins in last_event.items() if begins),
         ended=frozenset(job for _, begins, job in work if not begins),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
