@@ -193,9 +193,9 @@ def ignored_options(
 
 
 def _written(program: Path, flags: Mapping[str, Value], *, with_file: bool) -> OptionsFile | None:
+    if with_file:
+        return try_options(program, OptionsFile({}), flags=flags).options
     with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
-        if with_file:
-            return try_options(program, OptionsFile({}), Path(folder), flags).options
         # The last flag of a name counts: without a file its name is empty.
         alone = {**flags, "options_file": ""}
         ran = try_options(program, OptionsFile({}), Path(folder), alone)

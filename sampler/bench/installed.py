@@ -62,12 +62,11 @@ class InstalledDbBench:
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
-        if parameter.section == "command":
+        # The list of codecs is left out of a file while it is not set.
+        if parameter.section == "command" or parameter.key == "compression_per_level":
             return True
         if not parameter.is_option:
             return parameter.flag in self.flags
-        if parameter.key == "compression_per_level":  # left out of a file while it is not set
-            return True
         return self.defaults.get(title_of(parameter), parameter.key) is not None
 
     def library_defaults(self) -> dict[str, Value]:
