@@ -54,11 +54,7 @@ class InputError(ValueError):
 
 
 class InputErrors(InputError):
-    """Several things are wrong.
-
-    Attributes:
-        errors: Each of them, in the order in which they were found; at least two.
-    """
+    """Several things are wrong: two or more ``errors``, in the order in which they were found."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:
         first, *others = errors

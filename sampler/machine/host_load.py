@@ -132,10 +132,7 @@ def others_demand(first: CpuMoment, last: CpuMoment, own: float) -> float | None
     they do is mostly the process's own writing. Where they are not shown, as in a container
     without lxcfs, the threads do count.
 
-    Args:
-        first: The counters before the process was started.
-        last: The counters after its end.
-        own: CPU seconds of the process.
+    The process, which used ``own`` CPU seconds, was started and ended between the two moments.
 
     Returns:
         None where no processor's time is shown.

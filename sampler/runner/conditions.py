@@ -29,10 +29,8 @@ class Conditions:
     def __init__(self, folder: Path, mark: Mapping[str, str], *, probe: bool) -> None:
         """Begins to look on, before the process is started that is measured.
 
-        Args:
-            folder: The probe writes to it.
-            mark: Variables by which the probe is found.
-            probe: Whether the speed is measured.
+        The ``probe``, unless the speed is not to be measured, writes to the folder and has the
+        variables of ``mark``, by which it is found.
         """
         self._first = _moment()  # before the probe, whose waiting is nobody's
         self._probe: subprocess.Popen[str] | None = None

@@ -292,11 +292,9 @@ class HeldOutput:
     """One process's standard output, handed on by a thread."""
 
     def __init__(self, file: Path, held_from: str) -> None:
-        """Begins to hand on what is written to ``writing``.
+        """Begins to hand on what is written to ``writing``: to the file.
 
-        Args:
-            file: Receives all of it.
-            held_from: The words from which on it is held back, if at least ``HELD_BYTES`` follow.
+        From the words ``held_from`` on it is held back, if at least ``HELD_BYTES`` follow.
 
         Raises:
             OSError: The file cannot be written.
