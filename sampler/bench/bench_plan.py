@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sampler.options.caches import caches_of, with_block_cache
-from sampler.options.measured_part import hangs_on, measured_part, overriding
+from sampler.options.measured_part import displaced_by, measured_part
 from sampler.options.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.parameters.catalogue import catalogue
@@ -86,10 +86,8 @@ class BenchPlan:
         """The user's file without what would override, or contradict, a value that is moved."""
         file = self.baseline_file
         for name in catalogue() if file.sections else ():
-            if self.moved(name, values):
-                file = file.without(CF, hangs_on(name))
-                for section, key in overriding(name):
-                    file = file.without(section, [key])
+            if self.moved(name, values) and (displaced := displaced_by(name)):
+                file = file.without(title_of(catalogue()[name]), displaced)
         return file
 
     @property

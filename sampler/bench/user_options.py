@@ -138,7 +138,7 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
-    for section, key, fact in unmeasured_options(file):
+    for (section, key), fact in unmeasured_options(file).items():
         value = file.get(section, key) or ""
         own = _objects(value) - {each for usual in fact.defaults for each in _objects(usual)}
         if own and key.partition(".")[0] not in _SILENT:

@@ -5,11 +5,11 @@ are divided, what belongs to one key, one block or one second stays, and what ca
 is left out. Which is which says ``rocksdb_options.csv``, option by option.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sampler.options.option_facts import OptionFact, derived_values, kind_of, option_facts
-from sampler.options.option_values import title_of, whole_number
+from sampler.options.option_values import whole_number
 from sampler.options.options_file import (
     CF,
     DEFAULT_FAMILY,
@@ -23,7 +23,6 @@ from sampler.options.options_file import (
 from sampler.parameters.catalogue import catalogue
 
 _UNLIMITED = 2**60  # and more: not a size, but none at all
-_ARENA = "arena_block_size"
 _BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
 _TABLE_FACTORY = "table_factory"
 # The tables that RocksDB has; db_bench 7.8.3 dies of the fields of any other, 9.10.0 of its name.
@@ -74,7 +73,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
-    for section, key, _ in unmeasured_options(part):
+    for section, key in unmeasured_options(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
         fact = fact_of(section, key)
@@ -100,8 +99,8 @@ def foreign_factory(options: OptionsFile) -> str | None:
     return None if name in (None, "", "nullptr", *_TABLES) else name
 
 
-def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
-    """Section, key and fact of each option of the default family that is not measured.
+def unmeasured_options(options: OptionsFile) -> dict[tuple[str, str], OptionFact]:
+    """The options of the default family that are not measured, by section and key.
 
     An object is one of them, whatever fields it has.
     """
@@ -110,7 +109,7 @@ def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionF
         fact = fact_of(section, key)
         if fact is not None and fact.measure == "leave_out":
             found[section, fact.key] = fact
-    yield from ((section, key, fact) for (section, key), fact in found.items())
+    return found
 
 
 def divided(text: str, scale: int, floor: int | None = None) -> str:
@@ -136,22 +135,18 @@ def without_derived(options: OptionsFile) -> OptionsFile:
     return options.without(CF, derived)
 
 
-def hangs_on(parameter: str) -> tuple[str, ...]:
-    """Keys of the column family that mean nothing any more once a parameter is moved."""
-    return (_ARENA,) if parameter == "write_buffer_size" else ()
+def displaced_by(parameter: str) -> list[str]:
+    """Keys, of its section, that cannot stay where a parameter is moved.
 
-
-def overriding(parameter: str) -> tuple[tuple[str, str], ...]:
-    """Section and key of the old options beside which a parameter does nothing."""
+    They are the old options beside which it does nothing, and what means nothing any more.
+    """
     known = catalogue()[parameter]
     if not known.is_option:
-        return ()
+        return []
     own = {each.key for each in catalogue().values()}
-    return tuple(
-        (title_of(known), key)
-        for (_, key), fact in option_facts().items()
-        if fact.overrides == known.key and key not in own
-    )
+    keys = [key for (_, key), fact in option_facts().items() if fact.overrides == known.key]
+    sized = ["arena_block_size"] if parameter == "write_buffer_size" else []
+    return [*(key for key in keys if key not in own), *sized]
 
 
 def memtable_in_full(text: str) -> str:
