@@ -2,26 +2,27 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Direction, Limit, Objective, Term
-from sampler.common.documents import find_document, finite_number, parse_toml, refuse_unknown
+from sampler.common.documents import (
+    find_document,
+    finite_number,
+    name_in,
+    parse_toml,
+    refuse_unknown,
+    switch_in,
+)
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import metric_unit
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading", "stalls")
+# The TOML text of a shipped objective, or of the user's own file: see ``find_document``.
+objective_text = partial(find_document, kind="objective", shipped=SHIPPED, package="optimizer")
 MOST_WEIGHT = 1e6
 _BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
-
-
-def objective_text(given: str) -> str:
-    """The TOML text of a shipped objective, or of the user's own file.
-
-    Raises:
-        InputError: There is none.
-    """
-    return find_document(given, kind="objective", shipped=SHIPPED, package="optimizer")
 
 
 def load_objective(given: str) -> Objective:
@@ -41,12 +42,8 @@ def objective_from_document(document: Mapping[str, Any]) -> Objective:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
     refuse_unknown(document, _FIELDS, "objective")
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError("objective.name", "give the objective a name")
-    pareto = document.get("pareto", False)
-    if not isinstance(pareto, bool):
-        raise InputError("objective.pareto", "write true or false")
+    name = name_in(document, "objective")
+    pareto = switch_in(document, "pareto", "objective", default=False)
     terms = tuple(_term(row, f"metric[{i}]") for i, row in _rows(document, "metric"))
     if not terms:
         raise InputError("objective.metric", "list at least one [[metric]]")
