@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Literal
 
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
@@ -155,14 +156,8 @@ def refers_to(parameter: Parameter) -> frozenset[str]:
     return parameter.refers_to | frozenset(shared.get(parameter.name, ()))
 
 
-def default_values(which: str) -> dict[str, Value]:
-    """The default of every catalogued parameter, ``library`` or ``db_bench``.
-
-    Raises:
-        InputError: Neither of the two.
-    """
-    if which not in ("library", "db_bench"):
-        raise InputError("--baseline", f"{which!r} is neither library, db_bench nor a file")
+def default_values(which: Literal["library", "db_bench"]) -> dict[str, Value]:
+    """The default of every catalogued parameter."""
     return {
         name: parameter.default if which == "library" else parameter.default_db_bench
         for name, parameter in catalogue().items()

@@ -97,7 +97,7 @@ def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> d
         InputError: None of these.
     """
     if which == "db_bench":
-        return default_values(which)
+        return default_values("db_bench")
     values = dict(default_values("library") if library is None else library)
     if which == "library":
         return values
