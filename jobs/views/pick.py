@@ -8,15 +8,16 @@ from jobs.results.background_fit import fitted
 from jobs.results.cache import about_to_fit
 from jobs.results.export import about_configuration, difference_of, export_options
 from jobs.specification.resolved_job import ResolvedJob, resolve
-from optimizer.confirmation.trade_off_selection import (
-    TradeOff,
+from optimizer.confirmation.choice import select_trade_offs
+from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration
+from optimizer.evaluation.pareto_front import measured, within_limits
+from optimizer.objective.limits import (
+    limit_words,
+    parse_limit,
     require_measured,
-    select_trade_offs,
+    require_possible,
     unmeasured_words,
 )
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.pareto_front import measured, within_limits
-from optimizer.objective.limits import limit_words, parse_limit, require_possible
 from optimizer.objective.objective import Direction, Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
@@ -24,7 +25,6 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
-from sampler.space.space import Configuration
 from sampler.workload.metric_units import MACHINE
 
 EXPLORED = "explored, not proven"
@@ -97,7 +97,7 @@ def pick_of_job(
             field = "limit" if preference.limits or not preference.slos else "slo"
         raise InputError(field, error.problem) from None
     found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
-    asked = [each.trial for each in found.best] if preference.model else []
+    asked = [each.first.number for each in found.best] if preference.model else []
     said: Mapping[int, Prediction] = {}
     if asked:
         about_to_fit()
@@ -112,8 +112,8 @@ def pick_of_job(
         asked_in = framed.specification.model_copy(update={"column_family": family})
         plan = resolve(asked_in, None).plan
     if best is not None:
-        configuration = history[best.trial].configuration
-        comments = _comments(job_id, framed, configuration, best, objective, level)
+        configuration = best.first.configuration
+        comments = _comments(job_id, framed, best, objective, level)
         own, written = framed.plan.baseline_file.family, plan.baseline_file.family
         if own != written:
             comments.append(f"Measured for the column family {own}, written into {written}")
@@ -129,8 +129,8 @@ def pick_of_job(
             "configuration": dict(framed.problem.space.default_configuration()),
         },
         "picks": [
-            _row(objective, level, history[each.trial], each, said.get(each.trial))
-            | {"proven_by_job": each.trial == proven}
+            _row(objective, level, each, said.get(each.first.number))
+            | {"proven_by_job": each.first.number == proven}
             for each in found.best
         ],
         "options": options,
@@ -141,18 +141,17 @@ def pick_of_job(
 def _row(
     objective: Objective,
     baseline: Mapping[str, float],
-    trial: Trial,
-    picked: TradeOff,
+    picked: MeasuredConfiguration,
     opinion: Prediction | None,
 ) -> dict[str, Any]:
     return {
-        "trial": picked.trial,
+        "trial": picked.first.number,
         "runs": picked.runs,
         "fitness": picked.fitness,
         "terms": objective.gains(picked.metrics, baseline),
         "metrics": dict(picked.metrics),
         "change": _changes(picked.metrics, baseline),
-        "configuration": dict(trial.configuration),
+        "configuration": dict(picked.first.configuration),
         "model": None if opinion is None else asdict(opinion),
     }
 
@@ -171,8 +170,7 @@ def _changes(
 def _comments(
     job_id: int,
     framed: ResolvedJob,
-    configuration: Configuration,
-    picked: TradeOff,
+    picked: MeasuredConfiguration,
     objective: Objective,
     baseline: Mapping[str, float],
 ) -> list[str]:
@@ -184,13 +182,14 @@ def _comments(
     )
     runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
     return [
-        f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
+        f"Picked by Rocktune: trial {picked.first.number} of job {job_id}, "
+        f"workload {workload.name}",
         f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was set after "
         "the runs; measure it against your current options",
         f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
         *(f"Limit {limit_words(limit)}" for limit in objective.limits),
         f"Against the baseline: {shown}",
-        *about_configuration(framed.problem, configuration),
+        *about_configuration(framed.problem, picked.first.configuration),
     ]
 
 

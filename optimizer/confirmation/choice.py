@@ -1,17 +1,22 @@
-"""Which of the explored configurations are measured again, and which of those wins."""
+"""Which explored configurations are measured again, which wins, and which others would choose."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
 
 from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
+from optimizer.budget.confirm_load import apart
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.evaluation import Evaluation, configurations_of
-from optimizer.objective.objective import MOST_GAIN, SCALE
+from optimizer.evaluation.evaluation import (
+    Evaluation,
+    MeasuredConfiguration,
+    configurations_of,
+)
+from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
 from optimizer.simplification.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.surrogate.predictions import Comparison, comparison_of
@@ -290,3 +295,37 @@ def _simplest_as_good(
         if worse <= sure:
             return each.number
     return best.number
+
+
+@dataclass(frozen=True)
+class TradeOffs:
+    """What another preference than the job's own chooses."""
+
+    judged: int  # how many configurations were measured
+    keeping: int  # how many of them keep every limit
+    best: tuple[MeasuredConfiguration, ...]  # the fittest first, by the preference
+
+
+def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: int) -> TradeOffs:
+    """The few best of all measured configurations by a preference, the objective.
+
+    At most ``count``; of equal ones those that were measured first. Runs of the choice and of the
+    proof count where they measured the same load. The best of many single runs is partly luck, so
+    what is picked is explored, not proven.
+
+    Raises:
+        ValueError: No run of the baseline has ended well.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    asked = Evaluation(replace(problem, objective=objective), history)
+    level = asked.baseline.metrics
+    whole = [
+        each
+        for each in configurations_of(
+            asked, (t for t in history if not t.is_baseline and not apart(problem, t))
+        )
+        if may_win(problem, each.first) and objective.fitness(each.metrics, level) is not None
+    ]
+    keeping = [each for each in whole if objective.admissible(each.metrics, level)]
+    keeping.sort(key=lambda each: (-each.fitness, each.first.number))
+    return TradeOffs(len(whole), len(keeping), tuple(keeping[:count]))

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optimizer.objective.objective import MOST_RATIO, Limit, Metrics
+from optimizer.objective.objective import MOST_RATIO, Limit, Metrics, Objective
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import format_metric, in_unit_of
+from sampler.workload.metric_units import format_metric, in_unit_of, result_names
 
 _FIX = "write it like 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
@@ -91,6 +91,24 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
         if least > most:
             bounds = f">= {least:.12g} and <= {most:.12g} baseline"
             raise InputError(field, f"no value can be {metric} {bounds}; leave one out")
+
+
+def require_measured(objective: Objective, baseline: Metrics) -> None:
+    """Refuses a preference for what the job has not measured.
+
+    Raises:
+        InputError: A metric is missing; the field is ``limit`` or ``metric``.
+    """
+    wanted = [("metric", term.metric) for term in objective.terms]
+    wanted += [("limit", limit.metric) for limit in objective.limits]
+    for field, metric in wanted:
+        if metric not in baseline:
+            raise InputError(field, unmeasured_words(metric, baseline))
+
+
+def unmeasured_words(metric: str, known: Metrics) -> str:
+    """What is wrong with a metric that is not known, and what is."""
+    return f"the job has not measured {metric!r:.80}; it measured {result_names(known)}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.confirmation.choice import choice_of, proof_subjects
+from optimizer.confirmation.choice import choice_of, proof_subjects, select_trade_offs
 from optimizer.confirmation.proof import (
     ProofClocks,
     Verdict,
@@ -15,7 +15,6 @@ from optimizer.confirmation.proof import (
     interval_of_mean,
     with_fitness,
 )
-from optimizer.confirmation.trade_off_selection import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
@@ -167,12 +166,11 @@ def no_trade_document(
             return _untraded(history[winner], verdict.winner, verdict.fitness, gains, best=True)
     limits = [Limit(term.metric, **{_KEEPS[term.direction]: 1.0}) for term in objective.terms]
     asked = replace(objective, limits=(*objective.limits, *limits))
-    found = select_trade_offs(evaluation, asked, count=1).best
-    if not found or found[0].fitness <= 0:
+    one = next(iter(select_trade_offs(evaluation, asked, count=1).best), None)
+    if one is None or one.fitness <= 0:
         return None
-    gains = objective.gains(found[0].metrics, evaluation.baseline.metrics)
-    one = found[0]
-    told = _untraded(history[one.trial], one.metrics, one.fitness, gains, best=False)
+    gains = objective.gains(one.metrics, evaluation.baseline.metrics)
+    told = _untraded(one.first, one.metrics, one.fitness, gains, best=False)
     return {**told, "runs": one.runs, "limits": [limit_words(limit) for limit in limits]}
 
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from optimizer.baseline.baseline import summarise
-from optimizer.confirmation.trade_off_selection import require_measured, select_trade_offs
+from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.limits import require_measured
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import parse_weights, weights_words
 from optimizer.surrogate.predictions import predictions_of
@@ -42,10 +43,10 @@ class TestPick:
             trial_of(6, {"waf": 0.1, "sa": 1.0}, state=TrialState.CENSORED),
         )
         found = picked(trials)
-        assert [each.trial for each in found.best] == [4, 3, 5]
+        assert [each.first.number for each in found.best] == [4, 3, 5]
         assert [each.fitness for each in found.best] == [500.0, 250.0, 250.0]
         assert (found.judged, found.keeping) == (3, 3)
-        assert [each.trial for each in picked(trials, count=1).best] == [4]
+        assert [each.first.number for each in picked(trials, count=1).best] == [4]
 
     def again(self) -> History:
         """Two configurations; the first, a lucky one, is measured again in three ways."""
@@ -67,13 +68,13 @@ class TestPick:
 
     def test_all_runs_of_a_configuration_count_and_those_of_the_baseline_do_not(self):
         best = picked(self.again()).best
-        assert [(each.trial, each.runs, each.metrics["waf"]) for each in best] == [
+        assert [(each.first.number, each.runs, each.metrics["waf"]) for each in best] == [
             (4, 1, 1.5), (3, 4, pytest.approx(1.6))]  # fmt: skip
 
     def test_what_was_proven_with_another_load_does_not_count(self):
         other = replace(problem_of("random").workload, scale=8)
         best = picked(self.again(), confirm=other).best
-        assert [(each.trial, each.runs, each.metrics["waf"]) for each in best] == [
+        assert [(each.first.number, each.runs, each.metrics["waf"]) for each in best] == [
             (3, 2, pytest.approx(1.4)), (4, 1, 1.5)]  # fmt: skip
 
     def test_what_ever_failed_is_not_picked(self):
@@ -81,7 +82,7 @@ class TestPick:
             5, configuration={"x": 3.0}, state=TrialState.FAILED, subject=3, phase=Phase.SEARCH
         )
         trials = history(trial_of(3, {"waf": 0.1}), trial_of(4, {"waf": 1.5}), failed)
-        assert [each.trial for each in picked(trials).best] == [4]
+        assert [each.first.number for each in picked(trials).best] == [4]
 
     def test_what_was_given_beyond_the_memory_is_not_picked(self):
         space = load_space("default")
@@ -92,8 +93,10 @@ class TestPick:
             trial_of(4, {"waf": 1.5}, configuration=default | {"max_background_jobs": 4}),
         )
         memory = memory_bytes(space.context)
-        assert [each.trial for each in picked(trials, space=space, memory=memory).best] == [4]
-        assert [each.trial for each in picked(trials, space=space).best] == [3, 4]
+        assert [each.first.number for each in picked(trials, space=space, memory=memory).best] == [
+            4
+        ]
+        assert [each.first.number for each in picked(trials, space=space).best] == [3, 4]
 
     def test_limits_are_kept_by_the_means(self):
         limited = replace(WAF, limits=(Limit("sa", at_most_baseline=1.0),))
@@ -101,12 +104,12 @@ class TestPick:
             trial_of(3, {"waf": 0.5, "sa": 1.1}), trial_of(4, {"waf": 1.9, "sa": 1.0})
         )
         found = picked(trials, limited)
-        assert [each.trial for each in found.best] == [4]
+        assert [each.first.number for each in found.best] == [4]
         assert (found.judged, found.keeping) == (2, 1)
 
     def test_what_lacks_a_metric_of_the_preference_is_not_judged(self):
         trials = history(trial_of(3, {"sa": 0.1}), trial_of(4, {"waf": 1.9, "sa": 1.0}))
-        assert [each.trial for each in picked(trials).best] == [4]
+        assert [each.first.number for each in picked(trials).best] == [4]
 
     def test_clocks_are_corrected(self):
         slowing = [
@@ -118,7 +121,7 @@ class TestPick:
         trials = History([*slowing, late, early])
         assert Evaluation(problem_of(), trials).baseline.noise["time"].drifting
         found = picked(trials, Objective("time", (Term("time", "min"),)))
-        assert [each.trial for each in found.best] == [38, 2]
+        assert [each.first.number for each in found.best] == [38, 2]
         assert found.best[0].fitness > 0 > found.best[1].fitness
 
     @pytest.mark.parametrize("limit", [(), (Limit("luck", at_most=1.0),)])
@@ -143,21 +146,23 @@ class TestOpinions:
         trials = job_of(problem, 40, bench).run().history
         best = picked(trials).best[0]
         assert best.fitness > 200
-        said = predictions_of(Evaluation(problem, trials), problem.objective, [best.trial])[
-            best.trial
+        said = predictions_of(Evaluation(problem, trials), problem.objective, [best.first.number])[
+            best.first.number
         ]
         assert said.fitness < best.fitness / 2
         assert said.low < said.fitness < said.high and said.keeps == 1.0
         never = replace(problem.objective, limits=(Limit("sa", at_most=0.01),))
         for _ in range(5):  # in turn: what was learned for one objective is not for another
             assert (
-                predictions_of(Evaluation(problem, trials), never, [best.trial])[best.trial].keeps
+                predictions_of(Evaluation(problem, trials), never, [best.first.number])[
+                    best.first.number
+                ].keeps
                 == 0.0
             )
             assert (
-                predictions_of(Evaluation(problem, trials), problem.objective, [best.trial])[
-                    best.trial
-                ]
+                predictions_of(
+                    Evaluation(problem, trials), problem.objective, [best.first.number]
+                )[best.first.number]
                 == said
             )
 
