@@ -1,5 +1,6 @@
 """Strategies that draw: random, Latin hypercube and Sobol designs, alone or before a search."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -63,6 +64,7 @@ def draws_planned(history: History, samples: int) -> int:
 class DrawsFirst(Strategy):
     """What strategies share that make a few draws and then search over the same parameters."""
 
+    design: ClassVar[Design] = "random"  # of the draws
     settings: ClassVar[frozenset[str]] = frozenset({"samples", "over"})
     phase_words: ClassVar[Mapping[Phase, str]] = {
         Phase.SEARCH: "search all parameters that may move"
@@ -73,6 +75,21 @@ class DrawsFirst(Strategy):
         problem, history = evaluation.problem, evaluation.history
         planned = self.samples(problem, explore)
         return planned < explore and sampled(history) >= planned
+
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """A draw, then what the search finds; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
+        names, samples = problem.searched, self.samples(problem, explore)
+        if len(history.own(Purpose.CANDIDATE)) >= explore or not names:
+            return None
+        if sampled(history) < samples:
+            n = draws_planned(history, samples)
+            return propose_draw(evaluation, self.design, number=number, n=n, over=names)
+        return self.search(evaluation, number=number, explore=explore)
+
+    @abstractmethod
+    def search(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """What is measured next when the draws have ended; arguments as in ``propose``."""
 
 
 def propose_draw(
@@ -126,18 +143,9 @@ class DrawThenSearch(DrawsFirst):
             return min(asked, explore)
         return max(1, min(self.draws, explore // 2))
 
-    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
-        """A draw, then what the search suggests; see ``Strategy.propose``."""
-        problem, history = evaluation.problem, evaluation.history
-        axes = axes_of(problem)
-        samples, index = self.samples(problem, explore), sampled(history)
-        if len(history.own(Purpose.CANDIDATE)) >= explore or not axes:
-            return None
-        if index < samples:
-            names = tuple(axis.name for axis in axes)
-            n = draws_planned(history, samples)
-            return propose_draw(evaluation, "random", number=number, n=n, over=names)
-        seed = problem.seed_of(number)
+    def search(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """What the search suggests."""
+        axes, seed = axes_of(evaluation.problem), evaluation.problem.seed_of(number)
         observations = observations_of(evaluation, axes)
         enough = sum(observation.admissible for observation in observations.ended) >= self.least
         able = enough and any(axis.moves for axis in axes)

@@ -17,7 +17,7 @@ import numpy as np
 from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.draws import DrawsFirst, draws_planned, propose_draw, sampled
+from optimizer.strategies.draws import DrawsFirst, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
@@ -28,6 +28,7 @@ from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase, Purpose
+from sampler.space.encoding import Design
 from sampler.space.latent import Point
 from sampler.space.space import Configuration
 
@@ -41,6 +42,7 @@ _END = 0.1  # the last part of what is explored
 class Guided(DrawsFirst):
     """Draws a little, then follows the models."""
 
+    design: ClassVar[Design] = "sobol"
     settings: ClassVar[frozenset[str]] = DrawsFirst.settings | {"warm_start", "stop_early"}
     has_models: ClassVar[bool] = True
     phase_words: ClassVar[Mapping[Phase, str]] = {
@@ -57,17 +59,11 @@ class Guided(DrawsFirst):
             few = min(DRAWS_WITH_PRIOR, few)
         return few if asked is None else min(asked, explore)
 
-    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
-        """A draw, then what the models expect most of, or doubt; see ``Strategy.propose``."""
+    def search(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """What the models expect most of, or doubt."""
         problem, history = evaluation.problem, evaluation.history
-        names = problem.searched
+        names, samples = problem.searched, self.samples(problem, explore)
         explored = len(history.own(Purpose.CANDIDATE))
-        if explored >= explore or not names:
-            return None
-        samples, index = self.samples(problem, explore), sampled(history)
-        if index < samples:
-            n = draws_planned(history, samples)
-            return propose_draw(evaluation, "sobol", number=number, n=n, over=names)
         with one_thread():
             acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
             ends = acquisition.exhausted or explored >= (1 - _END) * explore

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from optimizer.evaluation.evaluation import Evaluation
@@ -41,9 +41,7 @@ class Axis:
 
 def axes_of(problem: Problem) -> tuple[Axis, ...]:
     """The coordinates a search moves along: what the user named, or all that may be searched."""
-    space = problem.space
-    names = problem.search.over or [n for n in space.names if n not in space.unsearched]
-    parameters = [space.by_name[name] for name in names]
+    parameters = [problem.space.by_name[name] for name in problem.searched]
     return tuple(Axis(p.name, 0 if p.is_numeric else len(p.values)) for p in parameters)
 
 
@@ -99,24 +97,17 @@ def observations_of(evaluation: Evaluation, axes: Sequence[Axis]) -> Observation
     only. A run of the baseline has ended well.
     """
     problem, history = evaluation.problem, evaluation.history
-    ended: list[tuple[Point, Trial]] = []
+    ended: list[Observation] = []
     running: list[Point] = []
     for trial in history.of(Purpose.CANDIDATE):
         point = _point(problem, trial, axes)
         if point is not None and trial.has_outcome:
-            ended.append((point, trial))
+            ended.append(_observed(evaluation, trial, point))
         elif point is not None:
             running.append(point)
-    measured = [_measured(evaluation, trial) for _, trial in ended]
-    known = [fitness for fitness, _, admissible in measured if admissible]
-    worst = min(known, default=0.0)
-    return Observations(
-        tuple(
-            Observation(point, fitness if admissible else worst, gains, admissible)
-            for (point, _), (fitness, gains, admissible) in zip(ended, measured, strict=True)
-        ),
-        tuple(running[-MOST_IN_FLIGHT:]),
-    )
+    worst = min((each.fitness for each in ended if each.admissible), default=0.0)
+    ended = [each if each.admissible else replace(each, fitness=worst) for each in ended]
+    return Observations(tuple(ended), tuple(running[-MOST_IN_FLIGHT:]))
 
 
 def _point(problem: Problem, trial: Trial, axes: Sequence[Axis]) -> Point | None:
@@ -129,17 +120,12 @@ def _point(problem: Problem, trial: Trial, axes: Sequence[Axis]) -> Point | None
     return point if problem.configuration(point) == dict(trial.configuration) else None
 
 
-def _measured(
-    evaluation: Evaluation, trial: Trial
-) -> tuple[float, tuple[float, ...] | None, bool]:
-    """Fitness, terms, and whether it was measured whole within the limits."""
-    problem = evaluation.problem
-    if not trial.done:
-        return 0.0, None, False
-    objective, baseline = problem.objective, evaluation.baseline
-    metrics = baseline.corrected_trial(trial)
+def _observed(evaluation: Evaluation, trial: Trial, point: Point) -> Observation:
+    objective, baseline = evaluation.problem.objective, evaluation.baseline
+    metrics = baseline.corrected_trial(trial) if trial.done else {}
     gains = objective.gains(metrics, baseline.metrics)
     if len(gains) < len(objective.terms):
-        return 0.0, None, False
+        return Observation(point, 0.0, admissible=False)
     fitness = objective.rank_value(metrics, baseline.metrics)
-    return fitness, tuple(gains.values()), objective.admissible(metrics, baseline.metrics)
+    admissible = objective.admissible(metrics, baseline.metrics)
+    return Observation(point, fitness, tuple(gains.values()), admissible)
