@@ -86,7 +86,8 @@ def confirming(history: History) -> bool:
 
 def _lost(history: History) -> Trial | None:
     """What was explored and has lost its outcome, baselines first; rounds see to their own."""
-    lost = [trial for trial in history.lost() if trial.purpose in EXPLORING]
+    out = (trial for trial in history.unfinished() if trial.purpose in EXPLORING)
+    lost = [trial for trial in out if trial.state is TrialState.LOST]
     return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
 
 

@@ -19,12 +19,7 @@ from typing import ClassVar
 
 from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.strategy import (
-    Proposal,
-    Strategy,
-    next_start,
-    planned_starts,
-)
+from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.parameters.parameter import Parameter, Value
@@ -126,22 +121,6 @@ class SweepProgress:
         """The parameters that the first pass has not come to the end of, in their order."""
         swept = {sweep.parameter for sweep in self.sweeps} | set(self.idle)
         return tuple(name for name in searched if name not in swept)
-
-
-def sweep_progress(evaluation: Evaluation, explore: int) -> SweepProgress:
-    """Where the search stands, of a budget of so many new configurations in all.
-
-    Read from the history alone. Which value was kept is judged by what was known when the search
-    went on: later runs of the baseline must not turn round what was built upon since.
-
-    A run of the baseline has ended well, and so have, in whatever way, the starting points.
-    """
-    history = evaluation.history
-    return evaluation.once(
-        ("series", explore),
-        (history.changes(Purpose.CANDIDATE), history.changes(Purpose.BASELINE)),
-        lambda: _Reading(evaluation).series(explore),
-    )
 
 
 class _Reading:
@@ -290,7 +269,7 @@ class Greedy(Strategy):
         problem, history = evaluation.problem, evaluation.history
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
-        series = sweep_progress(evaluation, explore)
+        series = self.sweep_progress(evaluation, explore)
         name, probe = series.parameter, series.probe
         if probe is None or name is None:
             return None
@@ -306,5 +285,14 @@ class Greedy(Strategy):
         return Proposal(Phase.SEARCH, probe.point, probe.configuration, why)
 
     def sweep_progress(self, evaluation: Evaluation, explore: int) -> SweepProgress:
-        """How far it has come; see ``Strategy.sweep_progress``."""
-        return sweep_progress(evaluation, explore)
+        """How far it has come, read from the history alone; see ``Strategy.sweep_progress``.
+
+        Which value was kept is judged by what was known when the search went on: later runs of the
+        baseline must not turn round what was built upon since.
+        """
+        history = evaluation.history
+        return evaluation.once(
+            ("series", explore),
+            (history.changes(Purpose.CANDIDATE), history.changes(Purpose.BASELINE)),
+            lambda: _Reading(evaluation).series(explore),
+        )

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
 
 # Models are told of the newest trials in flight, at most so many: those of a thousand suggestions
 # took 200 MB, and are proposed only once whatever a model knows of them.
@@ -150,7 +149,3 @@ class History:
     def out(self, *, purpose: Purpose | None = None, phase: Phase | None = None) -> int:
         """How many of those there are of a purpose, or of a phase; one of the two is given."""
         return self._out[purpose, phase]
-
-    def lost(self) -> list[Trial]:
-        """Those of them that nobody measures any more."""
-        return [trial for trial in self.unfinished() if trial.state is TrialState.LOST]

@@ -12,7 +12,7 @@ from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.search_document import contributions_document
 from optimizer.run.planning import Budget
-from optimizer.strategies.greedy import probes_of, sweep_progress
+from optimizer.strategies.greedy import Greedy, probes_of
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
@@ -98,7 +98,7 @@ def test_a_parameter_that_does_nothing_is_passed_over():
 def test_it_ends_when_a_pass_keeps_nothing():
     done = job(trials=400)
     done.run()
-    course = sweep_progress(Evaluation(done.problem, History(done.log.trials())), 400)
+    course = Greedy().sweep_progress(Evaluation(done.problem, History(done.log.trials())), 400)
     assert course.parameter is None
     assert {sweep.number for sweep in course.sweeps} == {1, 2}
     # idle = 5 is one of its own values. In pass 2 only those of x are new: beside the y that was
@@ -157,7 +157,7 @@ def test_all_values_failing_leaves_everything_where_it_is():
 
 
 def _course(done: Job, explore: int = EXPLORE):
-    return sweep_progress(Evaluation(done.problem, History(done.log.trials())), explore)
+    return Greedy().sweep_progress(Evaluation(done.problem, History(done.log.trials())), explore)
 
 
 def noisy() -> PretendBench:
@@ -183,7 +183,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     done = job(bench, objective="rate", trials=120)
     done.run()
     trials = [t for t in done.log.trials() if t.purpose in (Purpose.BASELINE, Purpose.CANDIDATE)]
-    whole = sweep_progress(Evaluation(done.problem, History(trials)), 120)
+    whole = Greedy().sweep_progress(Evaluation(done.problem, History(trials)), 120)
     varied, incumbent = {}, whole.first
     for sweep in whole.sweeps:  # around which trial each sweep was, as the whole history says
         varied[sweep.parameter, sweep.number] = incumbent
@@ -191,7 +191,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     assert len(varied) >= 15
     for place, trial in enumerate(trials):
         if trial.purpose is Purpose.CANDIDATE:
-            then = sweep_progress(Evaluation(done.problem, History(trials[:place])), 120)
+            then = Greedy().sweep_progress(Evaluation(done.problem, History(trials[:place])), 120)
             known = varied.get((then.parameter, then.number), whole.incumbent)
             assert then.incumbent == known, trial.why
 
