@@ -6,6 +6,7 @@ test of ``confirmation``. J. Cohen, Statistical Power Analysis (1988), section 2
 """
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 
 # One-sided: the probability of calling a configuration better that is not. With it the test
@@ -55,14 +56,9 @@ def pairs_for(change: float, spread: float) -> int:
     """
     if change <= 0:
         raise ValueError(f"a change must be above 0, not {change}")
-    few, many = LEAST_PAIRS, MOST_PAIRS
-    while few < many:
-        middle = (few + many) // 2
-        if smallest_change(spread, middle) <= change:
-            many = middle
-        else:
-            few = middle + 1
-    return few
+    fewer = range(LEAST_PAIRS, MOST_PAIRS)
+    shown = bisect_left(fewer, True, key=lambda pairs: smallest_change(spread, pairs) <= change)
+    return LEAST_PAIRS + shown
 
 
 @lru_cache(maxsize=1024)  # a plan is made before every trial

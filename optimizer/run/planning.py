@@ -1,6 +1,7 @@
 """What a job's budget comes to, and the words for its phases."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -119,16 +120,14 @@ def _fitting(
 
     One trial more never takes less, so halving the range finds it.
     """
-    low, high = least, trials_in(seconds / 60, searching, least=least)
-    while low < high:
-        middle = (low + high + 1) // 2
-        plan = divide(middle, starts=starts)
-        larger = plan.confirm_runs
-        if (middle - larger) * searching + larger * confirming <= seconds:
-            low = middle
-        else:
-            high = middle - 1
-    return divide(low, starts=starts)
+    most = trials_in(seconds / 60, searching, least=least)
+
+    def too_long(trials: int) -> bool:
+        larger = divide(trials, starts=starts).confirm_runs
+        return (trials - larger) * searching + larger * confirming > seconds
+
+    more = bisect_left(range(least + 1, most + 1), True, key=too_long)
+    return divide(least + more, starts=starts)
 
 
 def _bench_minutes(minutes: float, history: History) -> float:
