@@ -68,8 +68,6 @@ class MachineEffect:
 
 
 class _Table(NamedTuple):
-    """Runs that tell the machine's state."""
-
     states: Floats  # shape ``(n, 2)``, usual where unknown
     logs: Mapping[str, Floats]  # the clocks' logarithms, each of shape ``(n,)``
     groups: NDArray[np.int64]  # a number that those share that measured the same

@@ -160,7 +160,6 @@ def _typical_spread(scatters: _Scatters) -> float:
 
 
 def _scatters(evaluation: Evaluation, metric: str) -> _Scatters:
-    """Of every host; all of them are asked about in the same state."""
     history = evaluation.history
     return evaluation.once(
         ("scatters", metric),

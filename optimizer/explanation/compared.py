@@ -113,7 +113,6 @@ def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: st
 
 
 def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats:
-    """One value a round, whose mean is the fitness; see ``fitness_by_pair``."""
     if name == BASELINE:
         return np.zeros(len(rounds))
     return fitness_by_pair(objective, [(each[BASELINE], each[name]) for each in rounds])

@@ -95,7 +95,6 @@ def explain_winner(
 def _fewest(
     changes: Changes, known: Expectations, steps: Sequence[Names], error: float
 ) -> tuple[Names | None, float]:
-    """The fewest changes, and the loss that is allowed."""
     whole = float(known.fitness([changes.winner])[0])
     if whole <= 0:
         return None, 0.0

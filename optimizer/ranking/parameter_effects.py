@@ -27,6 +27,7 @@ from optimizer.surrogate.coordinates import CubeLayout
 from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Parameter, Value
 
 _MOST_PAIRS = 10
@@ -53,25 +54,15 @@ class ForestEffects:
     trials: int  # how many have the metric
 
 
-def forest_effects(
-    layout: CubeLayout,
-    points: Floats,
-    target: Floats,
-    fold: NDArray[np.intp],
-    *,
-    seed: int,
-    top_k: int,
+def _forest_effects(
+    problem: Problem, layout: CubeLayout, points: Floats, target: Floats, fold: NDArray[np.intp]
 ) -> ForestEffects | None:
-    """Grow a metric's forest and take it apart; None where all trials measured the same.
+    """Grows a metric's forest and takes it apart; None where all trials measured the same.
 
-    Args:
-        layout: Of the points.
-        points: Shape ``(n, n_names)``, latent coordinates of trials, wherever a search went.
-        target: Shape ``(n,)``; NaN where unknown.
-        fold: Shape ``(n,)``: in which fold a trial is held out, -1 for none.
-        seed: Decides everything random.
-        top_k: How many count as the top in ``stability``.
+    ``points``, of shape ``(n, n_names)``, are latent coordinates of trials, wherever a search
+    went; ``target`` is NaN where unknown, ``fold`` -1 where a trial is never held out.
     """
+    seed = problem.seed
     features, known = layout.features(points), np.flatnonzero(np.isfinite(target))
     folds = held_out(features, target, fold, seed=seed)
     r2 = pooled_r2(folds, features, target)
@@ -94,7 +85,7 @@ def forest_effects(
         ),
         permutation=lost.mean(axis=1),
         permutation_std=lost.std(axis=1),
-        stability=compare_rankings(bags, total, top_k=min(top_k, len(total))),
+        stability=compare_rankings(bags, total, top_k=min(problem.search.top, len(total))),
         pairs=_strongest(layout, found),
         r2=r2,
         r2_std=float(np.std([each for each in each_r2 if each is not None])),
@@ -215,12 +206,11 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
             trials=int(known.rows[1:].sum()),
         )
         fold = _fold_of_all(settings, of_all, problem.seed)
-        forest = None if fold is None else forest_effects(
-            model.layout, whole.points, whole.targets[metric], fold,
-            seed=problem.seed, top_k=problem.search.top,
-        )  # fmt: skip
-        if forest is not None:
-            forests[metric] = forest
+        if fold is not None:
+            target = whole.targets[metric]
+            forest = _forest_effects(problem, model.layout, whole.points, target, fold)
+            if forest is not None:
+                forests[metric] = forest
     found = _corrected(found)
     first = {metric: _better(each.r2, forests.get(metric)) for metric, each in found.items()}
     totals = [

@@ -22,7 +22,6 @@ from optimizer.trials.problem import Problem
 def _parameters(
     problem: Problem, tested: Mapping[str, Mapping[str, AnovaResult]]
 ) -> list[dict[str, Any]]:
-    """A row a parameter, in the order of the space; nothing is ranked yet."""
     return [
         {
             "name": parameter.name,
@@ -104,7 +103,6 @@ def learned_document(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _forest(found: ForestEffects | None) -> dict[str, Any]:
-    """How well a forest of all trials has learned a metric, and its strongest pairs."""
     pairs = found.pairs if found else ()
     return {
         "r2": found.r2 if found else None,
@@ -146,7 +144,6 @@ def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict
 
 
 def _of_forest(found: ForestEffects, place: int) -> dict[str, float]:
-    """The shares of one parameter in the forest of a metric, and the other measures."""
     values = {name: getattr(found, name)[place] for name in _BY_FOREST}
     values |= {name: getattr(found.stability, name)[place] for name in _BY_ORDER}
     return {name: float(value) for name, value in values.items()}

@@ -205,7 +205,6 @@ def result_document(
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
-    """What each host measured, with its own baseline, and why it was set aside if it was."""
     history = conclusion.history
     return [
         {
@@ -245,7 +244,6 @@ def _best(conclusion: Conclusion, version: str | None) -> dict[str, Any] | None:
 
 
 def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
-    """The deciding test, passed or not, with the candidate that it was about."""
     verdict = conclusion.verdict
     if verdict is None:
         return None

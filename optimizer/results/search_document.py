@@ -131,7 +131,6 @@ def search_document(
 
 
 def _exhausted(trial: Trial) -> bool:
-    """Whether a search that could gain no more proposed it."""
     if trial.basis is not None:
         return trial.basis is Basis.EXHAUSTED
     return SAID in trial.why  # of earlier versions
@@ -153,12 +152,8 @@ def contributions_document(
 
     Each step is one kept value, by the runs that chose it: mostly single ones, and the best of
     several, so the gains are flattered. They add up to the fitness of the last configuration, and
-    the factors of a metric multiply to its whole change.
-
-    Args:
-        evaluation: The trials as they were when exploration ended.
-        strategy: How.
-        explore: How many new configurations the budget held in all.
+    the factors of a metric multiply to its whole change. ``evaluation`` has the trials as they
+    were when exploration ended, of a budget of ``explore`` new configurations.
 
     Returns:
         ``steps`` in order, ``parameters`` with the largest gain first, the ``fitness`` of the last
@@ -250,7 +245,6 @@ def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]
 def _by_parameter(
     steps: Sequence[Mapping[str, Any]], tried: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """The steps of each parameter together, the largest gain first."""
     total = sum(step["gain"] for step in steps)
     rows: dict[str, dict[str, Any]] = {}
     for step in steps:

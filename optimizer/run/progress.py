@@ -42,7 +42,6 @@ class ProgressTracker:
     """Keeps the progress up to date while trials come in."""
 
     def __init__(self, problem: Problem, history: History) -> None:
-        """Begins with the trials that are there."""
         self._problem, self._history = problem, history
         self.baseline: Baseline | None = None  # over its runs but those of the confirmation
         self._best: tuple[int, float] | None = None
@@ -109,7 +108,6 @@ class ProgressTracker:
         return (left - larger) * each + larger * (each if one is None else one)
 
     def _rescore(self) -> None:
-        """What the candidates are compared with has moved."""
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
         self.baseline = summarise(self._history.of(Purpose.BASELINE), before=self.baseline)

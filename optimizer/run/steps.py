@@ -38,15 +38,9 @@ def next_trial(
 ) -> Trial | None:
     """The next trial to run.
 
-    A phase begins when all trials of the one before are in: what it does rests on them.
-
-    Args:
-        evaluation: The trials so far, those in flight included.
-        plan: How the budget is divided.
-        strategy: Proposes new configurations.
-        host: Who is free to measure; None: whoever measures does not matter.
-        beside: The hosts that are there, this one included or not.
-        hurry: Time is nearly up: explore no more, confirm.
+    A phase begins when all trials of the one before are in: what it does rests on them. ``host``
+    is free to measure (None: whoever measures does not matter), ``beside`` are the hosts that are
+    there, this one included or not. In a ``hurry`` nothing more is explored.
 
     Returns:
         None when there is nothing to do for this host now: the job has no trials left, or what
@@ -85,7 +79,7 @@ def confirming(history: History) -> bool:
 
 
 def _lost(history: History) -> Trial | None:
-    """What was explored and has lost its outcome, baselines first; rounds see to their own."""
+    # Rounds see to their own.
     out = (trial for trial in history.unfinished() if trial.purpose in EXPLORING)
     lost = [trial for trial in out if trial.state is TrialState.LOST]
     return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
@@ -100,7 +94,6 @@ def must_be_told_first(evaluation: Evaluation, plan: Plan, strategy: Strategy) -
 
 
 def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
-    """Refuses to go on where the baseline fails, or lacks what the objective needs."""
     if history.own(Purpose.CANDIDATE):
         return
     # Given ones do not count: it is on this bench that the baseline must be measurable.
@@ -283,7 +276,6 @@ def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial |
 
 
 def _baseline(evaluation: Evaluation, why: str) -> Trial:
-    """The next run of the baseline: in the phase of the newest configuration."""
     explored = evaluation.history.own(Purpose.CANDIDATE)
     phase = evaluation.history[explored[-1]].phase if explored else Phase.BASELINE
     configuration = evaluation.problem.space.default_configuration()

@@ -71,7 +71,6 @@ class Tuning:
         progress: RunObserver,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Binds a problem to its log, its hosts and whoever watches."""
         self._problem, self._budget, self._strategy = problem, budget, strategy
         self._log, self._hosts, self._progress, self._now = log, hosts, progress, now
         self._history = History(log.trials())
@@ -130,11 +129,9 @@ class Tuning:
                 )
 
     def _all_in(self) -> bool:
-        """Whether nothing is in flight and nothing is left, whoever might measure it."""
         return not self._busy and not self._history.unfinished() and self._next(None) is None
 
     def _begin_all(self) -> int:
-        """Gives every free host its next trial; how many were begun."""
         begun = 0
         there = [host for host in self._hosts.hosts() if host not in self._aside]
         self._free_rounds(there)

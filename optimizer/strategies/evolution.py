@@ -29,7 +29,6 @@ class Individual(list[float]):
     """Latent coordinates as DEAP takes them, and their value or values, to be raised."""
 
     def __init__(self, genes: Sequence[float], fitness: base.Fitness | None = None) -> None:
-        """Copies the coordinates; without a fitness their value is yet to come."""
         super().__init__(genes)
         self.fitness = _Fitness() if fitness is None else fitness
 
@@ -39,11 +38,8 @@ def evolve(
 ) -> Floats:
     """At most 24 points, shape ``(24, n_names)``, where a function is high, the highest first.
 
-    Args:
-        function: From points, shape ``(m, n_names)``, to values, shape ``(m,)``.
-        start: Shape ``(s, n_names)``: where to begin.
-        matters: Shape ``(n_names,)``: how much each coordinate matters, not negative.
-        seed: Of everything random.
+    The function takes points, shape ``(m, n_names)``, to values, shape ``(m,)``; it is searched
+    from ``start``, ``(s, n_names)``. ``matters``, not negative, is how much each coordinate does.
     """
     rng = np.random.default_rng(seed)
     even = np.full(len(matters), 1 / len(matters))

@@ -124,8 +124,6 @@ class SweepProgress:
 
 
 class _Reading:
-    """Goes through the history once."""
-
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
         self._problem, self._history = evaluation.problem, evaluation.history
@@ -187,7 +185,6 @@ class _Reading:
         return [run for run in runs if run.purpose is Purpose.CANDIDATE]
 
     def _best(self, numbers: Sequence[int], incumbent: int) -> int | None:
-        """The trial that beats the incumbent by most; None where none does."""
         baseline = self._baseline()
         best, kept = self._fitness(incumbent, baseline), None
         for number in numbers:
@@ -226,7 +223,6 @@ class _Reading:
 
 
 def _ended_before(run: Trial, other: Trial) -> bool:
-    """Whether a run had ended when another trial began."""
     if run.given or run.number > other.number:
         return run.given
     if run.finished_at is None or other.started_at is None:

@@ -77,18 +77,11 @@ def expected_gain(
     baseline: Mapping[str, float],
     best: float | None,
 ) -> Floats:
-    """What configurations are expected to gain on the best that is known.
+    """What configurations are expected to gain on the best fitness that is known, ``(m,)``.
 
-    Args:
-        objective: Tells the fitness of metrics.
-        prediction: Of the metrics, each shape ``(m,)``.
-        logarithmic: Which of them are logarithms.
-        baseline: The baseline's metrics.
-        best: The fitness to be surpassed; None while nothing keeps the limits: then it is the
-            chance that a configuration does.
-
-    Returns:
-        Shape ``(m,)``, in units of fitness (or a chance).
+    While nothing keeps the limits (``best`` is None) it is the chance that a configuration does.
+    ``prediction`` is of the metrics, shape ``(m,)`` each; ``logarithmic`` are those that are
+    logarithms.
     """
     if best is None:
         return chance_to_keep(objective, prediction, logarithmic, baseline)

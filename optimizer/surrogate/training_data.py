@@ -139,13 +139,8 @@ def prior_rows(
 ) -> PriorRows:
     """The rows of all earlier jobs, as many of each as fit, at most so many in all.
 
-    Args:
-        prior: What is taken along.
-        names: The moving parameters.
-        levels: The metrics that are wanted, and their level at the present baseline.
-        logarithmic: Those of them that the present job knows as logarithms; earlier jobs say
-            nothing of the others.
-        most: Rows in all.
+    ``levels`` are the wanted metrics at the present baseline. Of those that the present job does
+    not know as logarithms earlier jobs say nothing.
     """
     each = max(0, most) // max(1, len(prior.jobs))
     taken = [(task, t) for task, job in enumerate(prior.jobs, 1) for t in job.trials[:each]]

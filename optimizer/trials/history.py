@@ -19,7 +19,6 @@ class History:
     """
 
     def __init__(self, trials: Iterable[Trial] = ()) -> None:
-        """Begins with the trials of an earlier run, if any."""
         self._trials: dict[int, Trial] = {}
         self._with: defaultdict[str, list[int]] = defaultdict(list)
         self._unfinished: set[int] = set()

@@ -30,7 +30,6 @@ class PackedPoint(Mapping[str, float]):
         return None if point is None else cls(point)
 
     def __init__(self, point: Point) -> None:
-        """Copies the coordinates, as doubles."""
         self._places = _places(tuple(point))
         self._values = array("d", point.values())
 
