@@ -51,7 +51,7 @@ def why_sampling_ended(evaluation: Evaluation, strategy: Strategy, *, explore: i
     problem, history = evaluation.problem, evaluation.history
     planned = strategy.samples(problem, explore)
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-    given = history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
+    given = history.given_samples
     if enough_drawn(evaluation, planned):
         ended = f"enough after {drawn} of at most {planned} sampled configurations"
     elif drawn + given >= planned:
@@ -271,13 +271,8 @@ def _by_parameter(
 
 def _metrics(evaluation: Evaluation, trial: int) -> Metrics:
     """The means of a configuration's runs, clocks corrected; of the baseline the medians."""
-    history = evaluation.history
-    baseline = evaluation.baseline
+    history, baseline = evaluation.history, evaluation.baseline
     if trial == BASELINE_TRIAL:
         return baseline.metrics
-    runs = [
-        run
-        for run in history.of_configuration(history[trial].digest)
-        if run.purpose is Purpose.CANDIDATE and run.done
-    ]
-    return baseline.corrected_mean(runs)
+    runs = history.of_configuration(history[trial].digest)
+    return baseline.corrected_mean([r for r in runs if r.purpose is Purpose.CANDIDATE and r.done])

@@ -52,8 +52,7 @@ class Drawn(Strategy):
 
 def sampled(history: History) -> int:
     """How many configurations there are to learn from: drawn, in flight included, or given."""
-    drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
-    return len(drawn) + history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
+    return len(history.own(Purpose.CANDIDATE, Phase.SAMPLE)) + history.given_samples
 
 
 def draws_planned(history: History, samples: int) -> int:

@@ -22,16 +22,15 @@ class History:
         self._trials: dict[int, Trial] = {}
         self._with: defaultdict[str, list[int]] = defaultdict(list)
         self._unfinished: set[int] = set()
-        self._out: defaultdict[tuple[Purpose | None, Phase | None], int] = defaultdict(int)
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         # Not to be changed: the numbers of the job's own draws (no starting points and no given
-        # trials) and of the simplified versions of the best; how many trials were given.
+        # trials) and of the simplified versions of the best; how many trials were given, and how
+        # many of them are samples that were measured whole.
         self.drawn: list[int] = []
         self.simplified: list[int] = []
-        self.given = 0
-        self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
+        self.given = self.given_samples = 0
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
         self._last = 0
@@ -47,26 +46,19 @@ class History:
             for numbers in (self._numbers,) if trial.given else (self._numbers, self._own):
                 numbers[trial.purpose, None].append(trial.number)
                 numbers[trial.purpose, trial.phase].append(trial.number)
-            candidate = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
-            if candidate and not (trial.given or trial.is_start):
+            sample = (trial.purpose, trial.phase) == (Purpose.CANDIDATE, Phase.SAMPLE)
+            if sample and not (trial.given or trial.is_start):
                 self.drawn.append(trial.number)
             if trial.is_simplified and not trial.given:
                 self.simplified.append(trial.number)
             self.given += trial.given
-            self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
+            self.given_samples += trial.given and sample and trial.done
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
         self._trials[trial.number] = trial
-        self._note_whether_out(trial)
+        (self._unfinished.discard if trial.has_outcome else self._unfinished.add)(trial.number)
         if not trial.given and (before is None or before.host != trial.host):
             self._move(trial, before)
-
-    def _note_whether_out(self, trial: Trial) -> None:
-        number, out = trial.number, not trial.has_outcome
-        if out != (number in self._unfinished):
-            (self._unfinished.add if out else self._unfinished.discard)(number)
-            self._out[trial.purpose, None] += 1 if out else -1
-            self._out[None, trial.phase] += 1 if out else -1
 
     def _move(self, trial: Trial, before: Trial | None) -> None:
         """A trial that is run again may be run on another host."""
@@ -125,10 +117,6 @@ class History:
         )
         return len(candidates) - (bisect_left(candidates, baselines[-1]) if baselines else 0)
 
-    def given_measured(self, purpose: Purpose, phase: Phase) -> int:
-        """How many given trials of a purpose and phase ended with a whole measurement."""
-        return self._given_measured[purpose, phase]
-
     def of_configuration(self, digest: str) -> list[Trial]:
         """The trials of a configuration, by its digest, in the order of proposal."""
         return [self._trials[number] for number in self._with.get(digest, ())]
@@ -147,4 +135,4 @@ class History:
 
     def out(self, *, purpose: Purpose | None = None, phase: Phase | None = None) -> int:
         """How many of those there are of a purpose, or of a phase; one of the two is given."""
-        return self._out[purpose, phase]
+        return sum(t.purpose is purpose or t.phase is phase for t in self.unfinished())

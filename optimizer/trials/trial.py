@@ -160,9 +160,8 @@ class Trial:
 
     def again(self) -> Trial:
         """The same trial at the beginning of its next attempt, without what came of the last."""
-        begun = _told(Outcome(state=TrialState.RUNNING))
-        again = replace(self, attempt=self.attempt + 1, **begun)
-        return replace(again, host=None, started_at=None, finished_at=None)
+        again = replace(self, **_told(Outcome(state=TrialState.RUNNING)), host=None)
+        return replace(again, attempt=self.attempt + 1, started_at=None, finished_at=None)
 
     def lost(self, why: str, *, at: datetime) -> Trial:
         """The same trial without an outcome, to be run again."""
