@@ -80,9 +80,8 @@ class SampleSizePlan:
     spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
     runs: int  # runs of the baseline that this rests on
     needed: int  # pairs that show the change with the probability ``POWER``
-    pairs: (
-        int  # planned: at least those without ``--detect``, at most what half of the budget holds
-    )
+    # Planned: at least those without ``--detect``, at most what half of the budget holds.
+    pairs: int
     trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
 
     def document(self) -> dict[str, Any]:

@@ -63,12 +63,10 @@ def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int,
 
     Points are relative gains on the baseline, one for each metric, better when higher.
     """
-    front: Floats | None = None
+    front: Floats = np.empty((0, len(next(iter(gains.values()), ()))))
     found: list[tuple[int, float]] = []
     for number, gain in gains.items():
         point = np.asarray(gain, dtype=np.float64)
-        if front is None:
-            front = np.empty((0, len(point)))
         if (point <= -1).any() or (front >= point).all(axis=1).any():
             continue  # it covers nothing that is not covered
         front = np.vstack([front[~(front <= point).all(axis=1)], point])

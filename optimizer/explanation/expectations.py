@@ -20,7 +20,7 @@ from models.gaussian_process.process import AdditiveProcess, fit_process, standa
 from models.gaussian_process.variance_components import drawn_components, learn_components
 from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.confirm_load import apart
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
 from optimizer.surrogate.coordinates import CubeLayout, cube_layout
@@ -30,7 +30,6 @@ from optimizer.surrogate.training_data import (
     TrainingData,
     chosen_few,
     latent_points,
-    measured_worth,
     training_data_of,
 )
 from optimizer.trials.history import History
@@ -221,7 +220,8 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
     if not names or len(numbers) < FIRST:
         return None
     baseline = evaluation.baseline
-    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
+    worth = {n: rank_value(problem, baseline, history[n]) for n in numbers}
+    few = chosen_few(numbers, worth, _MOST)
     data = training_data_of(problem, history, baseline, names, few)
     if not modelled:
         unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}

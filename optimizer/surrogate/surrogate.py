@@ -16,14 +16,13 @@ from models.gaussian_process.variance_components import (
     learn_alone,
     learn_jointly,
 )
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.surrogate.coordinates import CubeLayout, cube_layout
 from optimizer.surrogate.training_data import (
     PriorRows,
     TrainingData,
     chosen_few,
     coordinates_of,
-    measured_worth,
     prior_rows,
     teaching,
     training_data_of,
@@ -76,7 +75,7 @@ def _learn(
     targets: Mapping[str, Floats]
     if numbers:
         baseline = evaluation.baseline_at(numbers[-1])
-        worth = measured_worth(problem, history, baseline, numbers)
+        worth = {n: rank_value(problem, baseline, history[n]) for n in numbers}
         few = chosen_few(numbers, worth, _MOST_LEARNED)
         data = training_data_of(problem, history, baseline, names, few)
         rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models import Floats
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.evaluation import Evaluation, rank_value
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import Purpose, Trial
@@ -34,16 +34,13 @@ class TrainingData:
     # The trials' numbers, a row each after the first; rows of trials in flight may come below.
     numbers: tuple[int, ...]
 
-    def levels(self) -> Mapping[str, float]:
-        """Each metric at the baseline, in its own unit."""
-        return {
+    def earlier(self, prior: Prior, names: Sequence[str], *, most: int) -> PriorRows:
+        """The rows of earlier jobs that go below these, at most so many; see ``prior_rows``."""
+        levels = {
             name: float(np.exp(values[0]) if name in self.logarithmic else values[0])
             for name, values in self.targets.items()
         }
-
-    def earlier(self, prior: Prior, names: Sequence[str], *, most: int) -> PriorRows:
-        """The rows of earlier jobs that go below these, at most so many; see ``prior_rows``."""
-        return prior_rows(prior, names, self.levels(), self.logarithmic, most=most)
+        return prior_rows(prior, names, levels, self.logarithmic, most=most)
 
 
 def teaching(history: History) -> list[int]:
@@ -59,13 +56,6 @@ def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) ->
     rest = [n for n in numbers if n not in best]
     spread = np.linspace(0, len(rest) - 1, most - len(best)).astype(int)
     return sorted([*best, *(rest[place] for place in spread)])
-
-
-def measured_worth(
-    problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
-) -> dict[int, float]:
-    """What the objective makes of trials, by number, clocks corrected for drift."""
-    return {n: rank_value(problem, baseline, history[n]) for n in numbers}
 
 
 def training_data_of(
