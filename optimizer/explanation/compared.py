@@ -8,9 +8,9 @@ import numpy as np
 from models import Floats
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.proof import Change, change, fitness_by_pair, interval_of_mean, medians
-from optimizer.explanation.explanation import Estimate
 from optimizer.objective.limits import kept_words, limits_kept
 from optimizer.objective.objective import Metrics, Objective
+from optimizer.surrogate.predictions import Estimate
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
 Round = Mapping[str, Metrics]

@@ -13,6 +13,7 @@ from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
 from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
+from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
@@ -24,15 +25,6 @@ _TAIL = 0.025
 # The draws are as much too narrow as this, over jobs of 34 to 245 trials on functions whose truth
 # is known (docs/results/explanation_coverage.md): the processes of one job share a kernel.
 WIDER = 1.25
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What is expected, with its 95% interval."""
-
-    expected: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)

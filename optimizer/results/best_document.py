@@ -47,9 +47,6 @@ def changes_document(
         leads = name not in changes.fixed and name not in leaders
         with_it = [w for w in worth if leads and name in w.names]
         mine = min(with_it, key=lambda w: len(w.names), default=None)
-        gain = (
-            None if mine is None else {"expected": mine.gain, "low": mine.low, "high": mine.high}
-        )
         if name in changes.fixed:
             reason = "fixed by the space"
         elif name in leaders:
@@ -57,8 +54,9 @@ def changes_document(
         elif mine is None:
             reason = "too few trials to predict its effect"
         else:
-            shown = "" if mine.low > 0 else ", not significant by itself"
-            figures = f"{mine.gain:+z.0f} [{mine.low:+z.0f}, {mine.high:+z.0f}]"
+            gain = mine.gain
+            shown = "" if gain.low > 0 else ", not significant by itself"
+            figures = f"{gain.expected:+z.0f} [{gain.low:+z.0f}, {gain.high:+z.0f}]"
             others = sorted(mine.names - {name})
             beside = f" together with {' and '.join(others)}" if others else ""
             reason = f"predicted fitness {figures}{beside}{shown}"
@@ -69,7 +67,7 @@ def changes_document(
                 "value": winner[name],
                 "reason": reason,
                 "rule": name in leaders,
-                "gain": gain,
+                "gain": mine and asdict(mine.gain),
                 "apply": parameter_document(name, version),
             }
         )

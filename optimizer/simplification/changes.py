@@ -11,7 +11,7 @@ import numpy as np
 from models import Floats
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal
-from optimizer.surrogate.predictions import Comparison, comparison_of
+from optimizer.surrogate.predictions import Comparison, Estimate, comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase
 from sampler.parameters.parameter import Value
@@ -203,9 +203,7 @@ class Contribution:
     """What some changes, which can only be taken back together, are worth beside the others."""
 
     names: Names
-    gain: float  # in fitness, as the models expect it
-    low: float  # low, high: its 95% interval
-    high: float
+    gain: Estimate  # in fitness
 
 
 def contributions_of(known: Comparison, changes: Changes, kept: Names) -> list[Contribution]:
@@ -216,8 +214,8 @@ def contributions_of(known: Comparison, changes: Changes, kept: Names) -> list[C
     drawn = known.drawn_fitness([changes.configuration(each) for each in _left(kept, moves)])
     gains = drawn[:, :1] - drawn[:, 1:]
     low, high = np.quantile(gains[1:], [_TAIL, 1 - _TAIL], axis=0)
-    found = map(Contribution, moves, gains[0].tolist(), low.tolist(), high.tolist())
-    return sorted(found, key=lambda each: each.gain)
+    worth = map(Estimate, gains[0].tolist(), low.tolist(), high.tolist())
+    return sorted(map(Contribution, moves, worth), key=lambda each: each.gain.expected)
 
 
 def noticed(known: Comparison, changes: Changes) -> Names:

@@ -46,9 +46,10 @@ class TestNoticed:
             next(iter(each.names)): each
             for each in contributions_of(known, changes, frozenset(changes.names))
         }
-        assert worth["much"].low > 0
-        assert max(worth.values(), key=lambda each: each.gain) is worth["much"]
-        assert worth["idle"].low < 0 < worth["idle"].high or abs(worth["idle"].gain) < 10
+        assert worth["much"].gain.low > 0
+        assert max(worth.values(), key=lambda each: each.gain.expected) is worth["much"]
+        idle = worth["idle"].gain
+        assert idle.low < 0 < idle.high or abs(idle.expected) < 10
 
     def test_keeps_a_limit_that_is_kept_with_all_changes(self):
         objective = replace(problem().objective, limits=(Limit("rate", at_least=1.05e5),))
