@@ -42,7 +42,7 @@ from jobs.results.ranking_words import (
     trust_words,
 )
 from optimizer.baseline.machine_effect import machine_words
-from optimizer.budget.confirm_load import confirmation_words
+from optimizer.budget.budget import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
 from sampler.workload.tree_reads import COLD, READS

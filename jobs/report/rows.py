@@ -11,7 +11,7 @@ from typing import Any
 from jobs.results import best_words
 from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
-from optimizer.budget.confirm_load import confirmation_words
+from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import smallest_change
 from optimizer.confirmation.proof import Change
 from optimizer.objective.limits import kept_words, limit_words

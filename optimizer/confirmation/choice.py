@@ -8,14 +8,9 @@ from itertools import zip_longest
 import numpy as np
 
 from optimizer.baseline.baseline import mean_metrics, summarise
-from optimizer.budget.budget import Plan
-from optimizer.budget.confirm_load import apart
+from optimizer.budget.budget import Plan, apart
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.evaluation import (
-    Evaluation,
-    MeasuredConfiguration,
-    configurations_of,
-)
+from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
 from optimizer.simplification.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES

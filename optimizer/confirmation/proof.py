@@ -9,8 +9,7 @@ import numpy as np
 
 from models import Floats
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
-from optimizer.budget.budget import Plan
-from optimizer.budget.confirm_load import apart
+from optimizer.budget.budget import Plan, apart
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept

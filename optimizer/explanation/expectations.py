@@ -18,8 +18,7 @@ from models.gaussian_process.kernel import (
 )
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.variance_components import drawn_components, learn_components
-from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.confirm_load import apart
+from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes

@@ -7,8 +7,7 @@ from typing import Any
 
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
-from optimizer.budget.budget import Plan
-from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
+from optimizer.budget.budget import Plan, apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
 from optimizer.confirmation.proof import (

@@ -8,12 +8,13 @@ from operator import itemgetter
 from optimizer.budget.budget import (
     LEAST_TRIALS,
     Plan,
+    confirming_seconds,
     divide,
     full_seconds,
     simplified_left,
     trials_in,
+    where_words,
 )
-from optimizer.budget.confirm_load import confirming_seconds, where_words
 from optimizer.budget.sample_size import (
     LEAST_TRIALS_TO_DETECT,
     sample_size_words,

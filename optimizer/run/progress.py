@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.budget.confirm_load import apart, confirming_seconds
+from optimizer.budget.budget import apart, confirming_seconds
 from optimizer.confirmation.choice import may_win
 from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.trials.history import History

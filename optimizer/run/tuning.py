@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
-from optimizer.budget.budget import Plan, cutoff_seconds
-from optimizer.budget.confirm_load import where_words
+from optimizer.budget.budget import Plan, cutoff_seconds, where_words
 from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, proof_subjects
 from optimizer.confirmation.proof import declared_clocks, declared_test

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.budget.budget import Plan, divide
-from optimizer.budget.confirm_load import confirming_seconds
+from optimizer.budget.budget import Plan, confirming_seconds, divide
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.run.progress import ProgressTracker

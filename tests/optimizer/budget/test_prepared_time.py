@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.budget.budget import cutoff_seconds, divide, full_seconds
-from optimizer.budget.confirm_load import confirming_seconds
+from optimizer.budget.budget import confirming_seconds, cutoff_seconds, divide, full_seconds
 from optimizer.run.planning import Budget, hurried, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
