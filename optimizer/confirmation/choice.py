@@ -14,8 +14,8 @@ from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration, c
 from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
 from optimizer.simplification.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
+from optimizer.surrogate.expected_gain import scatter
 from optimizer.surrogate.predictions import Comparison, comparison_of
-from optimizer.surrogate.stopping_rule import scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial

@@ -5,7 +5,7 @@ all trials so far, and a population that evolves on what they expect the fitness
 docs/results/search.md compares it with the others.
 
 What the models doubt is measured again (``replication``), and the search knows when what it can
-still gain drowns in noise (``stopping_rule``).
+still gain drowns in noise (``StoppingRule``).
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,8 @@ from optimizer.strategies.draws import DrawsFirst, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.surrogate.expected_gain import expected_gain
+from optimizer.surrogate.expected_gain import StoppingRule, expected_gain, fitness_noise
 from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
-from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

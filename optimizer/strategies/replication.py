@@ -18,8 +18,7 @@ from optimizer.evaluation.evaluation import (
     configurations_of,
     replicated,
 )
-from optimizer.surrogate.expected_gain import likely_metrics
-from optimizer.surrogate.stopping_rule import fitness_noise
+from optimizer.surrogate.expected_gain import fitness_noise, likely_metrics
 from optimizer.surrogate.surrogate import Surrogate
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
