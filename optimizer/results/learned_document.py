@@ -1,7 +1,6 @@
 """What a job has learned about its parameters, as a document: by forests, processes and tests."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,6 @@ from optimizer.ranking.parameter_effects import (
     directions,
     parameter_effects,
 )
-from optimizer.trials.problem import Problem
-
-
-def _parameters(
-    problem: Problem, tested: Mapping[str, Mapping[str, AnovaResult]]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": parameter.name,
-            "rank": rank,
-            "share": 0.0,
-            "workload_factor": parameter.section == "workload",
-            "searched": parameter.name not in problem.space.unsearched,
-            "importance": {},
-            "anova": {metric: _anova(found[parameter.name]) for metric, found in tested.items()},
-        }
-        for rank, parameter in enumerate(problem.space.parameters, start=1)
-    ]
 
 
 def _anova(test: AnovaResult) -> dict[str, Any]:
@@ -70,35 +51,38 @@ def learned_document(evaluation: Evaluation) -> dict[str, Any]:
         (``forest`` or ``process``) by metric; ``anova_power``; ``ranked_by``: ``models``, or
         ``forests`` where too few trials have ended for any, so that nothing is ranked.
     """
-    problem = evaluation.problem
-    draws, tested = evaluation.draw_tests()
-    document: dict[str, Any] = {
-        "parameters": _parameters(problem, tested),
+    problem, (draws, tested) = evaluation.problem, evaluation.draw_tests()
+    effects = parameter_effects(evaluation)
+    toward = directions(evaluation, effects) if effects else {}
+    metrics = effects.metrics if effects else {}
+    forests = effects.forests if effects else {}
+    rows = []
+    for rank, name in enumerate(effects.order if effects else problem.space.names, start=1):
+        row: dict[str, Any] = {
+            "name": name,
+            "rank": rank,
+            "share": 0.0,
+            "workload_factor": problem.space.by_name[name].section == "workload",
+            "searched": name not in problem.space.unsearched,
+            "importance": {},
+            "anova": {metric: _anova(found[name]) for metric, found in tested.items()},
+        }
+        rows.append(row | (_row(effects, name, toward.get(name)) if effects else {}))
+    return {
+        "parameters": rows,
         "anova_power": {
             "draws": draws,
             "least": LEAST_DRAWS,
             "groups": _GROUPS,
             "smallest_share": smallest_share(draws, groups=_GROUPS),
         },
-    }
-    effects = parameter_effects(evaluation)
-    if effects is None:
-        none = {"forest": {name: _forest(None) for name in tested}, "models": {}}
-        return document | none | {"shown_first": {}, "ranked_by": FORESTS}
-    toward = directions(evaluation, effects)
-    rows = {row["name"]: row for row in document["parameters"]}
-    return document | {
-        "parameters": [
-            rows[name] | {"rank": rank} | _row(effects, name, toward.get(name))
-            for rank, name in enumerate(effects.order, start=1)
-        ],
-        "forest": {name: _forest(effects.forests.get(name)) for name in effects.metrics},
+        "forest": {name: _forest(forests.get(name)) for name in metrics or tested},
         "models": {
             name: {"r2_cross_validated": each.r2, "noise": each.noise, "trials": each.trials}
-            for name, each in effects.metrics.items()
+            for name, each in metrics.items()
         },
-        "shown_first": dict(effects.first),
-        "ranked_by": MODELS,
+        "shown_first": dict(effects.first) if effects else {},
+        "ranked_by": MODELS if effects else FORESTS,
     }
 
 
