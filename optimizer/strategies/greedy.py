@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import ClassVar
 
-from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
+from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
 from optimizer.trials.problem import Problem
@@ -142,16 +142,13 @@ class _Reading:
         series = SweepProgress(first=first, incumbent=first)
         been = {first}
         for number in count(1):
-            kept = False
+            before = len(been)
             for name in problem.searched:
                 series = self._turn(series, name, number)
                 if series.parameter is not None:
                     return series
-                newest = series.sweeps[-1] if series.sweeps else None
-                if newest and newest.kept == series.incumbent and newest.kept not in been:
-                    been.add(newest.kept)
-                    kept = True
-            if not kept or problem.search.stop_early:
+                been.add(series.incumbent)
+            if len(been) == before or problem.search.stop_early:
                 return series
         raise AssertionError("a count never ends")
 
@@ -204,10 +201,9 @@ class _Reading:
             runs = [run for run in runs if run.number < after.number] or runs
         if not all(run.done for run in runs):
             return None
-        measured = [baseline.corrected_trial(run) for run in runs]
-        if not all(objective.fitness(each, baseline.metrics) is not None for each in measured):
-            return None
-        return objective.rank_value(mean_metrics(measured), baseline.metrics)
+        mean = baseline.corrected_mean(runs)
+        whole = objective.fitness(mean, baseline.metrics) is not None
+        return objective.rank_value(mean, baseline.metrics) if whole else None
 
     def _baseline(self) -> Baseline:
         """The baseline as it was known when the search went on from what was looked at so far."""
