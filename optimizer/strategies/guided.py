@@ -73,7 +73,7 @@ class Guided(DrawsFirst):
                 sure=SURE_AT_THE_END if ends else SURE,
             )
         if replication:
-            trial, why = replication.trial, replication.words()
+            trial, why = replication.trial, replication.why
             return Proposal(Phase.SEARCH, trial.point, trial.configuration, why, trial.number)
         if problem.search.stop_early and acquisition.exhausted:
             return None

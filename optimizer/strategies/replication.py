@@ -35,18 +35,8 @@ class Replication:
     """A configuration to be measured again."""
 
     trial: Trial  # that first measured it
-    measured: float  # the mean fitness of its runs
-    predicted: float  # what the models hold for its fitness
-    # Standard deviation of one run of it, or of the models' errors elsewhere: whichever is larger.
-    # Models that err everywhere give no reason to measure again.
-    noise: float
-
-    def words(self) -> str:
-        """One line for people."""
-        return (
-            f"replication of trial {self.trial.number}: measured fitness {self.measured:.3g}, "
-            f"predicted {self.predicted:.3g}, standard deviation {self.noise:.3g}"
-        )
+    doubt: float  # how far it is from what the models hold, in standard deviations of its mean
+    why: str  # one line for people
 
 
 def replication_of(
@@ -78,14 +68,12 @@ def replication_of(
         and math.isfinite(worth[row])
     ]
     errors = _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
-    found: list[tuple[float, Replication]] = []
-    for known, row in _deciding(history, surrogate, worth, rows):
-        doubted = _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
-        if doubted is not None:
-            error = doubted.noise / math.sqrt(known.runs)
-            found.append((abs(doubted.measured - doubted.predicted) / error, doubted))
-    doubt, most = max(found, key=lambda pair: pair[0], default=(0.0, None))
-    return most if doubt > sure else None
+    found = [
+        _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
+        for known, row in _deciding(history, surrogate, worth, rows)
+    ]
+    doubted = [each for each in found if each is not None and each.doubt > sure]
+    return max(doubted, key=lambda each: each.doubt, default=None)
 
 
 def _deciding(
@@ -125,4 +113,11 @@ def _replication(
     )
     at = {name: float(values[0, 0]) for name, values in likely.items()}
     noise = fitness_noise(evaluation, at)
-    return Replication(trial, measured, predicted, max(noise, errors)) if noise else None
+    if not noise:
+        return None
+    noise = max(noise, errors)  # models that err everywhere give no reason to measure again
+    why = (
+        f"replication of trial {trial.number}: measured fitness {measured:.3g}, "
+        f"predicted {predicted:.3g}, standard deviation {noise:.3g}"
+    )
+    return Replication(trial, abs(measured - predicted) / (noise / math.sqrt(known.runs)), why)
