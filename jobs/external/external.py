@@ -28,7 +28,7 @@ from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.choice import winner_of
+from optimizer.confirmation.choice import choice_of
 from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
@@ -218,7 +218,7 @@ class ExternalJobs:
                 log.remember("ranking", learned_document(job.evaluation))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
-            winner = winner_of(job.evaluation, job.plan)
+            winner = choice_of(job.evaluation, job.plan).winner
             assert winner is not None
             declared = declared_test(problem.objective, winner, job.plan)
             log.remember(DECLARED_TEST, declared | declared_clocks(job.evaluation))

@@ -57,7 +57,7 @@ def proof_subjects(evaluation: Evaluation, plan: Plan) -> list[int]:
     The last is left out where it is the winner or the plan has no room; without a winner it is
     the baseline alone.
     """
-    winner = winner_of(evaluation, plan)
+    winner = choice_of(evaluation, plan).winner
     if winner is None:
         return [BASELINE_TRIAL]
     start = best_start(evaluation) if plan.sides > 2 else None
@@ -193,13 +193,8 @@ class Choice:
         return max(more, key=lambda each: each.fitness, default=None)
 
 
-def winner_of(evaluation: Evaluation, plan: Plan) -> int | None:
-    """The candidate for the proof: the simplest that is as good as the best; None without one."""
-    return choice_of(evaluation, plan).winner
-
-
 def choice_of(evaluation: Evaluation, plan: Plan) -> Choice:
-    """The winner and whom it was chosen among."""
+    """The candidate for the proof, the simplest that is as good as the best, beside the others."""
     state = (plan, *_explored(evaluation, Purpose.SELECT))
     return evaluation.once("choice", state, lambda: _choice(evaluation, plan))
 

@@ -9,7 +9,7 @@ from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
 from optimizer.budget.budget import Plan, apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.confirmation.choice import as_explored, winner_of
+from optimizer.confirmation.choice import as_explored, choice_of
 from optimizer.confirmation.proof import (
     Pair,
     ProofClocks,
@@ -77,7 +77,7 @@ def conclude(
     What was declared holds even where earlier trials are measured again meanwhile.
     """
     problem, history = evaluation.problem, evaluation.history
-    winner = winner_of(evaluation, plan)
+    winner = choice_of(evaluation, plan).winner
     both = both_done(history, winner)
     judging = declared.get("machine") if declared else machine_before_proof(evaluation)
     clocks = proof_clocks(judging, both)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import proof_pairs
@@ -89,7 +89,7 @@ class TestChoice:
         )
         plan = replace(divide(48), candidates=2, rounds=2)
         assert candidates_of(Evaluation(problem_of(objective="waf"), history), plan) == [2, 3]
-        assert winner_of(Evaluation(problem_of(objective="waf"), history), plan) == 2
+        assert choice_of(Evaluation(problem_of(objective="waf"), history), plan).winner == 2
 
     def test_keeps_a_limit_by_its_means_not_by_each_run(self):
         """Both break it once in two runs; the fitter one keeps it in the mean."""
@@ -112,7 +112,7 @@ class TestChoice:
             ]
         )
         plan = replace(divide(48), candidates=2, rounds=2)
-        assert winner_of(Evaluation(problem_of(objective=objective), history), plan) == 2
+        assert choice_of(Evaluation(problem_of(objective=objective), history), plan).winner == 2
 
     @pytest.mark.parametrize("purpose", [Purpose.SELECT, Purpose.PROVE])
     def test_is_among_the_candidates_as_they_stood_when_exploration_ended(self, purpose: Purpose):
@@ -140,8 +140,8 @@ class TestChoice:
             for i in range(4)
         ]
         plan = replace(divide(48), candidates=2, rounds=1)
-        assert winner_of(Evaluation(problem, History(trials)), plan) == 2
-        assert winner_of(Evaluation(problem, History([*trials, *proof])), plan) == 2
+        assert choice_of(Evaluation(problem, History(trials)), plan).winner == 2
+        assert choice_of(Evaluation(problem, History([*trials, *proof])), plan).winner == 2
 
     def test_that_fails_in_a_fresh_run_is_not_confirmed_whatever_the_others_say(self):
         def fails(trial: Trial, *, when: int) -> str | None:
@@ -238,7 +238,7 @@ class TestProof:
         plan, trials = divide(48), job.log.trials()
         first = next(i for i, t in enumerate(trials) if t.purpose is Purpose.PROVE)
         winners = {
-            winner_of(Evaluation(job.problem, History(trials[:length])), plan)
+            choice_of(Evaluation(job.problem, History(trials[:length])), plan).winner
             for length in range(first, len(trials) + 1)
         }
         assert len(winners) == 1

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.progress import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
@@ -154,7 +154,7 @@ class TestTheyMayWin:
         best = runner.give(BEST, metrics=bowl(BEST))
         runner.finish(5)
         runner.check()
-        winner = winner_of(Evaluation(runner.problem, runner.history), runner.plan)
+        winner = choice_of(Evaluation(runner.problem, runner.history), runner.plan).winner
         # A simplified version of it is as good: the search has found nothing better.
         simplified = runner.history[winner].why.startswith(f"simplified: trial {best.number} ")
         assert winner == best.number or simplified
@@ -190,8 +190,8 @@ class TestTheyMayWin:
         ]
         plan = replace(divide(48), candidates=2, rounds=1)
         problem = problem_of(objective=TWO_TERMS)
-        assert winner_of(Evaluation(problem, History(trials)), plan) == 2
-        assert winner_of(Evaluation(problem, History([*trials, *given])), plan) == 2
+        assert choice_of(Evaluation(problem, History(trials)), plan).winner == 2
+        assert choice_of(Evaluation(problem, History([*trials, *given])), plan).winner == 2
 
     def test_but_not_above_the_memory_budget(self):
         space = load_space("default")

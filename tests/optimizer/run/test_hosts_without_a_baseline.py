@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.trials.history import History
@@ -84,7 +84,7 @@ def chosen_on_a_late_host(slow: float) -> int | None:
     evaluation = Evaluation(problem_of(objective=LIMITED), History(trials))
     plan = replace(divide(24), candidates=2, rounds=1)
     assert set(candidates_of(evaluation, plan)) == {GOOD, BROKEN}
-    return winner_of(evaluation, plan)
+    return choice_of(evaluation, plan).winner
 
 
 @pytest.mark.parametrize("slow", [1.0, 2.0, 0.5])

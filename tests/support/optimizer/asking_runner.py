@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
 from optimizer.run.steps import AskedTrials, ask
@@ -125,7 +125,7 @@ class AskingRunner:
         assert counts[Purpose.CANDIDATE] == plan.explore
         chosen = len(candidates_of(Evaluation(self.problem, self.history), plan))
         assert counts[Purpose.SELECT] == ((chosen + 1) * plan.rounds if chosen > 1 else 0)
-        winner = winner_of(Evaluation(self.problem, self.history), plan)
+        winner = choice_of(Evaluation(self.problem, self.history), plan).winner
         assert counts[Purpose.PROVE] == (2 * plan.pairs if winner else 0)
         if chosen == plan.candidates and winner:
             assert len(self.own()) == self.trials
