@@ -5,22 +5,17 @@ there: the winner is chosen and judged by runs at that scale alone, each beside 
 baseline at the same.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.budget.power import POWER, smallest_change
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from optimizer.budget.sample_size import SampleSizePlan
-
 
 LEAST_TRIALS = 12
 # A shared machine changes its speed within minutes: a longer gap would not see it.
@@ -28,6 +23,34 @@ _MOST_BETWEEN_BASELINES = 25
 _SMALL = 24  # runs: below it nothing is chosen among, and nothing simplified
 _CANDIDATES = ((_SMALL, 1), (36, 3), (72, 4), (200, 5), (math.inf, 6))  # below so many runs
 _PER_SIMPLIFIED, _MOST_SIMPLIFIED = 4, 16
+
+
+@dataclass(frozen=True)
+class SampleSizePlan:
+    """How many pairs were planned to show a change, and why."""
+
+    change: float  # the change to be shown, as a ratio: 0.05 for 5%
+    metric: str  # the metric of the objective that needs most pairs, or the one that was named
+    spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
+    runs: int  # runs of the baseline that this rests on
+    needed: int  # pairs that show the change with the probability ``POWER``
+    # Planned: at least those without ``--detect``, at most what half of the budget holds.
+    pairs: int
+    trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it; changes and noise in percent."""
+        return {
+            "change": 100 * self.change,
+            "level": POWER,
+            "metric": self.metric,
+            "noise": 100 * self.spread,
+            "runs": self.runs,
+            "needed": self.needed,
+            "pairs": self.pairs,
+            "smallest_change": 100 * smallest_change(self.spread, self.pairs),
+            "trials": self.trials,
+        }
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ no run of the baseline is made but those of the confirmation, which do not count
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from optimizer.budget.budget import Plan, divide, explored_runs
-from optimizer.budget.power import MOST_PAIRS, POWER, pairs_for, smallest_change
+from optimizer.budget.budget import Plan, SampleSizePlan, divide, explored_runs
+from optimizer.budget.power import MOST_PAIRS, pairs_for
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -69,34 +69,6 @@ def percent_words(value: float) -> str:
 
 FIRST_BASELINES = 5  # fewer runs say nearly nothing of the noise
 LEAST_TRIALS_TO_DETECT = 24
-
-
-@dataclass(frozen=True)
-class SampleSizePlan:
-    """What was planned, and why."""
-
-    change: float  # the change to be shown, as a ratio: 0.05 for 5%
-    metric: str  # the metric of the objective that needs most pairs, or the one that was named
-    spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
-    runs: int  # runs of the baseline that this rests on
-    needed: int  # pairs that show the change with the probability ``POWER``
-    # Planned: at least those without ``--detect``, at most what half of the budget holds.
-    pairs: int
-    trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
-
-    def document(self) -> dict[str, Any]:
-        """As JSON holds it; changes and noise in percent."""
-        return {
-            "change": 100 * self.change,
-            "level": POWER,
-            "metric": self.metric,
-            "noise": 100 * self.spread,
-            "runs": self.runs,
-            "needed": self.needed,
-            "pairs": self.pairs,
-            "smallest_change": 100 * smallest_change(self.spread, self.pairs),
-            "trials": self.trials,
-        }
 
 
 def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
