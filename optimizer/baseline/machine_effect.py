@@ -206,22 +206,24 @@ def machine_document(hosts: Mapping[str | None, Sequence[Trial]]) -> dict[str, A
     spreads = {
         n: np.sqrt(total[:2] / total[2]).tolist() for n, total in totals.items() if total[2]
     }
+    effects = {host: machine_effect(hosts[host]) for host in tables}
     return {
         "repeats": sum(table.freedom for table in tables.values()),
         "noise": {n: dict(zip(("raw", "corrected"), s, strict=True)) for n, s in spreads.items()},
-        "hosts": [_host_document(host, machine_effect(hosts[host])) for host in tables],
-    }
-
-
-def _host_document(host: str | None, effect: MachineEffect) -> dict[str, Any]:
-    return {
-        "name": host,
-        "usual": dict(zip(MACHINE, effect.usual, strict=True)),
-        "seen": {name: list(ends) for name, ends in zip(MACHINE, effect.seen, strict=True)},
-        "coefficients": {
-            clock: dict(zip(MACHINE, slopes, strict=True))
-            for clock, slopes in effect.coefficients.items()
-        },
+        "hosts": [
+            {
+                "name": host,
+                "usual": dict(zip(MACHINE, effect.usual, strict=True)),
+                "seen": {
+                    name: list(ends) for name, ends in zip(MACHINE, effect.seen, strict=True)
+                },
+                "coefficients": {
+                    clock: dict(zip(MACHINE, slopes, strict=True))
+                    for clock, slopes in effect.coefficients.items()
+                },
+            }
+            for host, effect in effects.items()
+        ],
     }
 
 

@@ -20,7 +20,6 @@ from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
 from optimizer.simplification.changes import Changes, contributions_of
 from optimizer.surrogate.predictions import comparison_of
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
 from sampler.options.applying import parameter_document
 from sampler.space.space import Configuration, digest
@@ -105,10 +104,13 @@ def starting_point_document(
     start = next((n for n in reversed(compared) if history[n].is_start), None)
     if start is None:
         return None
+    trial = history[start]
+    known = (s for s in problem.starts if digest(problem.configuration(s.point)) == trial.digest)
+    said = trial.why.removeprefix(f"{STARTING_POINT} ").partition(",")[0]
     told: dict[str, Any] = {
         "trial": start,
-        "name": name_of_start(problem, history[start]),
-        "configuration": dict(history[start].configuration),
+        "name": next((each.name for each in known), said),
+        "configuration": dict(trial.configuration),
         "is_best": start == compared[0],
         "fitness": None,
         "low": None,
@@ -138,14 +140,6 @@ def starting_point_document(
     told["ahead"] = {"fitness": ahead, "low": ahead - half, "high": ahead + half, "p": p}
     told["change"] = {n: asdict(change([(a[n], b[n]) for a, b in pairs])) for n in names}
     return told
-
-
-def name_of_start(problem: Problem, trial: Trial) -> str:
-    """What a starting point's trial begins at."""
-    for start in problem.starts:
-        if digest(problem.configuration(start.point)) == trial.digest:
-            return start.name
-    return trial.why.removeprefix(f"{STARTING_POINT} ").partition(",")[0]
 
 
 def no_trade_document(

@@ -205,21 +205,17 @@ class Tuning:
 
     def _next(self, host: str | None, beside: Collection[str] = ()) -> Trial | None:
         plan = self._plan()
-        if self._ready_to_rank(plan):
+        if (
+            self._phase is Phase.SAMPLE
+            and not must_be_told_first(self._evaluation, plan, self._strategy)
+            and self._strategy.sampling_done(self._evaluation, plan.explore)
+        ):
             ended = why_sampling_ended(self._evaluation, self._strategy, explore=plan.explore)
             self._enter(Phase.RANK, ended)
             self._keep_learned()
         hurry = hurried(self._problem, self._budget, plan, self._history)
         return next_trial(
             self._evaluation, plan, self._strategy, host=host, beside=beside, hurry=hurry
-        )
-
-    def _ready_to_rank(self, plan: Plan) -> bool:
-        """Whether all draws of a strategy that also searches are in, or enough of them."""
-        return (
-            self._phase is Phase.SAMPLE
-            and not must_be_told_first(self._evaluation, plan, self._strategy)
-            and self._strategy.sampling_done(self._evaluation, plan.explore)
         )
 
     def _plan(self) -> Plan:
