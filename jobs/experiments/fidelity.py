@@ -15,6 +15,7 @@ from jobs.experiments.experiment import Experiment, Findings, KeptRuns, Measured
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
+from sampler.options.option_values import whole_number
 from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.family_figures import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
@@ -246,6 +247,5 @@ def _row(what: str, database: float | None, load: float | None, kind: str) -> Fi
 def _busy(family: FamilyProfile, options: OptionsFile) -> bool:
     """Whether level 0 holds files that a compaction is due for."""
     name = "level0_file_num_compaction_trigger"
-    text = options.get(CF, name) or ""
-    due = int(text) if text.isdecimal() else usual_number(name)
+    due = whole_number(options.get(CF, name)) or usual_number(name)
     return any(level.level == 0 and level.files >= due for level in family.levels)

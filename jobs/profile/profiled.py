@@ -12,6 +12,7 @@ from sampler.bench.query_trace import is_trace
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
+from sampler.options.option_values import whole_number
 from sampler.options.options_file import OptionsFile, parse_options
 from sampler.profile.load import ChosenLoad, choose_load, load_toml, replayed_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
@@ -132,8 +133,7 @@ def profiled(
 def _option(profile: DatabaseProfile, family: str, name: str) -> int:
     """A whole number of the family's options; RocksDB's default where they do not tell it."""
     options = parse_options(profile.options) if profile.options else OptionsFile()
-    text = options.get(f'CFOptions "{family}"', name) or ""
-    return (int(text) if text.isdecimal() else 0) or usual_number(name)
+    return whole_number(options.get(f'CFOptions "{family}"', name)) or usual_number(name)
 
 
 def require_outside(path: Path, written: Path) -> None:
