@@ -117,13 +117,14 @@ def _run(
             server.should_exit = True
 
     def stop_worker() -> None:
+        assert worker is not None
         stopping.wait()
-        if worker is not None:
-            worker.stop()
+        worker.stop()
 
-    threads = [threading.Thread(target=stop_worker, name="stop", daemon=True)]
-    if worker is not None:
-        threads.append(threading.Thread(target=work, name="worker"))
+    threads = [] if worker is None else [
+        threading.Thread(target=stop_worker, name="stop", daemon=True),
+        threading.Thread(target=work, name="worker"),
+    ]  # fmt: skip
     # The server raises a signal that it caught once more when it has stopped: to no effect then.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.told_early)

@@ -23,7 +23,7 @@ from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobKind, JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
-from jobs.specification.request import JobRequest, kind_of, typed
+from jobs.specification.request import JobRequest, field_kind, typed
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -78,7 +78,7 @@ def first_fields(service: Service) -> list[FormField]:
         FormField("workload", "choice", workloads),
         FormField("space", "choice", spaces),
         FormField("objective", "choice", objectives),
-        *(FormField(name, "lines" if name == "limits" else kind_of(name)) for name in _FIRST),
+        *(FormField(name, "lines" if name == "limits" else field_kind(name)) for name in _FIRST),
     ]
 
 
@@ -97,7 +97,7 @@ def further_fields() -> list[FormField]:
         field
         for name in JobRequest.model_fields
         if name not in beside
-        for field in known.get(name, [FormField(name, kind_of(name))])
+        for field in known.get(name, [FormField(name, field_kind(name))])
     ]
 
 
@@ -114,7 +114,8 @@ def experiment_fields(request: type[ExperimentRequest], service: Service) -> lis
     known = {"options": FormField("options", "area", request=request),
              "workload": FormField("workload", "choice", workloads, request=request)}  # fmt: skip
     return [
-        known.get(name, FormField(name, kind_of(name, request), request=request)) for name in names
+        known.get(name, FormField(name, field_kind(name, request), request=request))
+        for name in names
     ]
 
 

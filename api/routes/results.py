@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.auth.security import READS
-from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.problems import EVERYWHERE, ProblemError, described, field_problems
 from api.http.responses import answers_with
 from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
@@ -35,6 +35,7 @@ from jobs.results.ranking_words import (
     ranks_anova,
     trust_words,
 )
+from sampler.common.errors import InputError
 from sampler.options.forms import Form, write_form
 
 _RESPONSES = {**EVERYWHERE, **described(404), **UNCHANGED}
@@ -175,7 +176,8 @@ def _known(answer: JobAnswer, metric: str | None) -> tuple[Mapping[str, Any], bo
     found, final = job_ranking(answer.service, answer.job)
     if metric is not None and metric not in found["forest"]:
         known = ", ".join(found["forest"])
-        raise ProblemError(404, f"the objective has no metric {metric!r}; choose one of {known}")
+        wrong = f"the objective has no metric {metric!r}; choose one of {known}"
+        raise ProblemError(404, wrong, field_problems(InputError("metric", wrong)))
     return found, final
 
 

@@ -43,7 +43,7 @@ from jobs.batch.batch_plan import (
     require_small,
 )
 from jobs.queue import lifecycle
-from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, kind_of
+from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, job_kind
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
@@ -169,7 +169,7 @@ def _submit(
             service.engine,
             specification.document(),
             specification.digest(),
-            kind=kind_of(specification),
+            kind=job_kind(specification),
             state=JobState.RUNNING if external else JobState.QUEUED,
             why=lifecycle.TOLD if external else lifecycle.WAITS,
             priority=priority,

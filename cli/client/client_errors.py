@@ -138,7 +138,7 @@ def refuse(response: Response, place: str, token: Token | None, subject: str) ->
     if status in (*_AWAY, 429):
         raise UnavailableError(f"{place}: {detail}{_when(response, detail)}")
     if status == 404:
-        raise NotFoundError(subject, detail)
+        raise NotFoundError(_as_given(errors[0][0]) if errors else subject, detail)
     if status == 422:
         refuse_noted([InputError(_as_given(field), problem) for field, problem in errors])
     if status == 409 or status in _WRONG:

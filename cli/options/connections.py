@@ -115,10 +115,9 @@ def backend_of(
 def cluster_of(scheduler: str, certificates: Path | None) -> Cluster:
     """A cluster, not connected yet; an InputError if its address or certificates are wrong."""
     from jobs.cluster.certificates import CertificateRole, security_of
+    from jobs.cluster.cluster import Cluster
     from jobs.cluster.listening import scheduler_address
 
     address = scheduler_address(scheduler, encrypted=certificates is not None)
     security = security_of(certificates, CertificateRole.CONTROLLER)
-    from jobs.cluster.cluster import Cluster
-
     return Cluster(address, security)

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from typer import Option
 
 from cli.options.exits import complain
-from jobs.specification.request import JobRequest, kind_of, option_of, typed
+from jobs.specification.request import JobRequest, field_kind, option_of, typed
 from optimizer.trials.problem import renamed
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -86,7 +86,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         with noting(found):
             if name in _AGAIN:
                 asked[name] = list(value)
-            elif kind_of(name) == "list":
+            elif field_kind(name) == "list":
                 asked[name] = names_of(value, field=option_of(name))
             elif isinstance(value, str):
                 asked[name] = typed(name, value)
@@ -105,7 +105,7 @@ def names_of(text: str, *, field: str) -> list[str]:
 
 
 def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
-    kind = kind_of(name)
+    kind = field_kind(name)
     if kind == "list" and name not in _AGAIN:
         text = text.removesuffix(".") + ", as NAME,NAME."
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}

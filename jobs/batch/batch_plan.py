@@ -22,7 +22,7 @@ from jobs.results.output_folder import OPTIONS, REPORT, RESULT, TRIALS
 from jobs.specification.experiments import (
     REQUESTS,
     AnySpecification,
-    kind_of,
+    job_kind,
     stored_specification,
 )
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -205,7 +205,7 @@ class BatchPlan:
         """
         jobs = [
             {
-                "kind": kind_of(item.specification),
+                "kind": job_kind(item.specification),
                 "specification": item.specification.document(),
                 "digest": item.specification.digest(),
                 "priority": item.priority,

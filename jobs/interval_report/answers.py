@@ -213,7 +213,7 @@ def write_amplification(opening: Opening) -> Amplification:
     rates is taken, which share their clock.
     """
     last = opening.intervals[-1]
-    came, written = last.ingested_gb, last.compacted_gb
+    came, written = last.ingested_gib, last.compacted_gib
     if came is None or written is None:
         return Amplification()
     exact, exact_written = _tickers(opening, _CAME), _tickers(opening, *_WRITTEN)
@@ -245,7 +245,7 @@ def _rounding(size: float, summands: int = 1) -> float:
 
 def more_by_tickers(opening: Opening) -> str | None:
     """That the dump does not tell of all column families, where the tickers show it."""
-    written, exact = opening.intervals[-1].compacted_gb, _tickers(opening, *_WRITTEN)
+    written, exact = opening.intervals[-1].compacted_gib, _tickers(opening, *_WRITTEN)
     if write_amplification(opening).source != "tickers" or written is None or exact is None:
         return None
     if exact <= written + _rounding(written, len(opening.families)) + 0.05 * written:
@@ -259,7 +259,7 @@ def more_by_tickers(opening: Opening) -> str | None:
 
 def why_below_one(opening: Opening, amplification: Amplification) -> str | None:
     """Why less was written than came in, as far as the file tells it; None if it is not so."""
-    came, written = opening.intervals[-1].ingested_gb, opening.intervals[-1].compacted_gb
+    came, written = opening.intervals[-1].ingested_gib, opening.intervals[-1].compacted_gib
     if amplification.value is None or amplification.value >= 1 or not came or written is None:
         return None
     reasons = [_unflushed(opening, came), _not_rewritten(opening, written), _untold(opening)]

@@ -150,7 +150,7 @@ class ExperimentSpecification:
 AnySpecification = Specification | ExperimentSpecification
 
 
-def kind_of(specification: AnySpecification) -> JobKind:
+def job_kind(specification: AnySpecification) -> JobKind:
     """The kind of job that it is of."""
     return getattr(specification, "kind", JobKind.TUNE)
 

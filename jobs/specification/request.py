@@ -368,7 +368,7 @@ def _types(annotation: Any) -> set[Any]:
 Kind = Literal["whole", "number", "check", "list", "text"]
 
 
-def kind_of(name: str, request: type[BaseModel] = JobRequest) -> Kind:
+def field_kind(name: str, request: type[BaseModel] = JobRequest) -> Kind:
     """How a person writes a field: in an input of the form, or after an option."""
     kinds: Mapping[frozenset[Any], Kind] = {
         frozenset({int}): "whole", frozenset({float}): "number", frozenset({bool}): "check",

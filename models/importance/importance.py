@@ -72,7 +72,7 @@ def mean_share(importances: Sequence[Floats], n_parameters: int) -> Floats:
     return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)
 
 
-ROWS_PER_TREE = 300
+_ROWS_OF_A_QUICK_TREE = 300
 
 
 def quick_forests(
@@ -93,7 +93,7 @@ def quick_forests(
                 target[known],
                 seed=seed,
                 trees=trees,
-                rows_per_tree=ROWS_PER_TREE,
+                rows_per_tree=_ROWS_OF_A_QUICK_TREE,
             )
     return forests
 

@@ -12,7 +12,7 @@ from optimizer.confirmation.proof import Change, Verdict
 from optimizer.objective.objective import Direction, Objective
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.workload.tree_reads import COLD, READS, why_unread, why_untold
+from sampler.workload.tree_reads import COLD, READS, why_read_untold, why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
 _MEMORY = {"memory": "configured memory", "peak_rss": "peak memory"}
@@ -112,7 +112,7 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     return {
         "measured": [name for name in beside if name in verdict.changes],
         "not_measured": {
-            name: why or why_untold(name, warnings) or "a run of the proof lacks the metric"
+            name: why or why_read_untold(name, warnings) or "a run of the proof lacks the metric"
             for name in READS
             if name not in verdict.changes
         },

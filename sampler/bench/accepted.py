@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.options.option_facts import kind_of, option_facts, option_flags
+from sampler.options.option_facts import option_facts, option_flags, section_kind
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
@@ -95,7 +95,7 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
 
 def is_known(section: str, key: str) -> bool:
     """Whether any version of RocksDB has this key, or this field, in such a section."""
-    return (kind_of(section), key) in option_facts()
+    return (section_kind(section), key) in option_facts()
 
 
 def _found_by_halving(

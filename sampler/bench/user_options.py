@@ -10,7 +10,7 @@ from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
 from sampler.options.measured_part import (
-    fact_of,
+    enclosing_fact,
     foreign_factory,
     foreign_table,
     measured_part,
@@ -168,7 +168,7 @@ def _objects(text: str) -> set[str]:
 def _cut_numbers(file: OptionsFile) -> Iterator[str]:
     """Numbers behind which something stands that RocksDB passes over: of ``64 MB`` it reads 64."""
     for (section, key), text in leaves(file.of_family(DEFAULT_FAMILY)):
-        fact = fact_of(section, key)
+        fact = enclosing_fact(section, key)
         number = whole_number(text)
         if fact is None or fact.type not in _WHOLE_TYPES or number is None:
             continue
@@ -204,7 +204,7 @@ def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
 
 def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
-    fact = fact_of(refused.section, refused.key)
+    fact = enclosing_fact(refused.section, refused.key)
     if fact is None or fact.key != refused.key:
         titles = (t for t in (DB, CF, TABLE) if t != refused.section and is_known(t, refused.key))
         for title in titles:
@@ -254,7 +254,7 @@ def _unknown_object(
     section: str, key: str, file: OptionsFile, effect: OptionsFile
 ) -> Iterator[str]:
     """An object of the application with fields: nothing in effect has them."""
-    fact, now = fact_of(section, key), effect.get(section, key) or ""
+    fact, now = enclosing_fact(section, key), effect.get(section, key) or ""
     text = file.get(section, key) or ""
     if fact is None or fact.type not in ("object", "vector"):
         return
@@ -284,7 +284,7 @@ def _changed_parameter(
 
 def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
     """What is in effect instead; RocksDB writes the objects that it knows in a way of its own."""
-    fact = fact_of(section, key)
+    fact = enclosing_fact(section, key)
     if fact is None or fact.type != "object":
         return [f"{key} = {text}: RocksDB changes it to {now}"]
     if now not in fact.defaults:

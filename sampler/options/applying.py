@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sampler.options.option_facts import Acts, OptionFact, kind_of, option_facts
+from sampler.options.option_facts import Acts, OptionFact, option_facts, section_kind
 from sampler.options.option_values import title_of
 from sampler.options.options_file import DB, DEFAULT_FAMILY, TABLE, OptionsFile
 from sampler.parameters.catalogue import catalogue
@@ -62,7 +62,7 @@ class Applying:
 
 def fact_of(title: str, key: str) -> OptionFact | None:
     """What is known of an option of a section, ``CFOptions "default"``."""
-    return option_facts().get((kind_of(title), key))
+    return option_facts().get((section_kind(title), key))
 
 
 def applying(title: str, key: str, version: str | None) -> Applying | None:

@@ -8,7 +8,7 @@ is left out. Which is which says ``rocksdb_options.csv``, option by option.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sampler.options.option_facts import OptionFact, derived_values, kind_of, option_facts
+from sampler.options.option_facts import OptionFact, derived_values, option_facts, section_kind
 from sampler.options.option_values import whole_number
 from sampler.options.options_file import (
     CF,
@@ -45,12 +45,12 @@ _KINDS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def fact_of(section: str, key: str) -> OptionFact | None:
+def enclosing_fact(section: str, key: str) -> OptionFact | None:
     """What is known of an option, or of the structure that a field, ``struct.field``, belongs to.
 
     ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
     """
-    kind, facts = kind_of(section), option_facts()
+    kind, facts = section_kind(section), option_facts()
     while key:
         if (kind, key) in facts:
             return facts[kind, key]
@@ -76,12 +76,15 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     for section, key in unmeasured_options(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
-        fact = fact_of(section, key)
+        fact = enclosing_fact(section, key)
         if fact is not None and fact.measure in ("scale", "derive") and scale != 1:
             part = part.with_values(section, {key: divided(text, scale, fact.floor)})
     # A size that a file leaves to RocksDB, and that acts under its compaction style.
     key = "compaction_options_fifo.max_table_files_size"
-    fact, fifo = fact_of(CF, key), part.get(CF, "compaction_style") == "kCompactionStyleFIFO"
+    fact, fifo = (
+        enclosing_fact(CF, key),
+        part.get(CF, "compaction_style") == "kCompactionStyleFIFO",
+    )
     if scale != 1 and fifo and fact is not None and part.get(CF, key) is None:
         part = part.with_values(CF, {key: divided(fact.default, scale)})
     return part
@@ -90,7 +93,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
 def foreign_table(options: OptionsFile) -> str | None:
     """The title of the table section that is of a table of the application; None without one."""
     title = options.table()
-    return None if kind_of(title) in _TABLES else title
+    return None if section_kind(title) in _TABLES else title
 
 
 def foreign_factory(options: OptionsFile) -> str | None:
@@ -106,7 +109,7 @@ def unmeasured_options(options: OptionsFile) -> dict[tuple[str, str], OptionFact
     """
     found: dict[tuple[str, str], OptionFact] = {}
     for (section, key), _ in leaves(options.of_family(DEFAULT_FAMILY)):
-        fact = fact_of(section, key)
+        fact = enclosing_fact(section, key)
         if fact is not None and fact.measure == "leave_out":
             found[section, fact.key] = fact
     return found
@@ -129,7 +132,7 @@ def without_derived(options: OptionsFile) -> OptionsFile:
     keys = options.sections.get(CF, {})
     read = {key: whole_number(text) for key, text in keys.items()}
     numbers = {key: number for key, number in read.items() if number is not None}
-    facts = {key: fact for key in numbers if (fact := fact_of(CF, key))}
+    facts = {key: fact for key in numbers if (fact := enclosing_fact(CF, key))}
     formulas = {key: fact.derived_as for key, fact in facts.items() if fact.measure == "derive"}
     derived = (k for k, of in formulas.items() if numbers[k] in derived_values(of, numbers))
     return options.without(CF, derived)

@@ -104,7 +104,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def kind_of(title: str) -> str:
+def section_kind(title: str) -> str:
     """The ``FactSection`` of a section's title, such as ``TableOptions/PlainTable "default"``."""
     return title.partition(" ")[0].removeprefix("TableOptions/")
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
+from sampler.options.applying import fact_of
 from sampler.options.measured_part import without_derived
-from sampler.options.option_facts import option_facts
 from sampler.options.options_file import (
     VERSION,
     OptionsFile,
@@ -65,7 +65,7 @@ def _why(section: str, key: str, was: str | None, now: str | None) -> str:
     if was is None:
         return "new; not set in your file"
     if now is None:
-        fact = option_facts().get((section.partition(" ")[0], key))
+        fact = fact_of(section, key)
         if fact is not None and fact.overrides:
             return f"removed: it would override {fact.overrides}"
         return "removed: RocksDB derives it from the changed options"

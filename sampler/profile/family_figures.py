@@ -55,7 +55,7 @@ class LogEvidence:
         if self.dump is None:
             return {}
         found = {name.removeprefix("rocksdb."): n for name, n in self.dump.tickers.items()}
-        came, counted = self.dump.intervals[-1].ingested_gb, found.get("bytes.written")
+        came, counted = self.dump.intervals[-1].ingested_gib, found.get("bytes.written")
         if came is None or counted is None:
             return found
         agree = abs(counted / GIB - came) <= _ROUNDING_GIB + 0.001 * came
@@ -100,10 +100,10 @@ class LogEvidence:
         if "bytes.written" in self.tickers:
             return float(self.tickers["bytes.written"])
         last = self.dump.intervals[-1] if self.dump else None
-        if last is None or last.ingested_gb is None:
+        if last is None or last.ingested_gib is None:
             return None
-        if last.ingested_gb >= _LEAST_GIB or last.cumulative_writes is None:
-            return last.ingested_gb * GIB
+        if last.ingested_gib >= _LEAST_GIB or last.cumulative_writes is None:
+            return last.ingested_gib * GIB
         return last.cumulative_writes * MIB * last.at
 
 

@@ -28,11 +28,11 @@ class Interval:
     seconds: float  # how long it was
     writes: float | None = None  # rate of keys and values that came in
     cumulative_writes: float | None = None
-    ingested_gb: float | None = None  # GiB that came in since the opening, to two decimals
+    ingested_gib: float | None = None  # GiB that came in since the opening, to two decimals
     # Rate at which flushes and compactions wrote, all column families together.
     compaction: float | None = None
     cumulative_compaction: float | None = None
-    compacted_gb: float | None = None  # GiB that they wrote since the opening, to two decimals
+    compacted_gib: float | None = None  # GiB that they wrote since the opening, to two decimals
     compaction_read: float | None = None  # rate at which compactions read
     cumulative_compaction_read: float | None = None
     stall_percent: float | None = None  # share of the time in which writes waited
@@ -245,10 +245,10 @@ def _interval(
         cumulative_writes=_first(
             number("total_ingest_mib_s"), number("total_ingest_gib", dump.at, _MIB)
         ),
-        ingested_gb=number("total_ingest_gib"),
+        ingested_gib=number("total_ingest_gib"),
         compaction=rate("write"),
         cumulative_compaction=_sum(_total_rate(part, dump.at, "write") for part in latest),
-        compacted_gb=_sum(part.figures.get("total_compaction_write_gib") for part in latest),
+        compacted_gib=_sum(part.figures.get("total_compaction_write_gib") for part in latest),
         compaction_read=rate("read"),
         cumulative_compaction_read=_sum(_total_rate(part, dump.at, "read") for part in latest),
         stall_percent=_first(

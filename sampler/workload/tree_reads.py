@@ -33,7 +33,7 @@ def why_unread(workload: Workload) -> str:
     return ""
 
 
-def why_untold(metric: str, warnings: Iterable[str]) -> str:
+def why_read_untold(metric: str, warnings: Iterable[str]) -> str:
     """Why a read was not told, of the warnings of trials; empty where none says so."""
     begins = UNTOLD.format(metric), f"{metric} is not told: "  # the latter in older results
     return next((line.partition(": ")[2] for line in warnings if line.startswith(begins)), "")

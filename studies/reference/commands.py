@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from typer.main import get_command
 
 from cli.main import app
-from jobs.specification.request import JobRequest, kind_of
+from jobs.specification.request import JobRequest, field_kind
 
 COMMANDS, HTTP = Path("docs/reference/commands.md"), Path("docs/reference/http.md")
 _KINDS = {
@@ -128,7 +128,7 @@ def fields_text() -> str:
     """The fields of a tuning job over HTTP."""
     rows = []
     for name, field in JobRequest.model_fields.items():
-        kind = _OBJECTS.get(name, _KINDS[kind_of(name)])
+        kind = _OBJECTS.get(name, _KINDS[field_kind(name)])
         rows.append(f"| `{name}` | {kind} | {_cell(field.description or '')} |")
     return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
 

@@ -46,8 +46,8 @@ def test_all_intervals_of_a_real_sine_load() -> None:
     first, last = opening[0], opening[-1]
     assert (first.at, first.seconds, first.writes, first.compaction) == (1.0, 1.0, 9.42, 20.05)
     assert last == Interval(
-        at=20.2, seconds=0.9, writes=10.6, cumulative_writes=21.32, ingested_gb=0.42,
-        compaction=93.77, cumulative_compaction=128.14, compacted_gb=2.53,
+        at=20.2, seconds=0.9, writes=10.6, cumulative_writes=21.32, ingested_gib=0.42,
+        compaction=93.77, cumulative_compaction=128.14, compacted_gib=2.53,
         compaction_read=84.22, cumulative_compaction_read=106.99,
         stall_percent=0.0, cumulative_stall_percent=41.5,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def test_the_rates_of_intervals_average_to_the_cumulative_rate() -> None:
 
 def test_column_families_are_counted_together_and_the_database_once() -> None:
     ((only,),) = parse_intervals(dump(600.0, 600.0, families=3))
-    assert (only.compaction, only.cumulative_compaction, only.compacted_gb) == (90.0, 300.0, 6.0)
+    assert (only.compaction, only.cumulative_compaction, only.compacted_gib) == (90.0, 300.0, 6.0)
     assert (only.writes, only.stall_percent) == (1.0, 12.5)
 
 

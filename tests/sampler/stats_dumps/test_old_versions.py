@@ -77,7 +77,7 @@ def test_rocksdb_2_tells_totals_rates_levels_and_stalls() -> None:
     opening = only(TWO)
     (interval,) = opening.intervals
     assert (interval.at, interval.seconds) == (100.0, 60.0)
-    assert (interval.ingested_gb, interval.compacted_gb) == (1.5, 4.5)
+    assert (interval.ingested_gib, interval.compacted_gib) == (1.5, 4.5)
     assert (interval.compaction, interval.compaction_read) == (30.0, 20.0)
     assert (interval.cumulative_compaction, interval.cumulative_writes) == (46.1, 15.36)
     assert interval.writes == 10.0  # 600 MB in 60 s
@@ -106,7 +106,7 @@ def test_a_table_without_a_heading_is_of_the_default_family() -> None:
     assert [(row["level"], row["files"], row["stalls"]) for row in family.levels] == [
         ("L0", 2, 16), ("Sum", 9, 16)
     ]  # fmt: skip
-    assert opening.intervals[0].ingested_gb == 1.5
+    assert opening.intervals[0].ingested_gib == 1.5
 
 
 def test_db_bench_of_rocksdb_2_run_twice() -> None:
@@ -126,9 +126,9 @@ def test_rocksdb_3_1_has_its_clock_last_and_totals_in_the_tables_alone() -> None
     assert [(each.family, each.at) for each in opening.families] == [
         ("default", 100.0), ("other", 100.0)
     ]  # fmt: skip
-    assert interval.compacted_gb == 7.4  # twice the 3.7 of the rows `Sum`
+    assert interval.compacted_gib == 7.4  # twice the 3.7 of the rows `Sum`
     assert interval.compaction == pytest.approx(2 * 1.5 * 1024 / 50)
-    assert (interval.ingested_gb, interval.writes) == (2.5, 20.0)
+    assert (interval.ingested_gib, interval.writes) == (2.5, 20.0)
     assert (interval.cumulative_stall_percent, interval.stall_percent) == (2.0, 2.0)
     assert opening.stalls["l0_files", "delays"] == 32
     assert opening.stalls["level_score", "delays"] == 4
@@ -149,7 +149,7 @@ def test_levels_of_rocksdb_3_with_the_totals_of_the_default_family_in_the_databa
     )
     families = THREE_TABLE.format(name="default") + THREE_TABLE.format(name="other")
     (interval,) = only(families + THREE_DATABASE.format(at=100.0) + compaction).intervals
-    assert interval.compacted_gb == 8.7  # 5.00 of default, 3.7 of the other's table
+    assert interval.compacted_gib == 8.7  # 5.00 of default, 3.7 of the other's table
 
 
 @pytest.mark.parametrize(

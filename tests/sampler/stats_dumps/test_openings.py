@@ -21,7 +21,7 @@ def test_a_family_that_is_written_twice_counts_once_with_its_interval() -> None:
     families = (Family(name="a", written=6.0), Family(name="b", written=3.0))
     dump = Dump(at=600, seconds=600, families=families, twice=True, marker=clock(10))
     (interval,) = only(dump.text()).intervals
-    assert (interval.seconds, interval.compacted_gb) == (600.0, 9.0)
+    assert (interval.seconds, interval.compacted_gib) == (600.0, 9.0)
     assert interval.compaction == pytest.approx(2 * 0.2 * 1024 / 600, abs=0.01)
 
 
@@ -37,7 +37,7 @@ def test_a_family_that_is_left_out_keeps_its_last_total() -> None:
             Dump(at=2400, seconds=600, families=(), marker=clock(40)),
         )
     )
-    assert [each.compacted_gb for each in opening.intervals] == [9.0, 10.0, 10.0, 10.0]
+    assert [each.compacted_gib for each in opening.intervals] == [9.0, 10.0, 10.0, 10.0]
     # Nobody wrote in the third; the fourth may be cut off.
     assert [each.compaction is None for each in opening.intervals] == [False, False, False, True]
     assert opening.intervals[2].compaction == 0.0
@@ -146,7 +146,7 @@ def test_families_alone_by_interval_are_one_opening() -> None:
     opening = only(text(*dumps))
     assert [each.at for each in opening.intervals] == [1.0, 2.0, 3.0, 4.0]
     assert [each.seconds for each in opening.intervals] == [1.0, 1.0, 1.0, 1.0]
-    assert opening.intervals[-1].compacted_gb == 3.0
+    assert opening.intervals[-1].compacted_gib == 3.0
 
 
 RECOVERED = f"{clock(1)} 7f [db/version_set.cc:1] Recovered from manifest file:/db/MANIFEST-1\n"
@@ -191,7 +191,7 @@ def test_a_family_is_named_by_any_bytes() -> None:
     )
     opening = only(options + dump.text())
     assert [each.family for each in opening.families] == ["\n", "] **", "\\xff"]
-    assert opening.intervals[0].compacted_gb == 10.0
+    assert opening.intervals[0].compacted_gib == 10.0
     assert [row["level"] for row in opening.families[0].levels] == ["L0"]
     assert opening.options["\n"] == {"max_write_buffer_number": "7"}
 
@@ -203,7 +203,7 @@ def test_a_name_that_never_ends_spoils_nothing_else() -> None:
     nameless = Dump(at=600, seconds=600, families=(Family(written=9.0),), database=False).text()
     named = Dump(at=600, seconds=600, families=(Family(name="a", written=2.0),)).text()
     opening = only(named + cut + nameless.partition("\n")[2])
-    assert opening.intervals[-1].compacted_gb == 11.0
+    assert opening.intervals[-1].compacted_gib == 11.0
 
 
 def test_versions_options_stall_lines_and_tickers_go_to_their_opening() -> None:

@@ -35,8 +35,8 @@ def same_totals(text: str) -> None:
         assert (one.database, one.tickers, one.histograms, one.line, one.version) == (
             other.database, other.tickers, other.histograms, other.line, other.version
         )  # fmt: skip
-        assert [(each.at, each.writes, each.ingested_gb) for each in one.intervals] == [
-            (each.at, each.writes, each.ingested_gb) for each in other.intervals
+        assert [(each.at, each.writes, each.ingested_gib) for each in one.intervals] == [
+            (each.at, each.writes, each.ingested_gib) for each in other.intervals
         ]
 
 
