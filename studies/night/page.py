@@ -81,10 +81,11 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"| nights before the change | {before}, of {took:.0f} s in the median |"
     yield f"| first night of the new build | batch {found['first_after']} |"
     yield f"| night that the triage names | batch {triage['night']['batch']} |"
-    yield f"| found in | batch {message['batch']['id']} |"
+    yield f"| the chat was told in | batch {message['batch']['id']} |"
     for side in ("before", "after"):
         yield f"| build {side} | {build_words(item['builds'][side])} |"
-    yield f"| what moved | {'; '.join(each['words'] for each in triage['moved'])} |"
+    moved = [f"{each['words']}, found in batch {each['batch']}" for each in triage["moved"]]
+    yield f"| what moved | {'; '.join(moved)} |"
     yield f"| measured that night, unmoved | {'; '.join(triage['steady']) or 'nothing'} |"
     yield f"| options whose default differs | {_options(item['options'])} |"
     yield ""
