@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.power import POWER, smallest_change
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -186,12 +185,6 @@ def full_seconds(trial: Trial) -> float:
 def apart(problem: Problem, trial: Trial) -> bool:
     """Whether a trial measures another load than the search, so that figures do not compare."""
     return problem.confirm is not None and trial.phase is Phase.CONFIRM
-
-
-def baseline_there(problem: Problem, history: History) -> Baseline | None:
-    """The baseline as the confirmation measured it at its own load; None without a run of it."""
-    runs = [t for t in history if t.is_baseline and t.done and apart(problem, t)]
-    return summarise(runs) if runs else None
 
 
 def confirming_seconds(problem: Problem, history: History) -> float | None:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from models.gaussian_process.process import one_thread
-from optimizer.baseline.baseline import Baseline
-from optimizer.budget.budget import Plan, apart, baseline_there, confirmation_document
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.budget.budget import Plan, apart, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, choice_of
 from optimizer.confirmation.proof import (
@@ -284,7 +284,8 @@ def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:
     What was measured at a larger scale is compared with the baseline at that scale.
     """
     problem, searched = conclusion.evaluation.problem, conclusion.evaluation.baseline
-    proved = baseline_there(problem, conclusion.history)
+    there = [t for t in conclusion.history if t.is_baseline and t.done and apart(problem, t)]
+    proved = summarise(there) if there else None
     found: dict[int, float] = {}
     for trial in conclusion.history:
         baseline = proved if apart(problem, trial) else searched

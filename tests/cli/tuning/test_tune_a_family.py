@@ -16,7 +16,7 @@ from tests.support.jobs.instant import write_space, write_workload
 Here = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
 WORKLOAD = 'name = "tiny"\nbenchmarks = ["fillseq"]\nnum = 40000\nsettle = "flush"\n'
-SPACE = 'name = "codecs"\n[[parameter]]\nname = "compression_type"\nchoices = ["zlib", "zstd"]\n'
+SPACE = 'name = "codecs"\n[[parameter]]\nname = "compression_type"\nchoices = ["lz4", "zstd"]\n'
 TWO = (
     '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n'
     '[CFOptions "blocks"]\n  num_levels=4\n  comparator=app.Order\n'
@@ -56,7 +56,7 @@ def test_the_file_comes_back_with_that_family_changed_alone(
     out = desk.folder / "rocktune-out"
     text = (out / "OPTIONS.ini").read_bytes().decode()
     codec = json.loads(ended.stdout)["best"]["configuration"]["compression_type"]
-    written = {"zstd": "kZSTD", "zlib": "kZlibCompression"}[codec]
+    written = {"zstd": "kZSTD", "lz4": "kLZ4Compression"}[codec]
     start = own.index('[CFOptions "ardb"]')
     told = "  # Rocktune: was kNoCompression\r\n"
     changed = own[start:].replace(
