@@ -37,7 +37,7 @@ def spawn(bench_folder: Path) -> Spawn:
             folder=bench_folder,
             work_in=bench_folder,
             environment={"PATH": os.environ["PATH"], "GREETING": "hello"},
-            limits=Limits(**{"timeout_seconds": 30, "free_bytes": 0, **limits}),
+            limits=Limits(**{"timeout_seconds": 120, "free_bytes": 0, **limits}),
             keep_open=keep_open,
         )
 
@@ -45,7 +45,7 @@ def spawn(bench_folder: Path) -> Spawn:
 
 
 def end_of(process: BenchProcess) -> EndedProcess:
-    ended = process.wait(60)
+    ended = process.wait(150)
     assert ended is not None
     return ended
 
