@@ -32,16 +32,15 @@ from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED
 from jobs.archive import restore_archive
-from jobs.execution.assembly import assemble
-from jobs.execution.run_job import run_job
-from jobs.specification.specification import specification_from_document
+from jobs.specification.named_files import specify
 from jobs.worker import Worker
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from tests.support import DATA, ROOT
+from tests.support.api.finished_job import run
 from tests.support.api.watched_nights import kept_nights, nights_up_to_the_finding
 from tests.support.documented import COMMANDS
-from tests.support.jobs.instant import Watcher
+from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.service_desk import ServiceDesk
 from tests.support.sampler.real_databases import fill
 from tests.support.sampler.traces import MIXED
@@ -113,15 +112,18 @@ RUN = {tuple(typed(each, "")): each for each in WHOLE}  # job 12 is job 1: once 
 
 
 def stock(folder: Path) -> None:
-    """A database with jobs that are done: of `guided`, of `greedy`, and of nights."""
+    """A database with jobs that are done: the README's, a greedy one, and those of nights."""
     engine = make_engine(folder / "rocktune.db")
     upgrade_tables(engine)
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
-    for archive in ("first_job.jsonl.gz", "greedy/80-20-snappy.jsonl.gz"):
-        job_id = restore_archive(engine, ROOT / "docs/results" / archive)
-        specification = specification_from_document(JobStore(engine).job(job_id).specification)
-        assembly = assemble(specification, settings)
-        run_job(engine, job_id, specification, assembly, settings, progress=Watcher())
+    restore_archive(engine, ROOT / "docs/results/first_job.jsonl.gz")
+    greedy = specify(
+        workload=str(write_workload(folder)), space=str(write_space(folder)), objective="waf",
+        strategy="greedy", trials=24,
+    )  # fmt: skip
+    JobStore(engine).create_job(greedy.document(), greedy.digest())
+    for job_id in (1, 2):
+        run(engine, job_id, settings)
     kept_nights(engine, nights_up_to_the_finding())
     engine.dispose()
     for name in ("service", "nights", "other"):
