@@ -10,6 +10,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -107,8 +108,16 @@ def pytest_collection_finish() -> None:
     With it what jobs load when they come to it, or the first test that does would pay for all.
     """
     load_libraries()
+    _log_plainly()
     gc.collect()
     gc.freeze()
+
+
+def _log_plainly() -> None:
+    """A logged exception is plain text: to draw the stack of a request would take seconds."""
+    *others, _ = structlog.get_config()["processors"]
+    plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*others, plain])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
