@@ -224,6 +224,14 @@ def test_what_is_taken_out_stays_as_a_comment_wherever_it_stands():
     )
 
 
+def test_so_does_an_option_of_tables():
+    file = read_user_options(
+        f'{HEAD}[TableOptions/BlockBasedTable "default"]\n  no_block_cache=true\n'
+    )
+    (change,) = changes_to(file, file.without(TABLE, ["no_block_cache"]))
+    assert change.why == "removed: it would override block_cache"
+
+
 def test_what_rocksdb_works_out_stays_while_it_would_come_to_the_same():
     text = (
         f"{HEAD}  write_buffer_size=64M\n  arena_block_size=1048576\n  max_compaction_bytes=100\n"
