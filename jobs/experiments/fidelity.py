@@ -153,7 +153,7 @@ def fidelity_check(
         observer.starts(load.name, "load", 1)
         with tempfile.TemporaryDirectory(prefix="rocktune-check-") as folder:
             kept, plan = Path(folder), bench.plan
-            if _busy(family, plan.baseline_file):
+            if compaction_due(family, plan.baseline_file):
                 plan = replace(plan, workload=replace(load, settle="none"))
             benchmark = _KeepsLog(bench.installed, plan, kept=kept)
             outcome = observer.run(benchmark, {}, settings)
@@ -244,8 +244,13 @@ def _row(what: str, database: float | None, load: float | None, kind: str) -> Fi
     return FidelityRow(what, database, load, "differs", f"change {advice}")
 
 
-def _busy(family: FamilyProfile, options: OptionsFile) -> bool:
-    """Whether level 0 holds files that a compaction is due for."""
+def compaction_due(family: FamilyProfile, options: OptionsFile) -> bool:
+    """Whether level 0 holds files that a compaction is due for.
+
+    A negative trigger turns that off, and 0 acts as 1 (column_family.cc, SanitizeOptions).
+    """
     name = "level0_file_num_compaction_trigger"
-    due = whole_number(options.get(CF, name)) or usual_number(name)
-    return any(level.level == 0 and level.files >= due for level in family.levels)
+    given = whole_number(options.get(CF, name))
+    due = usual_number(name) if given is None else max(given, 1)
+    files = sum(level.files for level in family.levels if level.level == 0)
+    return files >= due and (given is None or given >= 0)

@@ -131,9 +131,10 @@ def profiled(
 
 
 def _option(profile: DatabaseProfile, family: str, name: str) -> int:
-    """A whole number of the family's options; RocksDB's default where they do not tell it."""
+    """A number above 0 of the family's options; RocksDB's default where they tell none."""
     options = parse_options(profile.options) if profile.options else OptionsFile()
-    return whole_number(options.get(f'CFOptions "{family}"', name)) or usual_number(name)
+    told = whole_number(options.get(f'CFOptions "{family}"', name)) or 0
+    return told if told > 0 else usual_number(name)
 
 
 def require_outside(path: Path, written: Path) -> None:

@@ -291,7 +291,7 @@ def _simplest_as_good(
 class TradeOffs:
     """What another preference than the job's own chooses."""
 
-    judged: int  # how many configurations were measured
+    judged: int  # how many configurations were measured whole, and may be picked
     keeping: int  # how many of them keep every limit
     best: tuple[MeasuredConfiguration, ...]  # the fittest first, by the preference
 
@@ -299,9 +299,11 @@ class TradeOffs:
 def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: int) -> TradeOffs:
     """The few best of all measured configurations by a preference, the objective.
 
-    At most ``count``; of equal ones those that were measured first. Runs of the choice and of the
-    proof count where they measured the same load. The best of many single runs is partly luck, so
-    what is picked is explored, not proven.
+    At most ``count``; of equal ones those that were measured first. A configuration is judged by
+    the means of all its runs, clocks corrected; those of the choice and of the proof count where
+    they measured the same load. One that ever failed is not picked, nor one that was given and
+    needs more memory than the job may. The best of many single runs is partly luck, so what is
+    picked is explored, not proven.
 
     Raises:
         ValueError: No run of the baseline has ended well.

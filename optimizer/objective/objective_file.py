@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Direction, Limit, Objective, Term
@@ -18,11 +17,18 @@ from sampler.common.errors import InputError
 from sampler.workload.metric_units import metric_unit
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading", "stalls")
-# The TOML text of a shipped objective, or of the user's own file: see ``find_document``.
-objective_text = partial(find_document, kind="objective", shipped=SHIPPED, package="optimizer")
 MOST_WEIGHT = 1e6
 _BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
+
+
+def objective_text(given: str) -> str:
+    """The TOML text of a shipped objective, or of the user's own file.
+
+    Raises:
+        InputError: There is none.
+    """
+    return find_document(given, kind="objective", shipped=SHIPPED, package="optimizer")
 
 
 def load_objective(given: str) -> Objective:

@@ -284,6 +284,7 @@ def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:
     What was measured at a larger scale is compared with the baseline at that scale.
     """
     problem, searched = conclusion.evaluation.problem, conclusion.evaluation.baseline
+    # The confirmation has a baseline of its own, measured at its load.
     there = [t for t in conclusion.history if t.is_baseline and t.done and apart(problem, t)]
     proved = summarise(there) if there else None
     found: dict[int, float] = {}

@@ -280,7 +280,8 @@ class Greedy(Strategy):
         """How far it has come, read from the history alone; see ``Strategy.sweep_progress``.
 
         Which value was kept is judged by what was known when the search went on: later runs of the
-        baseline must not turn round what was built upon since.
+        baseline must not turn round what was built upon since. A run of the baseline has ended
+        well, and so have, in whatever way, the starting points.
         """
         history = evaluation.history
         return evaluation.once(

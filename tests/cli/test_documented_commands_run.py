@@ -75,6 +75,7 @@ MINE = {
     "--workload": 'name = "mine"\nbenchmarks = ["fillrandom"]\nnum = 100_000\n',
 }
 BATCH = 'name = "nightly"\nworkloads = ["load-quick"]\nspaces = ["default"]\ntrials = 96\n'
+_SHOW = JobView.show
 BUILDS = ("11.8.1", "10.2", "7.8")
 MEASURING = {"tune", "compare", "upgrade-check", "bench", "batch", "check", "doctor"}
 # What the reader has in place of what a page names.
@@ -169,8 +170,9 @@ class Begun:
         self.names.append("a run")
         raise KeyboardInterrupt
 
-    def following(self, job: JobProgress) -> None:
+    def following(self, view: JobView, job: JobProgress) -> None:
         """As the reader who has seen that the job waits for a worker, and presses Ctrl-C."""
+        _SHOW(view, job)
         if job.state not in ENDED:
             self.names.append("a wait")
             raise KeyboardInterrupt
@@ -186,7 +188,7 @@ def begun(desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """What begins; the reader sits in a copy of the desk's folder."""
     begun = Begun()
     monkeypatch.setattr(LocalRunner, "start", begun.measuring)
-    monkeypatch.setattr(JobView, "show", lambda _, job: begun.following(job))
+    monkeypatch.setattr(JobView, "show", lambda view, job: begun.following(view, job))
     for place, name in (
         (uvicorn.Server, "run"), (Worker, "run"),
         (jobs.cluster.host, "serve_host"), (jobs.cluster.scheduler, "serve_scheduler"),

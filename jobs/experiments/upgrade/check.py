@@ -4,7 +4,6 @@ Its sentences claim no more than its runs carry.
 """
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -340,8 +339,7 @@ def _small_beside(left: Change, whole: Change) -> bool:
 
     A metric that hardly scatters, as write amplification, is significant by a fraction of 1%.
     """
-    ends = (math.log1p(each / 100) for each in (left.low, left.high))
-    return max(map(abs, ends)) < abs(math.log1p(whole.percent / 100)) / 10
+    return max(abs(left.low), abs(left.high)) < abs(whole.percent) / 10
 
 
 def _named(changed: Sequence[ChangedValue]) -> str:

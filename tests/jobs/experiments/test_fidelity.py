@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
-from jobs.experiments.fidelity import Fidelity, compared
+import pytest
+
+from jobs.experiments.fidelity import Fidelity, compaction_due, compared
+from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
 
 FAMILY = FamilyProfile(
@@ -76,3 +79,13 @@ def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():
     check = _check(replace(FAMILY, overwrite_share=0.9))
     assert check.fits
     assert "share of puts that overwrite" in check.verdict
+
+
+@pytest.mark.parametrize(
+    ("trigger", "due"),
+    [("2", True), ("3", False), ("0", True), ("-1", False), ("x", False), (None, False)],
+)
+def test_a_compaction_is_due_by_the_files_of_level_0(trigger: str | None, due: bool):
+    """Of two files; RocksDB takes 0 as 1, its own trigger is 4, and a negative one is off."""
+    given = {} if trigger is None else {"level0_file_num_compaction_trigger": trigger}
+    assert compaction_due(FAMILY, OptionsFile(sections={CF: given})) is due

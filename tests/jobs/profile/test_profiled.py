@@ -17,12 +17,12 @@ OPTIONS = """[DBOptions]
 """
 
 
-def _profiled(puts: float) -> Profiled:
+def _profiled(puts: float, options: str = OPTIONS) -> Profiled:
     family = FamilyProfile(
         name="default", key_size=16.0, value_size=ValueSize(84.0), overwrite_share=0.0,
         entries=round(puts), operations={"put": puts},
     )  # fmt: skip
-    profile = DatabaseProfile(families=(family,), options=OPTIONS)
+    profile = DatabaseProfile(families=(family,), options=options)
     return Profiled(profile, family, choose_load(profile, family, name="mine"))
 
 
@@ -34,6 +34,13 @@ def test_a_load_that_would_stay_in_memory_is_that_of_a_larger_database():
     assert load.loaded_bytes() >= 16 * 12 * 2**20 // load.scale
     assert longer.chosen.workload.benchmarks == short.chosen.workload.benchmarks
     assert "2.21 times as large" in longer.chosen.not_expressed[0]
+
+
+@pytest.mark.parametrize("number", ["-3", "0", "x"])
+def test_a_number_that_rocksdb_cannot_use_is_its_default(number: str):
+    odd = OPTIONS.replace("max_write_buffer_number=3", f"max_write_buffer_number={number}")
+    usual = OPTIONS.replace("max_write_buffer_number=3", "max_write_buffer_number=2")
+    assert _profiled(1e6, odd).long_enough().chosen == _profiled(1e6, usual).long_enough().chosen
 
 
 def test_a_load_that_is_long_enough_stays():
