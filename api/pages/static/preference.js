@@ -58,10 +58,11 @@
       const query = new URLSearchParams({ weights: weights() });
       for (const limit of limits()) query.append("limit", limit);
       const command = ["rocktune", "pick", job, "--weights", weights(), ...limits().flatMap((each) => ["--limit", each])];
-      document.getElementById("picked-command").textContent = command.map(quoted).join(" ");
       try {
         const answer = await fetch(`/v1/jobs/${job}/pick?${query}`, { signal: asking.signal });
         const found = await answer.json();
+        // With what it picks, never before it.
+        document.getElementById("picked-command").textContent = command.map(quoted).join(" ");
         return answer.ok ? show(found) : tell(found.detail, true);
       } catch (error) {
         return error.name === "AbortError" ? null : tell("The server does not answer.", true);
