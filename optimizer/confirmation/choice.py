@@ -311,11 +311,10 @@ def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: in
     problem, history = evaluation.problem, evaluation.history
     asked = Evaluation(replace(problem, objective=objective), history)
     level = asked.baseline.metrics
+    tried = (trial for trial in history if not trial.is_baseline and not apart(problem, trial))
     whole = [
         each
-        for each in configurations_of(
-            asked, (t for t in history if not t.is_baseline and not apart(problem, t))
-        )
+        for each in configurations_of(asked, tried)
         if may_win(problem, each.first) and objective.fitness(each.metrics, level) is not None
     ]
     keeping = [each for each in whole if objective.admissible(each.metrics, level)]

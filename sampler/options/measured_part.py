@@ -81,10 +81,8 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
             part = part.with_values(section, {key: divided(text, scale, fact.floor)})
     # A size that a file leaves to RocksDB, and that acts under its compaction style.
     key = "compaction_options_fifo.max_table_files_size"
-    fact, fifo = (
-        enclosing_fact(CF, key),
-        part.get(CF, "compaction_style") == "kCompactionStyleFIFO",
-    )
+    fact = enclosing_fact(CF, key)
+    fifo = part.get(CF, "compaction_style") == "kCompactionStyleFIFO"
     if scale != 1 and fifo and fact is not None and part.get(CF, key) is None:
         part = part.with_values(CF, {key: divided(fact.default, scale)})
     return part

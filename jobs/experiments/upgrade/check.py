@@ -319,16 +319,18 @@ def _cause(
     rest = f"With the old defaults: {mine.in_words}"
     sure = f"{rest}, {p_words(mine.p_holm)}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
-    cause = f"the changed defaults are the cause, as far as these pairs show: {_named(changed)}"
-    if found.shown and not mine.significant:
-        return [f"{rest}, not significant: {cause}."]
-    if found.shown and _small_beside(mine.change, metric.change):
-        return [f"{sure}, but less than a tenth as much: {cause}."]
-    if found.shown and same_way:
-        part = "the changed defaults are part of the cause, the build itself is another"
-        return [f"{sure}: {part}. Changed: {_named(changed)}."]
     if found.shown:
-        return [f"{sure}: the changed defaults reverse the change: {_named(changed)}."]
+        cause = "the changed defaults are the cause, as far as these pairs show"
+        if not mine.significant:
+            told = f"{rest}, not significant: {cause}"
+        elif _small_beside(mine.change, metric.change):
+            told = f"{sure}, but less than a tenth as much: {cause}"
+        elif same_way:
+            part = "the changed defaults are part of the cause, the build itself is another"
+            told = f"{sure}: {part}"
+        else:
+            told = f"{sure}: the changed defaults reverse the change"
+        return [f"{told}. Changed: {_named(changed)}."]
     if mine.significant and same_way:
         return [f"{sure}: the cause is the build itself, not its defaults."]
     return [f"{rest}: these pairs cannot separate the build from its defaults."]
