@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sampler.profile.log_events import KEY_TRAILER, LogEvents
+from sampler.profile.family_events import KEY_TRAILER
+from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import FamilyProfile, Source
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each

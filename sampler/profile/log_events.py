@@ -8,10 +8,25 @@ table names its family, others only their job, and the line before them tells wh
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import NamedTuple
 
+from sampler.profile.family_events import (
+    COMPACTION,
+    FLUSH,
+    KEY_TRAILER,
+    MOST_STEPS,
+    PROPERTIES,
+    AtDump,
+    FamilyEvents,
+    Flushed,
+    Memtables,
+    Opened,
+    Step,
+    Table,
+    add_values,
+    clock,
+    value_bytes,
+    value_squares,
+)
 from sampler.profile.overwrites import Held, Merge, Writes
 from sampler.stats_dumps.events import MARK, LogEvent, UnknownEvents, event_of
 
@@ -25,128 +40,8 @@ _MOVED = re.compile(
     r" Mov(?:ing|ed) #(\d{1,18}) (?:from from_level-\d+ )?to (?:from_)?level-(\d{1,3}) "
 )
 _FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
-_STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}")
-_MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged
-FLUSH, COMPACTION = "flushes", "compactions"
-KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
+
 _ONE_RUN = 0.9  # of the entries of a tree, in its largest run: their keys are then known
-# What is added up of tables, besides ``tables``, ``file_size`` and ``value_squares``: of each the
-# square of the bytes of its values over their number, which tells how much sizes differ.
-_PROPERTIES = (
-    "num_entries", "num_deletions", "num_merge_operands", "raw_key_size", "raw_value_size",
-    "data_size", "num_data_blocks", "num_range_deletions",
-)  # fmt: skip
-
-
-class Step(NamedTuple):
-    """Entries of memtables that were flushed together."""
-
-    puts: int  # and merges
-    deletes: int
-    merges: int = 0  # among the puts
-    ranges: int = 0  # range deletes
-
-    @property
-    def entries(self) -> int:
-        """All of them."""
-        return self.puts + self.deletes + self.ranges
-
-
-@dataclass
-class FamilyEvents:
-    """What the events of one column family in one opening come to."""
-
-    # (``FLUSH`` or ``COMPACTION``, codec in the LOG's word or "", whether at least half of the
-    # entries have values) -> sums over the tables made.
-    made: dict[tuple[str, str, bool], Counter[str]] = field(
-        default_factory=lambda: defaultdict(Counter)
-    )
-    # ``written``, ``deleted``, ``ranges``: entries, deletes and range deletes of memtables that
-    # were flushed, in so many ``memtables``. ``merged``: operands among them. ``data``: their
-    # bytes; ``dataless``: entries whose bytes are not told; ``recovered``:
-    # those that the next opening flushed. ``values``: bytes of ``valued`` puts.
-    # ``read``, ``kept``: entries that compactions read and wrote. ``made``, ``flushed``: bytes of
-    # files, those of flushes among them. ``blobs``, ``blob_bytes``: what blob files hold.
-    # ``lost_writes``, ``lost_records``, ``lost_bytes``: events that do not tell a needed count.
-    counts: Counter[str] = field(default_factory=Counter)
-    history: list[Step] = field(default_factory=list)  # of each flush
-    last: Step = field(default_factory=lambda: Step(1, 0))
-    flushed_at: tuple[float, float] | None = None  # the LOG's clock at the last two, in seconds
-    # Of tables, and of the values in memtables; no more than two each are kept.
-    value_means: set[float] = field(default_factory=set)
-    ingested_means: set[float] = field(default_factory=set)
-
-    def in_memory(self, counts: Counter[str]) -> Step:
-        """What was in memory when the counts were these: the next flush, or as the last was."""
-        number, whole = counts["memtables"], len(self.history) == self.counts["memtables"]
-        return self.history[number] if whole and number < len(self.history) else self.last
-
-    def summed(self, *kinds: str) -> Counter[str]:
-        """Sums over the tables that were made in these ways."""
-        total = Counter[str]()
-        for (kind, *_), sums in self.made.items():
-            if kind in kinds:
-                total.update(sums)
-        return total
-
-
-@dataclass(frozen=True)
-class AtDump:
-    """A family at the last dump of statistics."""
-
-    counts: Counter[str]
-    rate: float  # entries a second, by its last flush; 0 where nothing tells it
-    flushed_at: float | None
-
-
-@dataclass
-class Opened:
-    """One opening of the database."""
-
-    line: int  # of the LOG at which it begins, from 0
-    in_log: bool = True  # or before it, so that only what a recovery flushed is told
-    families: dict[str, FamilyEvents] = field(default_factory=lambda: defaultdict(FamilyEvents))
-    at_dump: dict[str, AtDump] | None = None
-    dumped_at: float | None = None  # by the LOG's clock, in seconds
-    began_at: float | None = None  # the same of the opening
-    begin: int | None = None  # microseconds since the epoch, of its first and its last event
-    end: int | None = None
-
-
-@dataclass
-class Table:
-    """A table that is live."""
-
-    family: str
-    level: int
-    size: int
-    entries: int
-    deletions: int
-
-
-@dataclass(frozen=True)
-class Memtables:
-    """What a flush begins with; None where its event does not tell it."""
-
-    entries: int | None
-    deletes: int
-    ranges: int | None
-    data: int | None
-    at: float | None  # by the LOG's clock
-
-
-@dataclass(frozen=True)
-class Flushed:
-    """A table of a flush that is not committed yet."""
-
-    table: Table
-    entries: int  # of its memtables
-    deletes: int
-    merges: int
-    ranges: int = 0
-    data: int | None = None
-    at: float | None = None
-    largest: int | None = None  # sequence number
 
 
 class LogEvents:
@@ -170,7 +65,7 @@ class LogEvents:
         self._new: dict[str, int] = {}
         self._flushed: Counter[str] = Counter()
         # By family flushes and compactions over all keys, from the first that dropped one.
-        self.merges: dict[str, deque[Merge]] = defaultdict(lambda: deque(maxlen=_MOST_STEPS))
+        self.merges: dict[str, deque[Merge]] = defaultdict(lambda: deque(maxlen=MOST_STEPS))
         self._cut: LogEvent | None = None  # an event that lacks its end, if another line comes
         self._sequence: int | None = None  # the largest sequence number that was flushed
         self._begin_jobs()
@@ -266,9 +161,9 @@ class LogEvents:
             if (found := _MOVED.search(line)) and (table := self.live.get(int(found[1]))):
                 table.level = int(found[2])
         elif "DUMPING STATS" in line:
-            self._dumped(_clock(line))
+            self._dumped(clock(line))
         elif "Recovered from manifest" in line:  # once in each opening; a rolled LOG has it not
-            self._reopened(number, _clock(line))
+            self._reopened(number, clock(line))
         elif self._began is None and "Total Num: " in line:
             self._began = bool((found := _FOUND_TABLES.search(line)) and found[1] == "0")
 
@@ -316,7 +211,7 @@ class LogEvents:
                 self._memtables[job, name] = Memtables(
                     event.number("num_entries"), event.count("num_deletes"),
                     event.number("num_range_deletes"), event.number("total_data_size"),
-                    _clock(line),
+                    clock(line),
                 )  # fmt: skip
             case "table_file_creation" if not event.failed:
                 self._made(job, name, event)
@@ -391,10 +286,10 @@ class LogEvents:
         deletions = self._deletions(kind, name, event, memtables)
         codec = str(event.properties.get("compression", ""))
         sums = family.made[kind, codec, 2 * deletions <= entries]
-        sums_of = Counter({each: event.count(each) for each in _PROPERTIES})
+        sums_of = Counter({each: event.count(each) for each in PROPERTIES})
         sums_of["num_deletions"] = deletions
         sums.update(sums_of)
-        sums.update(tables=1, file_size=size, value_squares=_value_squares(sums_of))
+        sums.update(tables=1, file_size=size, value_squares=value_squares(sums_of))
         if entries > deletions and len(family.value_means) < 2:
             family.value_means.add(round(value_bytes(sums_of) / (entries - deletions), 6))
         table = Table(name, 0, size, entries, deletions)
@@ -416,7 +311,7 @@ class LogEvents:
                 table, memtables.entries, min(memtables.entries, memtables.deletes), merges,
                 ranges, memtables.data, memtables.at, largest,
             )  # fmt: skip
-            _add_values(family, self._flushes[number], event)
+            add_values(family, self._flushes[number], event)
 
     def _deletions(
         self, kind: str, name: str, event: LogEvent, memtables: Memtables | None
@@ -468,7 +363,7 @@ class LogEvents:
         puts = max(0, entries - deletes - flushed.ranges)
         family.last = Step(puts, deletes, flushed.merges, flushed.ranges)
         family.history.append(family.last)
-        if len(family.history) == _MOST_STEPS:
+        if len(family.history) == MOST_STEPS:
             halves = zip(family.history[::2], family.history[1::2], strict=False)
             family.history = [Step(*map(sum, zip(a, b, strict=True))) for a, b in halves]
         self.live[number] = table
@@ -503,43 +398,3 @@ class LogEvents:
         top = [table.entries for table in known if not table.level]
         if top and name in self._new and not any(table.deletions for table in known):
             self.merges[name].append(Merge(kept, runs=(*top, *filter(None, runs.values()))))
-
-
-def value_bytes(sums: Counter[str]) -> float:
-    """Bytes of the values of tables: RocksDB counts the end of a range delete as one, too."""
-    key = sums["raw_key_size"] / max(1, sums["num_entries"]) - KEY_TRAILER
-    ends = sums["num_range_deletions"] * key
-    return max(0.0, sums["raw_value_size"] - ends)
-
-
-def _value_squares(sums: Counter[str]) -> int:
-    values = sums["num_entries"] - sums["num_deletions"]
-    return round(value_bytes(sums) ** 2 / values) if values > 0 else 0
-
-
-def _add_values(family: FamilyEvents, flushed: Flushed, event: LogEvent) -> None:
-    """Adds the values of a memtable, by the length of its entries (memtable.cc, MemTable::Add)."""
-    puts = flushed.entries - flushed.deletes - flushed.ranges
-    if flushed.data is None or puts <= 0:
-        return
-    key = event.count("raw_key_size") / event.count("num_entries")
-    beside = flushed.entries * (key + _varint(key)) + flushed.deletes
-    mean = max(0.0, flushed.data - beside) / puts
-    mean = round(max(0.0, mean - _varint(mean)), 3)
-    family.counts.update(values=round(mean * puts), valued=puts)
-    if len(family.ingested_means) < 2:
-        family.ingested_means.add(mean)
-
-
-def _varint(number: float) -> int:
-    return max(1, -(-int(number).bit_length() // 7))
-
-
-def _clock(line: str) -> float | None:
-    """The time at which a line was written, in seconds; by the LOG's own time zone."""
-    found = _STAMP.match(line)
-    try:
-        clock = datetime.strptime(found[0], "%Y/%m/%d-%H:%M:%S.%f") if found else None
-    except ValueError:
-        return None
-    return (clock - datetime(1970, 1, 1)).total_seconds() if clock else None

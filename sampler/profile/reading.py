@@ -17,18 +17,18 @@ from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.compressibility import with_codecs
 from sampler.profile.database_files import find_files, lines_of
-from sampler.profile.family_figures import (
+from sampler.profile.evidence import (
     MIB,
     STATISTICS,
     TRACE,
     Evidence,
     Figures,
     LogEvidence,
-    compression_of,
-    family_profile,
     gathered,
 )
-from sampler.profile.log_events import LogEvents, Opened
+from sampler.profile.family_events import Opened
+from sampler.profile.family_figures import compression_of, family_profile
+from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of

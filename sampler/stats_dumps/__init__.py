@@ -1,1 +1,1 @@
-"""RocksDB's LOG: dumps of statistics (lines, parts, dumps, openings) and events, of any version."""
+"""RocksDB's LOG, of any version: dumps of statistics (lines, parts, openings) and events."""
