@@ -4,7 +4,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sampler.bench.accepted import Accepted, RefusedOption, accepted_part, is_known
+from sampler.bench.accepted import (
+    Accepted,
+    RefusedOption,
+    accepted_part,
+    build_version,
+    is_known,
+)
+from sampler.bench.fitting_build import fetch_words
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -117,7 +124,8 @@ def user_options(
             raise InputError(
                 name,
                 f"{refusal_words(accepted.refused, file, installed.version)}. {fix} out while "
-                "measuring and keeps your values in the resulting OPTIONS file",
+                "measuring and keeps your values in the resulting OPTIONS file"
+                + _newer_build(file, installed.version),
             )
         notes += _dropped_lines(accepted.refused, file, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
@@ -188,6 +196,13 @@ def _names(names: list[str]) -> str:
 def _first(names: list[str], most: int | None, between: str) -> str:
     more = 0 if most is None else len(names) - most
     return between.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _newer_build(file: OptionsFile, version: str) -> str:
+    """How to get a build that knows a file of a newer RocksDB, as a sentence; else empty."""
+    if file.version is None or file.version[:2] <= build_version(version):
+        return ""
+    return f". {fetch_words('.'.join(map(str, file.version)), version)}"
 
 
 def refusal_words(
