@@ -83,9 +83,6 @@ class JobStreams:
             yield stream
         finally:
             self._open.discard(stream)
-            if not self._open and self._asking is not None:
-                self._asking.cancel()
-                self._asking = None
 
     async def read(self, stream: Stream, seen: Seen) -> News:
         """A stream's job as it stands, and a page of the trials that ended after ``seen``."""
@@ -111,9 +108,12 @@ class JobStreams:
         return row, self._store.trials_ended(job_id, after=after, number=number, limit=PAGE)
 
     async def _ask_on(self) -> None:
-        while True:
+        # It ends by itself: cancelled, it would leave a thread behind that asks the database.
+        while self._open:
             await asyncio.sleep(LOOK_SECONDS)
             streams = list(self._open)
+            if not streams:
+                return
             try:
                 told = await run_in_threadpool(self._ask, streams)
             except Exception as error:  # whoever watches comes back, and is told why
