@@ -36,6 +36,7 @@ from jobs.results.background_fit import end_fits
 from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 
+_LOG_IN_BYTES = 16 * 2**10  # the one body that is read without a token
 _THREADS = 12
 # A short page shall not wait for long behind the arithmetic of a long one.
 _SWITCH_SECONDS = 0.001
@@ -65,6 +66,7 @@ def make_app(
         redoc_url=None,
         # A redirect would lead to whatever host the request named.
         redirect_slashes=False,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
         # An operation is called what its function is.
         generate_unique_id_function=lambda route: route.name,
     )
@@ -80,8 +82,18 @@ def make_app(
     )
     time_statements(engine)
     add_handlers(app)
-    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_app)
-    app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
+    app.add_middleware(
+        BodyLimit,
+        most_bytes=settings.most_body_bytes,
+        smaller={"/login": _LOG_IN_BYTES},
+        refusal=error_app,
+    )
+    app.add_middleware(
+        Around,
+        limit=require_rate(settings.rate_limit),
+        refusal=error_answer,
+        root_path=settings.root_path,
+    )
     of_jobs = (jobs, trials, results, trade_offs, events)
     for routes in (health, catalogue, *of_jobs, schedules, webhooks):
         app.include_router(routes.router)

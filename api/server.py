@@ -152,10 +152,18 @@ def _url(address: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+# A client that takes nothing of what it asked for, or has vanished, holds an answer, its place
+# among the exports and its connection to the database no longer than this.
+_UNREAD_SECONDS = 30
+
+
+def _listen(host: str, port: int, *, unread_seconds: float = _UNREAD_SECONDS) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Connections inherit it (tcp(7)). It also counts while a client leaves its window full.
+    milliseconds = int(1000 * unread_seconds)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listening.bind((host, port))
         listening.listen(2048)

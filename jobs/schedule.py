@@ -18,7 +18,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 from sqlalchemy import Connection, Engine
 
+from db.access.tokens import may_submit
 from db.connection.transactions import now, present, writing
+from db.jobs.job_queue import QueueFullError
 from db.nightly.batches import all_ended, begin_batch, schedules_running
 from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
 from db.webhooks import tell
@@ -240,32 +242,39 @@ class BatchGoesOn(RuntimeError):
     """The schedule's last batch has not ended."""
 
 
-def keep_schedules(engine: Engine) -> list[str]:
-    """A worker's round: ends batches, whose names it returns, then starts what is due."""
+def keep_schedules(engine: Engine, *, most_queued: int | None = None) -> list[str]:
+    """A worker's round: ends batches, whose names it returns, then starts what is due.
+
+    The queue takes ``most_queued`` jobs; None: any number.
+    """
     ended = all_ended(engine)
     for row in ended:
         end_batch_now(engine, row.id)
         _log.info("batch ended", batch=row.name)
-    fire_due(engine)
+    fire_due(engine, most_queued=most_queued)
     return [row.name for row in ended]
 
 
-def fire_due(engine: Engine) -> list[int]:
+def fire_due(engine: Engine, *, most_queued: int | None = None) -> list[int]:
     """Starts the batches whose time has come; several workers at once start each once.
 
-    Returned are the numbers of those that this call has recorded, the skipped ones too.
+    One is skipped, and says why, where the queue has no room for it, or the token that added its
+    schedule is no longer valid. Returned are the numbers of those that this call has recorded, the
+    skipped ones too.
     """
     moment = present(engine)
     recorded = []
     for schedule_id in schedules_due(engine, moment):
         with writing(engine) as connection:
-            batch_id = _fire(connection, schedule_id, moment)
+            batch_id = _fire(connection, schedule_id, moment, most_queued)
         if batch_id is not None:
             recorded.append(batch_id)
     return recorded
 
 
-def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | None:
+def _fire(
+    connection: Connection, schedule_id: int, moment: datetime, most_queued: int | None
+) -> int | None:
     schedule = hold_schedule(connection, schedule_id)
     if schedule is None:
         return None
@@ -278,7 +287,12 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
                 return None
             if not each.starts:
                 return _skipped(connection, schedule, each.at, each.why)
-            began = _begun(connection, schedule, each.why, each.at)
+            if (stopped := stopped_because(connection, schedule)) is not None:
+                return _skipped(connection, schedule, each.at, stopped)
+            try:
+                began = _begun(connection, schedule, each.why, each.at, most_queued)
+            except QueueFullError as full:
+                return _skipped(connection, schedule, each.at, str(full))
             if each.why != AS_SCHEDULED:
                 _tell_missed(connection, schedule, each.at, each.why, began)
             _log.info("batch started", schedule=schedule.name, why=each.why)
@@ -314,33 +328,75 @@ def _tell_missed(
     tell(connection, ["schedule_missed"], subject, {"schedule": about})
 
 
-def _begun(connection: Connection, schedule: ScheduleRow, why: str, at: datetime) -> int | None:
+def stopped_because(connection: Connection, schedule: ScheduleRow) -> str | None:
+    """Why a schedule starts nothing though it is due; None: it does.
+
+    Who may no longer submit jobs has none submitted for them at night either.
+    """
+    name = schedule.submitter
+    if name is None or may_submit(connection, name):  # None: a terminal on the database itself
+        return None
+    return (
+        f"token {name!r}, which added the schedule, is revoked; make a token of this name, or "
+        "delete the schedule and add it again"
+    )
+
+
+def _begun(
+    connection: Connection,
+    schedule: ScheduleRow,
+    why: str,
+    at: datetime,
+    most_queued: int | None,
+    submitter: str | None = None,
+) -> int | None:
     return plan_from_document(schedule.document).begin(
         connection,
         why=why,
         job_why=WAITS,
         schedule_id=schedule.id,
         due_at=at,
-        submitter=schedule.submitter,
+        submitter=submitter or schedule.submitter,
+        most_queued=most_queued,
     )
 
 
-def begin_now(engine: Engine, plan: BatchPlan, *, submitter: str | None) -> int:
-    """Begins a batch of no schedule, which the service's worker runs; returns its number."""
+def begin_now(
+    engine: Engine, plan: BatchPlan, *, submitter: str | None, most_queued: int | None = None
+) -> int:
+    """Begins a batch of no schedule, which the service's worker runs; returns its number.
+
+    Raises:
+        QueueFullError: The queue has no room for its jobs.
+    """
     with writing(engine) as connection:
         batch_id = plan.begin(
-            connection, why="run on request", job_why=WAITS, submitter=submitter, by_service=True
+            connection,
+            why="run on request",
+            job_why=WAITS,
+            submitter=submitter,
+            by_service=True,
+            most_queued=most_queued,
         )
         assert batch_id is not None  # it is of no schedule, so there is no time to be taken
         return batch_id
 
 
-def run_now(engine: Engine, schedule_id: int) -> int:
+def run_now(
+    engine: Engine,
+    schedule_id: int,
+    *,
+    submitter: str | None = None,
+    most_queued: int | None = None,
+) -> int:
     """Starts a schedule's batch now, whenever it is due; returns the batch's number.
+
+    ``submitter`` is who asks for it; None: who added the schedule.
 
     Raises:
         KeyError: There is no such schedule.
         BatchGoesOn: The batch before it has not ended.
+        QueueFullError: The queue has no room for its jobs.
         InputError: Another version has written the schedule.
     """
     with writing(engine) as connection:
@@ -349,6 +405,8 @@ def run_now(engine: Engine, schedule_id: int) -> int:
             raise KeyError(f"there is no schedule {schedule_id}")
         if (going := schedules_running(connection).get(schedule_id)) is not None:
             raise BatchGoesOn(f"batch {going} of this schedule has not ended")
-        batch_id = _begun(connection, schedule, "run on request", now(connection))
+        batch_id = _begun(
+            connection, schedule, "run on request", now(connection), most_queued, submitter
+        )
         assert batch_id is not None  # nobody else has begun one at this microsecond
         return batch_id

@@ -42,8 +42,8 @@ _RETENTION_SECONDS = 3600.0
 _log = structlog.get_logger("worker")
 
 
-def _tell_away() -> None:
-    _log.warning("the database does not answer")
+def _tell_away(why: str) -> None:
+    _log.warning(why)
 
 
 class Interrupted(ControllerStops):
@@ -210,7 +210,7 @@ class Worker:
         """Beside the jobs: begins what is due, ends batches, deletes what is old."""
         while not self._must_end():
             try:
-                keep_schedules(self._engine)
+                keep_schedules(self._engine, most_queued=self._service.most_queued)
                 self._retain()
             except Exception as error:
                 if not is_away(error, self._engine):

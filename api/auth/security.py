@@ -10,7 +10,7 @@ page of another host or of plain HTTP can set, and one of another name counts fo
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,11 +19,15 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.http.json_body import JsonRequest
 from api.http.problems import ProblemError
-from db.access.tokens import Role, find_token, token_of_session
+from db.access.tokens import Role, find_token, hash_of, token_of_session
 from jobs.cluster.listening import is_loopback
 
 _bearer = HTTPBearer(
@@ -44,6 +48,8 @@ class Caller:
     name: str | None
     role: Role
     by_bearer: bool = False  # the request itself bears the token: no browser adds that by itself
+    token_id: str | None = None  # of the token, also where a session stands for it
+    session: str | None = None  # the hash of the session's secret
     # The token that a form of theirs must bring along; None: none was given out yet.
     forms: str | None = None
 
@@ -59,8 +65,10 @@ def identified(
     Raises:
         ProblemError: 401, nobody that is known; 403, a page of another site.
     """
-    caller = _identified(request, given)
-    request.state.caller = caller
+    # A request with a body has proved it before the body was read: see ``GuardedRoute``.
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        caller = request.state.caller = _identified(request, given)
     return caller
 
 
@@ -81,7 +89,7 @@ def _identified(request: Request, given: HTTPAuthorizationCredentials | None) ->
     if given is not None:
         found = find_token(service.engine, given.credentials)
         if found is not None:
-            return Caller(found.name, found.role, by_bearer=True)
+            return Caller(found.name, found.role, by_bearer=True, token_id=found.id)
         raise _unknown(f"the token is unknown or revoked; {_WHERE}")
     if "authorization" in request.headers:
         raise _unknown(f"write Authorization: Bearer TOKEN; {_WHERE}")
@@ -92,31 +100,19 @@ def _identified(request: Request, given: HTTPAuthorizationCredentials | None) ->
         # A page of another site, or of another port, does not act for who is logged in.
         if origin is not None and not same_origin(request, origin):
             raise ProblemError(403, "requests from other sites' pages are refused")
-        return Caller(found.name, found.role, forms=form_token(secret))
+        return Caller(
+            found.name,
+            found.role,
+            token_id=found.id,
+            session=hash_of(secret),
+            forms=form_token(secret),
+        )
     if not service.trusted:
         raise _unknown(f"a token is required, as Authorization: Bearer TOKEN; {_WHERE}")
     return Caller(None, Role.ADMIN)
 
 
 CallerDep = Annotated[Caller, Depends(identified)]
-
-
-def still_known(
-    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> Callable[[], bool]:
-    """Asks the same again, for what is answered for long: was the token revoked meanwhile?"""
-
-    def known() -> bool:
-        try:
-            identified(request, given)
-        except ProblemError:
-            return False
-        return True
-
-    return known
-
-
-StillKnownDep = Annotated[Callable[[], bool], Depends(still_known)]
 
 
 def _caller(request: Request, caller: CallerDep) -> Caller:
@@ -148,12 +144,54 @@ def requires(role: Role, who: Callable[..., Caller] = _caller) -> Any:
     proved = Depends(who)
 
     async def allowed(caller: Caller = proved) -> Caller:
-        if not caller.role.may(role):
-            lacking = f"this needs the role {role.value}; the token has {caller.role.value}"
-            raise ProblemError(403, lacking)
-        return caller
+        return _require(role, caller)
 
+    def admitted(request: Request, given: HTTPAuthorizationCredentials | None) -> None:
+        caller = identified(request, given)
+        _require(role, _caller(request, caller) if who is _caller else caller)
+
+    _admissions[allowed] = admitted
     return Depends(allowed)
+
+
+def _require(role: Role, caller: Caller) -> Caller:
+    if not caller.role.may(role):
+        lacking = f"this needs the role {role.value}; the token has {caller.role.value}"
+        raise ProblemError(403, lacking)
+    return caller
+
+
+_Admission = Callable[[Request, HTTPAuthorizationCredentials | None], None]
+_admissions: dict[Callable[..., Any], _Admission] = {}  # by what ``requires`` made
+
+
+class GuardedRoute(APIRoute):
+    """A route that reads no body of a caller who may not send it.
+
+    FastAPI reads and parses the body before it resolves the dependencies that say who may ask.
+    Here they are asked first, and a large JSON body is parsed beside the event loop.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's hook: what answers a request of this route."""
+        answer = super().get_route_handler()
+        admissions = [_admissions[each] for each in _calls(self.dependant) if each in _admissions]
+
+        async def guarded(request: Request) -> Response:
+            if request.method not in _SAFE:
+                given = await _bearer(request)
+                for admitted in admissions:
+                    await run_in_threadpool(admitted, request, given)
+            return await answer(JsonRequest(request.scope, request.receive))
+
+        return guarded
+
+
+def _calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
+    for each in dependant.dependencies:
+        if each.call is not None:
+            yield each.call
+        yield from _calls(each)
 
 
 READS, SUBMITS, ADMINISTERS = map(requires, (Role.READ, Role.SUBMIT, Role.ADMIN))
@@ -202,7 +240,7 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 def session_secret(request: Request) -> str | None:
     """What the session's cookie holds; None without one that could be ours."""
-    value = request.cookies.get(_name(by_tls=is_by_tls(request)), "")
+    value = request.cookies.get(_name(request, by_tls=is_by_tls(request)), "")
     return value if _SECRET.fullmatch(value) else None
 
 
@@ -224,19 +262,20 @@ def is_by_tls(request: Request) -> bool:
     return bool(told) and not (is_loopback(name) or name.endswith(".localhost"))
 
 
-def set_session(response: Response, secret: str, *, lives: timedelta, by_tls: bool) -> None:
-    """Gives the browser a session."""
-    response.set_cookie(**_cookie(by_tls), value=secret, max_age=int(lives.total_seconds()))
+def set_session(response: Response, request: Request, secret: str, *, lives: timedelta) -> None:
+    """Gives the browser that asks a session."""
+    cookie = _cookie(request, by_tls=is_by_tls(request))
+    response.set_cookie(**cookie, value=secret, max_age=int(lives.total_seconds()))
 
 
-def clear_session(response: Response) -> None:
+def clear_session(response: Response, request: Request) -> None:
     """Takes it from the browser."""
     for by_tls in (False, True):
-        response.delete_cookie(**_cookie(by_tls))
+        response.delete_cookie(**_cookie(request, by_tls=by_tls))
 
 
-def _cookie(by_tls: bool) -> dict[str, Any]:
-    name = _name(by_tls=by_tls)
+def _cookie(request: Request, *, by_tls: bool) -> dict[str, Any]:
+    name = _name(request, by_tls=by_tls)
     return {"key": name, "path": "/", "secure": by_tls, "httponly": True, "samesite": "lax"}
 
 
@@ -250,5 +289,7 @@ def same_token(expected: str | None, given: str) -> bool:
     return expected is not None and compare_digest(expected.encode(), given.encode())
 
 
-def _name(*, by_tls: bool) -> str:
-    return (_SAFE_PREFIX if by_tls else "") + _SESSION
+def _name(request: Request, *, by_tls: bool) -> str:
+    # A `__Host-` cookie is of the whole host, which may have services below several paths.
+    below: str = request.app.state.service.settings.root_path
+    return (_SAFE_PREFIX if by_tls else "") + _SESSION + below.replace("/", "-")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -45,14 +46,22 @@ def require_rate(text: str) -> str:
 class Around:
     """Keeps the rate, and tells of each request. Clients are told apart by their address."""
 
-    def __init__(self, app: ASGIApp, *, limit: str, refusal: Refusal) -> None:
+    def __init__(self, app: ASGIApp, *, limit: str, refusal: Refusal, root_path: str = "") -> None:
+        """Puts it around an application.
+
+        A proxy serves it below ``root_path``. The application itself knows its own paths alone: a
+        prefix that the proxy has left is taken off, and redirects and other ``Location`` headers
+        get it.
+        """
         self._app, self._limit, self._refusal = app, limit, refusal
+        self._root = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = self._own(scope)
         began = time.perf_counter()
         status = 500
 
@@ -60,7 +69,7 @@ class Around:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
+                message["headers"] = [*map(self._led, message["headers"]), *_HEADERS]
                 REQUEST_SECONDS.labels(_route(scope)).observe(time.perf_counter() - began)
             await send(message)
 
@@ -81,6 +90,22 @@ class Around:
                 status=status,
                 seconds=round(time.perf_counter() - began, 4),
             )
+
+    def _own(self, scope: Scope) -> Scope:
+        path, root = scope["path"], self._root
+        if not root or not f"{path}/".startswith(f"{root}/"):
+            return scope
+        raw = scope.get("raw_path") or path.encode()
+        return {
+            **scope,
+            "path": path.removeprefix(root) or "/",
+            "raw_path": raw.removeprefix(root.encode()) or b"/",
+        }
+
+    def _led(self, header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        name, value = header
+        ours = name.lower() == b"location" and value.startswith(b"/")
+        return (name, self._root.encode() + value) if ours else header
 
     # Both are loaded for the first request that counts: a check of health does without.
     @cached_property
@@ -109,8 +134,17 @@ class BodyLimit:
     The framework's own limit would answer in plain text.
     """
 
-    def __init__(self, app: ASGIApp, *, most_bytes: int, refusal: Refusal) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        most_bytes: int,
+        refusal: Refusal,
+        smaller: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Puts it around an application; ``smaller`` are lower limits by path."""
         self._app, self._most, self._refusal = app, most_bytes, refusal
+        self._smaller = smaller
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -118,14 +152,15 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         total, begun = 0, False
+        most = min(self._most, self._smaller.get(scope["path"], self._most))
         said = Headers(scope=scope).get("content-length", "")
-        over = said.isascii() and said.isdecimal() and int(said[:20]) > self._most
+        over = said.isascii() and said.isdecimal() and int(said[:20]) > most
 
         async def counted() -> Message:
             nonlocal total, over
             message = await receive()
             total += len(message.get("body", b""))
-            if total <= self._most:
+            if total <= most:
                 return message
             over = True
             return {"type": "http.disconnect"}
@@ -139,5 +174,5 @@ class BodyLimit:
         if not over:
             await self._app(scope, counted, unless_over)
         if over and not begun:
-            large = ProblemError(413, f"the body is larger than {self._most:,} bytes")
+            large = ProblemError(413, f"the body is larger than {most:,} bytes")
             await self._refusal(Request(scope), large)(scope, receive, send)

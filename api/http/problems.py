@@ -1,5 +1,6 @@
 """Errors over HTTP: RFC 9457 problem documents, one shape for all, that name every wrong field."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -8,7 +9,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from db.schema.job_row import JobKind
-from jobs.specification.request import WRITE
+from jobs.specification.experiments import REQUESTS
+from jobs.specification.request import WRITE, JobRequest
 from sampler.common.errors import InputError, InputErrors, value_problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -82,7 +84,7 @@ def field_problems(
     for each in error.errors if isinstance(error, InputErrors) else (error,):
         field = _over_http(each.field)
         value = shortened(values[field]) if field in values else None
-        found.append(FieldProblem(field=field, problem=safe(each.problem), value=value))
+        found.append(FieldProblem(field=field, problem=safe(_said(each.problem)), value=value))
     return found
 
 
@@ -91,14 +93,40 @@ def _over_http(field: str) -> str:
     name = field.removeprefix("--")
     if name != field:
         option, space, rest = name.partition(" ")
-        # What is given again and again there is a list here.
-        name = ("limits" if option == "limit" else option.replace("-", "_")) + space + rest
+        name = _field_of(option) + space + rest
     if name == "baseline" or name.startswith("baseline "):
         return "baseline_options"  # what else baseline may be is checked before
     for document, starts in _DOCUMENTS.items():
         if name.startswith(starts):
             return safe(f"{document}.{name}")
     return safe(name)
+
+
+def _field_of(option: str) -> str:
+    """The field of an option, without its dashes: what is given again and again is a list here."""
+    return "limits" if option == "limit" else option.replace("-", "_")
+
+
+# What was given is repeated in quotation marks, to the letter.
+_IN_A_PROBLEM = re.compile(
+    r"""(?<!\w)'[^']*'|"[^"]*"| \(--db\)|--[a-z][a-z-]*|`rocktune space all`"""
+)
+_FIELDS = {"baseline", *JobRequest.model_fields}.union(
+    *(request.model_fields for request in REQUESTS.values())
+)
+
+
+def _said(problem: str) -> str:
+    """What is wrong, in words of this interface: shared code names the options of the terminal."""
+
+    def over_http(found: re.Match[str]) -> str:
+        text = found[0]
+        if text.startswith("--"):
+            field = _field_of(text.removeprefix("--"))
+            return field if field in _FIELDS else text
+        return {" (--db)": "", "`rocktune space all`": "GET /v1/spaces"}.get(text, text)
+
+    return _IN_A_PROBLEM.sub(over_http, problem)
 
 
 _DOCUMENTS = {
@@ -202,6 +230,7 @@ _MEANING = {
     413: "The body is too large",
     422: "Fields are wrong; each is named with its fix",
     429: "Too many requests or queued jobs; Retry-After says when to try again",
-    503: "The database does not answer, or too many requests wait for models; try again",
+    503: "The database does not answer, a disk of the service is full, or too many requests wait "
+    "for models; try again",
 }
 EVERYWHERE = described(401, 403, 422, 429, 503)

@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from fastapi.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from api.http.problems import ProblemError
 
@@ -49,31 +53,59 @@ def created(what: str) -> dict[int | str, dict[str, Any]]:
     return answers_with("Location", what, status=201)
 
 
-MOST = 4  # each holds a connection to the database for as long as its client reads
+MOST = 8  # each holds a connection to the database for as long as its client reads
+MOST_OF_ONE = 4
 
 
 class Exports:
-    """Lets so many exports run at a time; each is closed as soon as its client has gone."""
+    """Lets so many exports run at a time; each is closed as soon as its client has gone.
+
+    A client that does not read loses its connection after a while: see ``api.server``.
+    """
 
     def __init__(self) -> None:
-        self._running = 0
+        self._lock = Lock()
+        # An answer that is dropped before it is sent leaves it, too.
+        self._running = WeakKeyDictionary[_Export, str | None]()
 
-    def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """The chunks, to be sent; a ProblemError, 429, while others are."""
-        if self._running >= MOST:
-            late = "other exports are in progress; try again"
-            raise ProblemError(429, late, headers={"Retry-After": "10"})
-        return self._sent(chunks)
+    def begin(self, chunks: Iterator[bytes], whose: str | None, **about: Any) -> StreamingResponse:
+        """The answer that sends the chunks; ``about`` is what a ``StreamingResponse`` takes.
 
-    async def _sent(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-        # Counted from the first chunk on: an answer that is never begun is never ended either.
-        self._running += 1
+        ``whose`` is the id of the caller's token.
+
+        Raises:
+            ProblemError: 429, too many exports of the token or of all are being sent.
+        """
+        with self._lock:
+            of_token = [*self._running.values()].count(whose)
+            for count, most, of in (
+                (of_token, MOST_OF_ONE, "this token's"),
+                (len(self._running), MOST, "the server's"),
+            ):
+                if count >= most:
+                    late = f"{most} of {of} exports are in progress, the limit; try again"
+                    raise ProblemError(429, late, headers={"Retry-After": "10"})
+            answer = _Export(_sent(chunks), **about)
+            answer.running, self._running[answer] = self._running, whose
+            return answer
+
+
+class _Export(StreamingResponse):
+    running: WeakKeyDictionary["_Export", str | None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            while (chunk := await run_in_threadpool(next, chunks, None)) is not None:
-                yield chunk
+            await super().__call__(scope, receive, send)
         finally:
-            self._running -= 1
-            # Not awaited: the client that has gone has cancelled this task.
-            close = getattr(chunks, "close", None)
-            if close is not None:
-                close()
+            self.running.pop(self, None)
+
+
+async def _sent(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    try:
+        while (chunk := await run_in_threadpool(next, chunks, None)) is not None:
+            yield chunk
+    finally:
+        # Not awaited: the client that has gone has cancelled this task.
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            close()

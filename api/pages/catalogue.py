@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from api.auth.security import FormDep
+from api.auth.security import FormDep, GuardedRoute
 from api.http.problems import FieldProblem, ProblemError, findings_in, refused
 from api.pages.page import Administrator, Reader, Submitter, Visit
 from api.routes.catalogue import WorkloadName, delete_workload
@@ -20,7 +20,7 @@ from jobs.results.figures import figure_rows
 from sampler.common.documents import parse_toml, toml_text
 from sampler.common.errors import InputError
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _FIRST = ["cpu", "cores", "memory_bytes", "disk", "file_system", "kernel", "rocksdb"]
 
 
@@ -61,7 +61,7 @@ def workload_page(visit: Reader, name: WorkloadName) -> Response:
 @router.post("/workloads/{name}/delete")
 def delete_by_button(visit: Administrator, name: WorkloadName, _form: FormDep) -> Response:
     """Deletes one that was sent, and leads to the others."""
-    delete_workload(visit.service, name)
+    delete_workload(visit.service, name, visit.caller)
     return RedirectResponse("/workloads", 303)
 
 

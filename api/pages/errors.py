@@ -22,7 +22,8 @@ from api.auth.security import caller_of_error
 from api.http.problems import ProblemError, answer, field_problems, findings, refused
 from api.services.dependencies import NotModifiedError
 from api.services.submission import findings_of_job
-from db.jobs.job_queue import KeyReusedError
+from db.connection.engine import full_disk
+from db.jobs.job_queue import KeyReusedError, QueueFullError
 from db.leases.lease import LeaseHeld
 from db.schema.job_row import NoSuchJob
 from db.workloads import WorkloadRefused
@@ -81,8 +82,10 @@ _PROBLEMS: dict[type[Exception], Callable[[Any], ProblemError]] = {
     ProblemError: lambda error: error,
     InputError: lambda error: refused(field_problems(error)),
     NoSuchJob: lambda error: ProblemError(404, error.args[0]),
+    QueueFullError: lambda error: ProblemError(429, str(error), headers={"Retry-After": "60"}),
     **dict.fromkeys(_CONFLICTS, lambda error: ProblemError(409, str(error))),
 }
+_LATER = {"Retry-After": "60"}
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
 _log = structlog.get_logger("api")
 
@@ -115,8 +118,17 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(SQLAlchemyError)
     @app.exception_handler(Exception)
     def _failed(request: Request, error: Exception) -> Response:
+        service = app.state.service
+        full = full_disk(error, service.engine.url)
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
-        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
+        if full is not None:
+            _log.error(full)
+            # Which folder that is concerns who runs the service.
+            there = "a disk of the service is full; free space on it (its log says which)"
+            told = ProblemError(
+                503, f"{full if service.trusted else there}, then try again", headers=_LATER
+            )
+        elif isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
             told = ProblemError(503, "the database's tables do not fit this version; upgrade them")
             _log.error(told.problem.detail)
         elif invalidated or isinstance(error, OperationalError | NoConnection):

@@ -116,7 +116,7 @@ def interface_page(visit: Reader) -> Response:
     return visit.page(
         "interface.html",
         groups=[(name, list(group)) for name, group in groupby(sorted(requests, key=tag), tag)],
-        origin=str(visit.request.base_url).rstrip("/"),
+        origin=str(visit.request.base_url).rstrip("/") + visit.service.settings.root_path,
         shapes=sorted(described["components"]["schemas"].items()),
         refusals={status: refusals[status]["description"] for status in _COMMON},
         holds=holds,

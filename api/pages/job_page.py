@@ -6,7 +6,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from api.auth.security import FormDep
+from api.auth.security import FormDep, GuardedRoute
 from api.pages.page import Administrator, Reader, Submitter, Visit
 from api.routes import jobs
 from api.routes.events import event_id
@@ -54,7 +54,7 @@ def _workload(service: Service, job: JobRow) -> Literal["profiled", "known"] | N
     return None if sent is None else "profiled" if sent.profile else "known"
 
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 
 
 @router.get("/jobs/{job_id}")

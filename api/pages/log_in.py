@@ -1,9 +1,13 @@
 """Log-in by token, and log-out.
 
-The link that ``rocktune serve`` prints holds the token: one click logs in. It is answered by a
-redirect to an address without it, also where it is wrong. So no page has it in its address, and no
-browser sends it on as ``Referer``. Our log has paths alone. A proxy's log may have it: from
-elsewhere, use the form.
+The link that ``rocktune serve`` prints holds the token: one click logs in, where the browser says
+that no other site's page leads here. It says so on loopback and over TLS (Fetch Metadata, section
+2). Over plain HTTP it says nothing, so that page might log somebody in as its author: there the
+link is answered by a page that names the token and asks, and the log-in is a form of ours.
+
+Else the answer is a redirect to an address without the token, also where it is wrong. The page
+that asks takes it out of its address, and no browser sends it on as ``Referer``. Our log has paths
+alone. A proxy's log may have it: from elsewhere, use the form.
 """
 
 import re
@@ -17,8 +21,8 @@ from fastapi.responses import RedirectResponse
 from api.auth.security import (
     FieldsDep,
     FormDep,
+    GuardedRoute,
     clear_session,
-    is_by_tls,
     same_origin,
     session_secret,
     set_session,
@@ -28,7 +32,8 @@ from api.pages.page import Reader, page
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import close_session, find_token, open_session
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
+_SITE = "sec-fetch-site"
 # A path of ours alone: `//host` and `/\host` would lead elsewhere.
 _PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)
 _REFUSED = {
@@ -47,7 +52,7 @@ def log_in_page(
     linked: Annotated[str | None, Query(alias="token")] = None,
     refused: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    """Asks for a token; a link that holds one logs in and leads on."""
+    """Asks for a token; a link that holds one logs in and leads on, or asks whether it shall."""
     path = safe_path(wanted)
     if linked is None:
         problem = _REFUSED.get(refused)
@@ -55,7 +60,23 @@ def log_in_page(
     if _is_foreign(request):
         return _clean(f"/login?next={quote(path)}&refused=foreign")
     again = f"/login?next={quote(path)}&refused=unknown"
-    return _logged_in(request, service, linked, path) or _clean(again)
+    if _SITE in request.headers:
+        return _logged_in(request, service, linked, path) or _clean(again)
+    token = find_token(service.engine, linked)
+    if token is None:
+        return _clean(again)
+    shown = page(
+        request,
+        "log_in.html",
+        caller=None,
+        wanted=path,
+        problem=None,
+        linked=linked,
+        token=token,
+    )
+    # The form's `Origin` is sent all the same, which it is not with no-referrer.
+    shown.headers["Referrer-Policy"] = "strict-origin"
+    return shown
 
 
 @router.post("/login")
@@ -84,7 +105,7 @@ def _logged_in(request: Request, service: Service, given: str, wanted: str) -> R
     lives = timedelta(hours=service.settings.session_hours)
     secret = open_session(service.engine, token.id, lives=lives)
     answer = _clean(wanted)
-    set_session(answer, secret, lives=lives, by_tls=is_by_tls(request))
+    set_session(answer, request, secret, lives=lives)
     return answer
 
 
@@ -98,7 +119,7 @@ def log_out(visit: Reader, _form: FormDep) -> Response:
     """Ends the session on the server, and takes its cookie from the browser."""
     _end_session(visit.request, visit.service)
     answer = RedirectResponse("/login", 303)
-    clear_session(answer)
+    clear_session(answer, visit.request)
     return answer
 
 
@@ -109,7 +130,7 @@ def safe_path(wanted: str) -> str:
 
 def _is_foreign(request: Request) -> bool:
     """Whether a browser says that a page of another site leads here."""
-    said = request.headers.get("sec-fetch-site", "same-origin")
+    said = request.headers.get(_SITE, "same-origin")
     return said not in ("same-origin", "none")
 
 

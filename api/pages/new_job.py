@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from api.auth.security import FormDep
+from api.auth.security import FormDep, GuardedRoute
 from api.http.problems import FieldProblem, ProblemError, findings_in, refused
 from api.pages.page import Submitter, Visit
 from api.schemas.job_schemas import JobChange, JobCreate
@@ -161,7 +161,7 @@ def _shipped() -> tuple[Sequence[Choice], Sequence[Choice]]:
     )
 
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _NAME = re.compile(r"[a-z_]+")
 T = TypeVar("T", bound=JobChange)
 

@@ -1,5 +1,6 @@
 """A page as it leaves: its template filled in, and what a browser may do with it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC
@@ -26,6 +27,9 @@ POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
+# Templates name paths of this server as it has them itself. What is shown of others' text has its
+# quotation marks escaped, so it is none of these.
+_LINKS = re.compile(r'(\s(?:href|src|action|formaction|data-(?:address|events|later))=")(/)')
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
@@ -51,6 +55,8 @@ def page(
         "may": lambda role: caller is not None and caller.role.may(Role(role)),
     }
     text = _environment().get_template(template).render(**known, **content)
+    if root := request.app.state.service.settings.root_path:
+        text = _LINKS.sub(rf"\1{root}\2", text)
     return HTMLResponse(text, status_code=status, headers=_HEADERS)
 
 

@@ -183,7 +183,7 @@ def trials_file(
 ) -> Response:
     """All of them as a file, for a link cannot say which format it would rather have."""
     headers = {"Cache-Control": "no-store"}
-    return trial_file(visit.service, job, _MEDIA[ending], headers=headers)
+    return trial_file(visit.service, job, _MEDIA[ending], visit.caller, headers=headers)
 
 
 def _trial_columns(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from api.auth.security import FormDep
+from api.auth.security import FormDep, GuardedRoute
 from api.http.problems import ProblemError, findings_in, refused
 from api.pages.page import Administrator, Visit
 from api.routes.webhooks import (
@@ -19,7 +19,7 @@ from api.routes.webhooks import (
 from api.schemas.webhook_schemas import DeliveryPublic, WebhookCreate
 from db.webhooks import EVENTS, read_deliveries
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _ALL = dict.fromkeys(EVENTS, "yes")
 
 

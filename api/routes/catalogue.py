@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
+from api.auth.security import READS, SUBMITS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.responses import created
 from api.schemas.catalogue_schemas import (
@@ -20,6 +20,7 @@ from api.schemas.catalogue_schemas import (
 )
 from api.services.dependencies import ServiceDep
 from api.services.known_workloads import take_workload, workload_entries, workload_public
+from db.access.tokens import Role
 from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
@@ -32,7 +33,13 @@ from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import classes_of, known_points
 
-router = APIRouter(prefix="/v1", tags=["catalogue"], responses=EVERYWHERE, dependencies=[READS])
+router = APIRouter(
+    prefix="/v1",
+    tags=["catalogue"],
+    responses=EVERYWHERE,
+    dependencies=[READS],
+    route_class=GuardedRoute,
+)
 WorkloadName = Annotated[
     str, Path(max_length=200, description="Workload name.", examples=["load"])
 ]
@@ -75,13 +82,16 @@ def show_workload(service: ServiceDep, name: WorkloadName) -> WorkloadPublic:
     return workload_public(service, name)
 
 
-@router.delete(
-    "/workloads/{name}", status_code=204, dependencies=[ADMINISTERS], responses=described(404, 409)
-)
-def delete_workload(service: ServiceDep, name: WorkloadName) -> None:
-    """Deletes an uploaded workload. Submitted jobs keep their copies."""
-    if workload_public(service, name).origin != "uploaded":
+@router.delete("/workloads/{name}", status_code=204, responses=described(404, 409))
+def delete_workload(
+    service: ServiceDep, name: WorkloadName, caller: Annotated[Caller, SUBMITS]
+) -> None:
+    """Deletes an uploaded workload; role submit: one's own. Submitted jobs keep their copies."""
+    found = workload_public(service, name)
+    if found.origin != "uploaded":
         raise ProblemError(409, f"{name!r} comes with the service and cannot be deleted")
+    if not (caller.role.may(Role.ADMIN) or found.submitter == caller.name):
+        raise ProblemError(403, f"{name!r} is another's; to delete it needs the role admin")
     remove_workload(service.engine, name)
 
 

@@ -1,29 +1,32 @@
 """A job live: server-sent events."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api.auth.security import READS, StillKnownDep
+from api.auth.security import READS, Caller
 from api.http.problems import EVERYWHERE, described
 from api.schemas.job_schemas import JobProgress
 from api.schemas.trial_schemas import TrialPublic
-from api.services.dependencies import JobDep, Service, ServiceDep
-from db.schema.job_row import ENDED, JobRow
+from api.services.dependencies import JobDep, ServiceDep
+from api.services.job_streams import PAGE, Seen, Stream
+from db.schema.job_row import ENDED
 from optimizer.trials.trial import Trial
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["events"], responses=EVERYWHERE)
 
-_LOOK_SECONDS = 0.5
-_PAGE = 200
 _ID = re.compile(r"(\d{1,17})-(\d{1,9})", re.ASCII)
-Seen = tuple[datetime | None, int]
+
+
+async def _stream(
+    service: ServiceDep, job: JobDep, caller: Annotated[Caller, READS]
+) -> AsyncIterator[Stream]:
+    async with service.streams.opened(job.id, caller) as stream:
+        yield stream
 
 
 @router.get(
@@ -31,8 +34,7 @@ Seen = tuple[datetime | None, int]
 )
 async def watch_job(
     service: ServiceDep,
-    job: JobDep,
-    still_known: StillKnownDep,
+    stream: Annotated[Stream, Depends(_stream)],
     last_event_id: Annotated[
         str | None,
         Header(alias="Last-Event-ID", max_length=100, description="Id to resume after."),
@@ -46,20 +48,19 @@ async def watch_job(
 
     ``job``: the progress, whenever it changes. ``trial``: each ended trial, with an id to continue
     from. ``end``: the job has ended, and the stream ends. The stream also ends, without an event,
-    when the token is revoked.
+    when the token is revoked. Beyond 100 streams of a token, or 400 of all, the answer is 429;
+    ROCKTUNE_MOST_STREAMS sets the latter, and the former to a quarter of it.
     """
     seen = _seen(last_event_id or after)
     shown: JobProgress | None = None
-    while not service.stopping():
-        if not await run_in_threadpool(still_known):
-            return
-        row, trials = await run_in_threadpool(_look, service, job.id, seen)
+    while not stream.ends:
+        row, trials = await service.streams.read(stream, seen)
         if row is None:
             return
         for trial in trials:
             seen = (trial.finished_at, trial.number)
             yield ServerSentEvent(event="trial", id=event_id(trial), data=TrialPublic.of(trial))
-        if len(trials) == _PAGE:
+        if len(trials) == PAGE:
             continue
         progress = JobProgress.of(row)
         if progress != shown:
@@ -68,17 +69,7 @@ async def watch_job(
         if row.state in ENDED:
             yield ServerSentEvent(event="end", data=progress)
             return
-        await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _look(service: Service, job_id: int, seen: Seen) -> tuple[JobRow | None, list[Trial]]:
-    try:
-        # The row first: what it says has ended is then among the trials.
-        row = service.store.job(job_id)
-    except KeyError:
-        return None, []
-    after, number = seen
-    return row, service.store.trials_ended(job_id, after=after, number=number, limit=_PAGE)
+        await stream.news.wait()
 
 
 def event_id(trial: Trial) -> str:

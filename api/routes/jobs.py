@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Query, Response
 
-from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
+from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import created
 from api.schemas.job_schemas import JobAsked, JobChange, JobPage, JobPublic
@@ -14,7 +14,9 @@ from db.jobs.job_list import JobOrder, read_jobs
 from db.schema.job_row import JobKind, JobState
 from jobs.queue import lifecycle
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
+router = APIRouter(
+    prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE, route_class=GuardedRoute
+)
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number.")]
 After = Annotated[int | None, Query(ge=0, le=2**63 - 1, description="`next` of the page before.")]
@@ -99,7 +101,7 @@ def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
 @router.post("/{job_id}/resume", dependencies=[SUBMITS], responses=described(404, 409))
 def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Resumes a failed or cancelled job. Its measurements are kept."""
-    lifecycle.resume_stored(service.engine, job.id)
+    lifecycle.resume_stored(service.engine, job.id, most_queued=service.settings.most_queued)
     return JobPublic.of(service.store.job(job.id))
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller
+from api.auth.security import ADMINISTERS, READS, SUBMITS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
 from api.http.responses import created
 from api.routes.jobs import After, Limit
@@ -20,15 +20,18 @@ from api.schemas.schedule_schemas import (
 )
 from api.services.dependencies import Service, ServiceDep
 from api.services.submission import plan_from
+from db.connection.transactions import reading
 from db.nightly.batches import batch_result, find_batch, job_states, read_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
-from jobs.schedule import begin_now, keep_schedule, read_times, run_now
+from jobs.schedule import begin_now, keep_schedule, read_times, run_now, stopped_because
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from jobs.regression.detection import RegressionReport
 
-router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
+router = APIRouter(
+    prefix="/v1", tags=["schedules"], responses=EVERYWHERE, route_class=GuardedRoute
+)
 _LAST = 10  # batches that are shown with a schedule
 
 ScheduleName = Annotated[
@@ -83,13 +86,24 @@ def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
 @router.post(
     "/schedules/{name}/run",
     status_code=201,
+    # First of all, or else whoever has no token could learn which schedules there are.
     dependencies=[SUBMITS],
     responses={**described(404, 409), **created("URL of the batch")},
 )
-def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) -> BatchBrief:
+def run_schedule(
+    service: ServiceDep,
+    response: Response,
+    name: ScheduleName,
+    caller: Annotated[Caller, SUBMITS],
+) -> BatchBrief:
     """Starts the batch of a schedule now. Its scheduled times stay."""
     try:
-        batch_id = run_now(service.engine, _found(service, name).id)
+        batch_id = run_now(
+            service.engine,
+            _found(service, name).id,
+            submitter=caller.name,
+            most_queued=service.settings.most_queued,
+        )
     except KeyError:
         raise _none(name) from None
     response.headers["Location"] = f"/v1/batches/{batch_id}"
@@ -116,7 +130,9 @@ def submit_batch(
 ) -> BatchBrief:
     """Starts a batch now; the worker runs its jobs in order."""
     plan = plan_from(asked, "batch", service)
-    batch_id = begin_now(service.engine, plan, submitter=caller.name)
+    batch_id = begin_now(
+        service.engine, plan, submitter=caller.name, most_queued=service.settings.most_queued
+    )
     response.headers["Location"] = f"/v1/batches/{batch_id}"
     return BatchBrief.of(find_batch(service.engine, batch_id))
 
@@ -185,4 +201,6 @@ def _none(name: str) -> ProblemError:
 
 def _public(service: Service, row: ScheduleRow) -> SchedulePublic:
     last = read_batches(service.engine, limit=_LAST, schedule_id=row.id)
-    return SchedulePublic.of(row, [BatchBrief.of(each) for each in last])
+    with reading(service.engine) as connection:
+        stopped = stopped_because(connection, row)
+    return SchedulePublic.of(row, [BatchBrief.of(each) for each in last], stopped)

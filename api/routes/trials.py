@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from api.auth.security import READS, SUBMITS
+from api.auth.security import READS, SUBMITS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import accepted
 from api.routes.jobs import After
@@ -26,7 +26,9 @@ from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
-router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE)
+router = APIRouter(
+    prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE, route_class=GuardedRoute
+)
 
 FILES: Mapping[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "text/csv": ("csv", csv_chunks),
@@ -51,6 +53,7 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
 )
 def list_trials(
     answer: AnswerDep,
+    caller: Annotated[Caller, READS],
     limit: Annotated[
         int | None, Query(ge=1, le=10_000_000, description="JSON: 100, at most 1000. Files: all.")
     ] = None,
@@ -79,24 +82,29 @@ def list_trials(
     for field, value in chosen.items():
         if value is not None:
             raise InputError(field, "applies only to JSON; files contain all trials, by number")
-    return trial_file(service, job, kind, after=after, limit=limit, headers=answer.headers)
+    return trial_file(service, job, kind, caller, after=after, limit=limit, headers=answer.headers)
 
 
 def trial_file(
     service: Service,
     job: JobRow,
     kind: str,
+    caller: Caller,
     *,
     after: int | None = None,
     limit: int | None = None,
     headers: Mapping[str, str],
 ) -> StreamingResponse:
-    """Trials after a number, ``limit`` at most, as a file of a kind of ``FILES``."""
+    """Trials after a number, ``limit`` at most, as a file of a kind of ``FILES``.
+
+    Raises:
+        ProblemError: 429, too many are being sent.
+    """
     ending, stream = FILES[kind]
     name = f'attachment; filename="job-{job.id}-trials.{ending}"'
     kept = {**headers, "Content-Disposition": name}
     chunks = stream(service.engine, job.id, after=after or 0, limit=limit)
-    return StreamingResponse(service.exports.begin(chunks), media_type=kind, headers=kept)
+    return service.exports.begin(chunks, caller.token_id, media_type=kind, headers=kept)
 
 
 @router.post("/suggestions", dependencies=[SUBMITS], responses=described(400, 404, 409, 413))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from api.auth.security import ADMINISTERS, Caller
+from api.auth.security import ADMINISTERS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
 from api.http.responses import created
 from api.schemas.webhook_schemas import DeliveryPublic, WebhookCreate, WebhookPublic
@@ -14,7 +14,7 @@ from db.webhooks import TEST, add_webhook, read_deliveries, read_webhooks, remov
 from jobs.webhooks import hosts_named, new_secret, require_url
 from sampler.common.errors import InputError
 
-router = APIRouter(prefix="/v1", tags=["webhooks"], responses=EVERYWHERE)
+router = APIRouter(prefix="/v1", tags=["webhooks"], responses=EVERYWHERE, route_class=GuardedRoute)
 WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Webhook number.", examples=[1])]
 
 

@@ -177,16 +177,21 @@ class SchedulePublic(BaseModel):
     batch: str = Field(description="Name that its nights share.")
     items: list[ScheduleItem]
     last: list[BatchBrief] = Field(description="Last batches, newest first.")
+    stopped: str | None = Field(
+        default=None, description="Why it starts nothing, such as a revoked token."
+    )
 
     @classmethod
-    def of(cls, row: ScheduleRow, last: list[BatchBrief]) -> SchedulePublic:
+    def of(
+        cls, row: ScheduleRow, last: list[BatchBrief], stopped: str | None = None
+    ) -> SchedulePublic:
         """From a stored schedule."""
         items = [
             ScheduleItem(item=each["item"], **_shown(each["specification"]))
             for each in row.document["items"]
         ]
         kept = {name: getattr(row, name) for name in cls.model_fields if hasattr(row, name)}
-        return cls(**kept, batch=row.document["name"], items=items, last=last)
+        return cls(**kept, batch=row.document["name"], items=items, last=last, stopped=stopped)
 
 
 def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:

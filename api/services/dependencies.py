@@ -17,6 +17,7 @@ from starlette.datastructures import MutableHeaders
 from api.http.problems import ProblemError
 from api.http.responses import Exports
 from api.services.fit_queue import FitQueue
+from api.services.job_streams import JobStreams
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobKind, JobRow
@@ -45,6 +46,12 @@ class Service:
     stopping: Callable[[], bool]  # whether the server is about to stop: then long answers end
     exports: Exports = field(default_factory=Exports)
     fits: FitQueue = field(default_factory=FitQueue)
+
+    @cached_property
+    def streams(self) -> JobStreams:
+        """The event streams that are open."""
+        most = self.settings.most_streams
+        return JobStreams(self.engine, most=most, stopping=self.stopping)
 
     @property
     def workloads(self) -> Mapping[str, Mapping[str, Any]]:

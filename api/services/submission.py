@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from api.auth.security import Caller
 from api.http.problems import (
     FieldProblem,
-    ProblemError,
     field_problems,
     findings_in,
     place_in,
@@ -32,7 +31,7 @@ from api.services.inline_documents import (
     require_plain,
 )
 from api.services.known_builds import KnownBuilds
-from db.jobs.job_queue import QueueFullError, enqueue_job
+from db.jobs.job_queue import enqueue_job
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.workloads import find_workload
 from jobs.batch.batch_plan import (
@@ -81,8 +80,9 @@ def take_job(
     A request that comes again under a ``key`` of the caller's own makes no second job.
 
     Raises:
-        ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
-            jobs are queued.
+        ProblemError: 422, fields are wrong.
+        KeyReusedError: The key came with another request.
+        QueueFullError: Too many jobs are queued.
     """
     if key is not None:
         key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
@@ -175,23 +175,20 @@ def _submit(
         # The same for the same request, however its fields are ordered.
         text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
         digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-    try:
-        return enqueue_job(
-            service.engine,
-            specification.document(),
-            specification.digest(),
-            kind=job_kind(specification),
-            state=JobState.RUNNING if external else JobState.QUEUED,
-            why=lifecycle.TOLD if external else lifecycle.WAITS,
-            priority=priority,
-            by_service=not external,
-            submitter=caller.name,
-            key=key,
-            request_digest=digest,
-            most_queued=None if external else service.settings.most_queued,
-        )
-    except QueueFullError as error:
-        raise ProblemError(429, str(error), headers={"Retry-After": "60"}) from None
+    return enqueue_job(
+        service.engine,
+        specification.document(),
+        specification.digest(),
+        kind=job_kind(specification),
+        state=JobState.RUNNING if external else JobState.QUEUED,
+        why=lifecycle.TOLD if external else lifecycle.WAITS,
+        priority=priority,
+        by_service=not external,
+        submitter=caller.name,
+        key=key,
+        request_digest=digest,
+        most_queued=None if external else service.settings.most_queued,
+    )
 
 
 def specification_from(
@@ -345,6 +342,9 @@ def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
                 found.append(finding)
     if found:
         raise refused(found)
+    if len(items) > (most := service.settings.most_queued):
+        many = f"has {len(items)} jobs, and the queue takes {most} (ROCKTUNE_MOST_QUEUED)"
+        raise InputError("batch", f"{many}; split it")
     plan = BatchPlan(given_name or name, tuple(items))
     require_small(plan.document()["items"])
     return plan

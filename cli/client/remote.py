@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 from httpx2 import Client, Response
@@ -23,6 +25,7 @@ from cli.client.client_errors import (
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 
+_CREATED = 201
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
 
@@ -53,6 +56,7 @@ class Remote:
         """
         self._client, self._place, self._subject = client, place, subject
         self._token, self.is_local, self.typed = token, is_local, typed
+        self._uploaded: list[str] = []  # workloads that were not there before
 
     def get(self, path: str, /, **query: Asked) -> Any:
         """The document at a path."""
@@ -88,14 +92,36 @@ class Remote:
         ``beside`` is what else is known of it, and an error of the name is told of ``field``.
         """
         query = "?replace=true" if replace else ""
+        body = {"workload": workload, **beside}
         try:
-            return str(self.post(f"workloads{query}", {"workload": workload, **beside})["name"])
+            response = self._ask("POST", f"workloads{query}", json=body)
+            name = str(document_of(response, self._place)["name"])
+            self._uploaded += [name] if response.status_code == _CREATED else []
+            return name
         except InputError as error:
             if error.field != self._subject:
                 raise
             raise InputError(field, f"{error.problem} (--replace)") from None
         except (KeyError, TypeError):
             raise not_understood() from None
+
+    @contextmanager
+    def unless_refused(self) -> Iterator[None]:
+        """Within, workloads are uploaded for what is then asked for.
+
+        Where that is refused, those that were not there before are deleted again. Where no answer
+        came they stay: it may have been taken.
+        """
+        self._uploaded.clear()
+        try:
+            yield
+        except LostError:
+            raise
+        except (InputError, ServiceError):
+            for name in self._uploaded:
+                with suppress(InputError, ServiceError):
+                    self.delete(f"workloads/{quote(name, safe='')}")
+            raise
 
     def delete(self, path: str) -> None:
         """Deletes what is at a path."""

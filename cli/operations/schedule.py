@@ -92,10 +92,11 @@ def _sent(
 ) -> str:
     batch = batch_request(file, complain)
     require_json("FILE", batch)
-    for row in batch["job"]:
-        upload_loads(remote, row, replace=replace)
     kept = name or str(batch["name"])
-    remote.post("schedules", {"name": kept, **about, "batch": batch})
+    with remote.unless_refused():
+        for row in batch["job"]:
+            upload_loads(remote, row, replace=replace)
+        remote.post("schedules", {"name": kept, **about, "batch": batch})
     return kept
 
 
@@ -127,6 +128,7 @@ def _show(remote: Remote, name: Name, as_json: Json = False) -> None:
         f"schedule {found.name}, missed times: {found.missed}",
         _next(found),
         f"jobs: {', '.join(each.item for each in found.items)}",
+        *([f"starts nothing: {found.stopped}"] if found.stopped else ()),
     )
     if found.last:
         console.print(_batches(found.last))
@@ -178,6 +180,7 @@ def _table(rows: list[SchedulePublic]) -> Table:
     table = bare_table(words, ("jobs",), ("last batch",))
     for row in rows:
         last = f"{row.last[0].id} {row.last[0].state.value}" if row.last else ""
+        last = f"{last}, stopped".removeprefix(", ") if row.stopped else last
         due = f"{row.next_at:%Y-%m-%d %H:%M}"
         table.add_row(
             row.name, row.cron, row.time_zone, row.missed, due, str(len(row.items)), last

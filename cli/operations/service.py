@@ -1,6 +1,7 @@
 """`rocktune serve`, `worker`, `token`, `db`: the service on this machine, and its database."""
 
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from cli.options.connections import (
     require_there,
     upgrade,
 )
-from cli.options.exits import stop_on_signals
+from cli.options.exits import complain, stop_on_signals
 from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
 from db.access.tokens import (
     Role,
@@ -33,7 +34,7 @@ from db.access.tokens import (
     revoke_token,
     server_token,
 )
-from db.connection.migrate import current
+from db.connection.migrate import HEAD, count_others, current
 from jobs.queue.service_settings import ServiceSettings, configure_logs, load_service_settings
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
@@ -58,6 +59,7 @@ Examples:
   rocktune token revoke ci
 """
 _log = structlog.get_logger("server")
+_LOOK_SECONDS = 0.5
 token_command = Typer(no_args_is_help=True, add_completion=False)
 _TokenFile = Annotated[
     Path | None,
@@ -215,16 +217,40 @@ db_command = Typer(no_args_is_help=True, add_completion=False)
 
 
 @db_command.command("upgrade")
-def _upgrade(db: Db = None) -> None:
+def _upgrade(
+    db: Db = None,
+    wait: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="PostgreSQL: before old tables are changed, wait so many seconds for the other "
+            "services to stop; exit status 2 if they do not. Default: change them at once.",
+        ),
+    ] = None,
+) -> None:
     """Creates or upgrades the tables; several processes may do so at once.
 
     Services of an older version stop working with upgraded tables.
     """
     with connected(db) as engine:
         before = current(engine)
+        if wait is not None and before not in (None, HEAD):
+            _await_others(engine, wait)
         upgrade(engine)
         after = current(engine)
         echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
+
+
+def _await_others(engine: Engine, seconds: float) -> None:
+    deadline, told = time.monotonic() + seconds, False
+    while count := count_others(engine):
+        using = f"other services of Rocktune use the database ({count} connections); stop them"
+        if time.monotonic() >= deadline:
+            raise InputError("--wait", f"{using}, then run the command again; nothing was changed")
+        if not told:
+            complain(f"{using}; the tables are upgraded as soon as they have stopped")
+            told = True
+        time.sleep(_LOOK_SECONDS)
 
 
 @db_command.command("archive", epilog=ARCHIVE_EXAMPLES)

@@ -101,7 +101,7 @@ def submit_experiment(
     body = sent_experiment({n: v for n, v in asked.items() if v is not None and v is not False})
     for name, value in body.items():
         require_json(option_of(name), value)
-    with opened(url, None) as remote:
+    with opened(url, None) as remote, remote.unless_refused():
         upload_loads(remote, body, replace=replace)
         job, document = submitted(remote, {"kind": kind.value, **body})
     return show_submitted(job, document, as_json=as_json)

@@ -50,11 +50,13 @@ def submit_command(
             require_json(option_of(name), value)
     refuse_noted(found)
     with opened(url, None) as remote:
-        if isinstance(body.get("workload"), dict):
-            body["workload"] = remote.upload(body["workload"], replace=replace)
-            known = f"uploaded your file as workload {body['workload']}"
-            say(screen(stderr=True), known)
-        job, document = submitted(remote, body)
+        with remote.unless_refused():
+            named = None
+            if isinstance(body.get("workload"), dict):
+                named = body["workload"] = remote.upload(body["workload"], replace=replace)
+            job, document = submitted(remote, body)
+        if named is not None:
+            say(screen(stderr=True), f"uploaded your file as workload {named}")
         if watch:
             say(screen(stderr=as_json), f"job {job.id} is {job.state}: {job.why}")
             return print_job(remote, job.id, follow=True, as_json=as_json)

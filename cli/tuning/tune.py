@@ -184,6 +184,7 @@ def tell_warnings(console: Console, assembly: Assembly) -> None:
 
 def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
+    from db.connection.engine import full_disk
     from db.leases.lease import LeaseHeld
     from jobs.execution.retry import is_away
     from jobs.queue.lifecycle import leave_job
@@ -196,7 +197,8 @@ def _left(store: JobStore, job_id: int) -> str:
     except Exception as error:
         if not is_away(error, store.engine):
             raise
-        return f"the database does not answer, and keeps what it had of job {job_id}"
+        why = full_disk(error, store.engine.url) or "the database does not answer"
+        return f"{why}; it keeps what it had of job {job_id}"
     kept = sum(counts.values()) - counts.get(TrialState.LOST, 0)
     return f"{kept} trials of job {job_id} are kept"
 

@@ -15,6 +15,7 @@ import hashlib
 import re
 import secrets
 import socket
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Insert, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Insert, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.access.token_file import (
@@ -161,6 +162,19 @@ def find_token(engine: Engine, given: str) -> TokenRow | None:
     return _token(found) if right else None
 
 
+def valid_tokens(engine: Engine, ids: Collection[str]) -> set[str]:
+    """Those of some tokens, by id, that are not revoked."""
+    which = select(token.c.id).where(token.c.id.in_(ids), token.c.revoked_at.is_(None))
+    return {row.id for row in read_all(engine, which)} if ids else set()
+
+
+def may_submit(connection: Connection, name: str) -> bool:
+    """Whether a valid token of this name may submit jobs."""
+    valid = select(token.c.role).where(token.c.name == name, token.c.revoked_at.is_(None))
+    roles = connection.execute(valid).scalars()
+    return any(Role(role).may(Role.SUBMIT) for role in roles)
+
+
 def any_valid_token(engine: Engine) -> bool:
     """Whether somebody could get in."""
     which = select(token.c.id).where(token.c.revoked_at.is_(None)).limit(1)
@@ -196,6 +210,15 @@ def token_of_session(engine: Engine, secret: str) -> TokenRow | None:
     )
     found = read_first(engine, which)
     return None if found is None else _token(found)
+
+
+def open_sessions(engine: Engine, hashes: Collection[str]) -> set[str]:
+    """Those of some sessions, by the hash of their secret, that have not ended."""
+    which = select(browser_session.c.secret_hash).where(
+        browser_session.c.secret_hash.in_(hashes),
+        browser_session.c.expires_at > moment_of(engine),
+    )
+    return {row.secret_hash for row in read_all(engine, which)} if hashes else set()
 
 
 def close_session(engine: Engine, secret: str) -> None:

@@ -1,7 +1,9 @@
 """Opening the database that ``--db`` names: a URL of it, and words of it without secrets."""
 
+import errno
 import os
 import re
+import shutil
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -77,6 +79,36 @@ def redacted(message: str, url: URL) -> str:
         for part in (secret,) if isinstance(secret, str) else secret or ():
             line = line.replace(part, "***") if part else line
     return line
+
+
+_DISK_FULL = "53100"  # PostgreSQL
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+def full_disk(error: BaseException, url: URL) -> str | None:
+    """Which disk an error says is full, and what to do; None where it says something else.
+
+    SQLite's errors, PostgreSQL's, and those of files beside the database.
+    """
+    if isinstance(error, OSError):
+        if error.errno not in _NO_ROOM:
+            return None
+        return f"the disk of {error.filename or 'a file'} is full; free space on it"
+    orig = getattr(error, "orig", error)
+    if getattr(orig, "sqlstate", None) == _DISK_FULL:
+        return f"the disk of the database server is full ({shown_url(url)}); free space on it"
+    code = getattr(orig, "sqlite_errorcode", 0) & 0xFF  # the primary one
+    path = Path(str(url.database))
+    # A write-ahead log that cannot grow is told as an error of reading and writing.
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path.parent)):
+        return f"the disk of the database {path} is full; free space on it"
+    return None
+
+
+def _is_full(folder: Path) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free < 2**20
+    return False
 
 
 _CONNECT_SECONDS = 5
@@ -181,6 +213,8 @@ def _refusal(url: URL, error: Exception) -> InputError:
     reason = redacted(str(getattr(error, "orig", None) or error), url)
     if url.get_backend_name() != "sqlite":
         mend = "check the address, the user name and the password, and that the server is running"
+    elif full := full_disk(error, url):
+        return InputError(FIELD, f"{full}, or name another file")
     elif "not a database" in reason:
         mend = "name another file, or one that does not exist yet"
     elif "locked" in reason:

@@ -49,6 +49,21 @@ def is_empty(engine: Engine) -> bool:
         return not inspect(connection).get_table_names()
 
 
+def count_others(engine: Engine) -> int:
+    """How many connections other processes of Rocktune have to a server's database; 0 of a file.
+
+    A service or a worker keeps at least one open.
+    """
+    if engine.dialect.name != "postgresql":
+        return 0
+    with reading(engine) as connection:
+        count = connection.exec_driver_sql(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND application_name = 'rocktune' AND pid <> pg_backend_pid()"
+        )
+        return int(count.scalar_one())
+
+
 def upgrade_tables(engine: Engine) -> Path | None:
     """Makes or changes the tables as needed, in one transaction, one process at a time.
 

@@ -4,11 +4,10 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Engine, func, or_, select, true, update
+from sqlalchemy import Connection, Engine, func, or_, select, true, update
 
 from db.connection.transactions import (
     Counted,
-    change,
     insert_into,
     moment_of,
     present,
@@ -57,15 +56,12 @@ def enqueue_job(
     about = {"why": why, "by_service": True, **more}
     values = new_job(specification, digest, moment_of(engine), **keyed, **about)
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
-    queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:
         if most_queued is not None:
             take_turn(connection, Counted.QUEUE)
         found = None if key is None else connection.execute(same).first()
         if found is None:
-            if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
-                told = f"the queue is full ({most_queued} jobs); try again"
-                raise QueueFullError(told)
+            require_room(connection, 1, most_queued)
             new = insert_into(engine, job).values(values).on_conflict_do_nothing()
             made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()
             if made is not None:
@@ -74,6 +70,26 @@ def enqueue_job(
         if found.request_digest != request_digest:
             raise KeyReusedError(f"the key was already used for another request (job {found.id})")
         return found.id, False
+
+
+def require_room(connection: Connection, new: int, most_queued: int | None) -> None:
+    """Proves that the service's queue takes so many more jobs, until the transaction ends.
+
+    Every way into the queue begins with it: a request, a batch, a schedule, a job that is resumed.
+    Jobs that a terminal measures are not counted. ``most_queued``: None is no limit.
+
+    Raises:
+        QueueFullError: It does not.
+    """
+    if most_queued is None:
+        return
+    take_turn(connection, Counted.QUEUE)
+    queued = select(func.count()).where(job.c.state == JobState.QUEUED, job.c.by_service == true())
+    room = max(0, most_queued - connection.execute(queued).scalar_one())
+    if room < new:
+        full = f"the queue is full ({most_queued} jobs)"
+        some = f"the queue ({most_queued} jobs) has room for {room} more, not for {new}"
+        raise QueueFullError(f"{some if room else full}; try again")
 
 
 def next_job(engine: Engine) -> tuple[int, int] | None:
@@ -106,15 +122,22 @@ def queue_again(
     state: JobState = JobState.QUEUED,
     why: str,
     by_service: bool = True,
+    most_queued: int | None = None,
 ) -> bool:
     """Queues a job once more, under a new run; True when it was in one of ``expected``.
 
     Its state is ``running`` where the user's own runner measures it. ``by_service``: whether the
     service's worker runs it from now on.
+
+    Raises:
+        QueueFullError: The queue is full.
     """
     which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
     again = {"run": job.c.run + 1, "error": None, "updated_at": moment_of(engine)}
-    return change(engine, which.values(state=state, why=why, by_service=by_service, **again)) > 0
+    with writing(engine) as connection:
+        require_room(connection, 1, most_queued if state is JobState.QUEUED else None)
+        values = {"state": state, "why": why, "by_service": by_service, **again}
+        return connection.execute(which.values(values)).rowcount > 0
 
 
 def ended_for(engine: Engine, kept: timedelta, *, limit: int) -> list[int]:

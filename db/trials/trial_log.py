@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 WITHDRAWN = "withdrawn"
 """The document of measurements that were taken back, with why."""
 
+WAITS_FOR = "waits_for"
+"""The document of a job that says who uses the host that it waits for, as ``holder``."""
+
 _LARGEST_SEED = 2**63 - 1  # a column's largest integer, on both databases
 
 _attempt = update(trial).where(
@@ -148,6 +151,12 @@ class StoredTrialLog:
         """Keeps how an experiment stands, see ``JobRow``, and what it is at."""
         with writing(self._engine) as connection:
             self._change(connection, standing=storable(standing, "standing"), why=why)
+
+    def wait_for(self, holder: str | None) -> None:
+        """Keeps who uses the host that the job waits for; None: it waits for nobody any more."""
+        with writing(self._engine) as connection:
+            self._change(connection)
+            self._keep(connection, WAITS_FOR, {"holder": holder})
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name, in place of an earlier one.

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.jobs.job_queue import require_room
 from db.nightly.batches import begin_batch
 from db.schema.job_row import JobKind
 from jobs.results.output_folder import OPTIONS, REPORT, RESULT, TRIALS
@@ -197,12 +198,23 @@ class BatchPlan:
         return {"name": self.name, "items": items}
 
     def begin(
-        self, connection: Connection, *, job_why: str, submitter: str | None = None, **about: Any
+        self,
+        connection: Connection,
+        *,
+        job_why: str,
+        submitter: str | None = None,
+        most_queued: int | None = None,
+        **about: Any,
     ) -> int | None:
         """Keeps the batch with all of its jobs; takes and returns what ``begin_batch`` does.
 
-        ``job_why`` is what the jobs wait for, ``submitter`` the name of the token that asked.
+        ``job_why`` is what the jobs wait for, ``submitter`` the name of the token that asked,
+        ``most_queued`` how many jobs the queue takes; None: any number.
+
+        Raises:
+            QueueFullError: It has no room for all of them.
         """
+        require_room(connection, len(self.items), most_queued)
         jobs = [
             {
                 "kind": job_kind(item.specification),

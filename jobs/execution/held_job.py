@@ -18,7 +18,7 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, LeaseHeld, acquire, release, renew
 from db.leases.process import this_process_name
 from db.schema.job_row import JobState
-from db.trials.trial_log import StoredTrialLog, lose_in_flight
+from db.trials.trial_log import WAITS_FOR, StoredTrialLog, lose_in_flight
 from jobs.execution.retry import Retry, RetryingLog, is_away, unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver
 
@@ -30,6 +30,8 @@ _CANCELLED = "the job was cancelled; resuming it runs the trial again"
 _RENEW_SECONDS = 10.0
 # Cancelling must end db_bench within two seconds; one small query a second disturbs no clock.
 _LOOK_SECONDS = 0.75
+# Who waits for the host looks for it more often than that.
+_WAITS_SECONDS = 2.0
 
 
 class JobCancelled(RuntimeError):
@@ -49,10 +51,15 @@ class Heartbeat:
         progress: RunObserver,
         *,
         check: Callable[[], None] = lambda: None,
+        holder: str | None = None,
     ) -> None:
-        """Binds a lease to whoever watches; ``check`` is called at every tick."""
+        """Binds a lease to whoever watches; ``check`` is called at every tick.
+
+        ``holder`` is who used the host, where the job was last noted as waiting for it.
+        """
         self._engine, self._lease, self._progress, self._check = engine, lease, progress, check
-        self._renewed = self._looked = time.monotonic()
+        self._renewed = self._looked = self._waited = time.monotonic()
+        self._holder = holder
         self.phase, self.trial_started = progress.phase, progress.trial_started
         self.host_set_aside = progress.host_set_aside
         self.host_taken_back = progress.host_taken_back
@@ -61,6 +68,17 @@ class Heartbeat:
         """Passes it on. Trials may be too short for a tick."""
         self._progress.trial_ended(trial, standing)
         self._keep()
+
+    def waits(self, holder: str) -> None:
+        """Notes who uses the host; to be called again and again while a trial waits for it."""
+        self._waited = time.monotonic()
+        if holder != self._holder:
+            self._note_holder(holder)
+
+    def _note_holder(self, holder: str | None) -> None:
+        with unless_away(self._engine):
+            StoredTrialLog(self._engine, self._lease).wait_for(holder)
+            self._holder = holder
 
     def tick(self) -> None:
         """Looks after the job; LeaseLost if it is another's by now, or JobCancelled."""
@@ -71,6 +89,8 @@ class Heartbeat:
         self._check()
         # While the database is away nobody else can take the job over either: every write proves
         # the lease when it is back.
+        if self._holder is not None and time.monotonic() - self._waited > _WAITS_SECONDS:
+            self._note_holder(None)
         with unless_away(self._engine):
             if time.monotonic() - self._looked >= _LOOK_SECONDS:
                 self._looked = time.monotonic()
@@ -124,6 +144,15 @@ class HeldJob:
     log: RetryingLog  # the same, which waits too
     pause: Callable[[float], None]  # waits so many s, and looks after the job
 
+    def waiting(self, told: Callable[[str], None]) -> Callable[[str], None]:
+        """``told``, who is told who holds the host; the job's page is told as well."""
+
+        def tell(holder: str) -> None:
+            self.heartbeat.waits(holder)
+            told(holder)
+
+        return tell
+
     def begin(self, environment: Mapping[str, Any], expected: tuple[JobState, ...]) -> None:
         """Says that it runs, and on what; JobCancelled if it was in none of the states."""
 
@@ -157,7 +186,8 @@ def held_job(
     """
     store = JobStore(engine)
     lease = acquire(engine, job_id, this_process_name())
-    heartbeat = Heartbeat(engine, lease, progress, check=check)
+    holder = (store.recall(job_id, WAITS_FOR) or {}).get("holder")
+    heartbeat = Heartbeat(engine, lease, progress, check=check, holder=holder)
 
     def check_and_pause(seconds: float) -> None:
         check()

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from db.connection.engine import redacted
+from db.connection.engine import full_disk, redacted
 from optimizer.run.ports import TrialLog
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -25,7 +25,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0
 
 
 def is_away(error: BaseException, engine: Engine) -> bool:
-    """Whether an error says that the server cannot be reached just now, and nothing worse.
+    """Whether an error says that the server cannot be used just now, and nothing worse.
 
     A file has no server that could come back: what SQLite complains about is to be told at once.
     """
@@ -38,14 +38,14 @@ def is_away(error: BaseException, engine: Engine) -> bool:
 
 
 @contextmanager
-def unless_away(engine: Engine, told: Callable[[], object] = lambda: None) -> Iterator[None]:
+def unless_away(engine: Engine, told: Callable[[str], object] = lambda _: None) -> Iterator[None]:
     """Lets what the block does go undone while the database is away, and then tells so."""
     try:
         yield
     except Exception as error:
         if not is_away(error, engine):
             raise
-        told()
+        told(full_disk(error, engine.url) or "the database does not answer")
 
 
 class Retry:
@@ -71,7 +71,8 @@ class Retry:
                 if not is_away(error, self._engine):
                     raise
                 if not reasons:
-                    self._told("the database does not answer; finished trials are kept in memory")
+                    what = full_disk(error, url) or "the database does not answer"
+                    self._told(f"{what}; finished trials are kept in memory")
                 why = redacted(str(getattr(error, "orig", None) or error), url)
                 if why not in reasons:
                     self._told(f"database error: {why}")

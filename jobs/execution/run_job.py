@@ -72,7 +72,7 @@ def run_job(
         if asked is not None:
             told(said_of(prior))
         key = retry(lambda: _key(store, job_id))
-        events = JobEvents(waiting=waiting, told=away, pause=held.pause)
+        events = JobEvents(waiting=held.waiting(waiting), told=away, pause=held.pause)
         hosts = backend.hosts(assembly, key, log.trials(), events)
         budget = Budget(specification.trials, specification.minutes)
         strategy = find_strategy(specification.strategy)

@@ -68,7 +68,7 @@ def run_experiment(
             told = _Progress(held, kept, experiment.runs)
             observer = RunsObserver(
                 begins=told.begins,
-                waiting=waiting,
+                waiting=held.waiting(waiting),
                 starts=told.starts,
                 ended=told.ended,
                 meanwhile=held.heartbeat.tick,

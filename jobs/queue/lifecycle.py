@@ -52,10 +52,11 @@ def leave_job(engine: Engine, job_id: int) -> None:
         release(engine, lease)
 
 
-def resume_stored(engine: Engine, job_id: int) -> None:
+def resume_stored(engine: Engine, job_id: int, *, most_queued: int | None = None) -> None:
     """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
 
-    NoSuchJob if there is none, WrongState if it is live or done.
+    NoSuchJob if there is none, WrongState if it is live or done, QueueFullError if ``most_queued``
+    jobs are queued.
     """
     row = JobStore(engine).job(job_id)
     external = is_external(row)
@@ -71,6 +72,7 @@ def resume_stored(engine: Engine, job_id: int) -> None:
         state=JobState.RUNNING if external else JobState.QUEUED,
         why=TOLD if external else WAITS,
         by_service=not external,
+        most_queued=most_queued,
     )
     if not changed:
         state = JobStore(engine).job(job_id).state.value

@@ -21,6 +21,8 @@ class ServiceSettings(BaseSettings):
     # workload files that jobs over HTTP may name, beside the shipped ones
     workloads_dir: Path | None = None
     most_queued: int = Field(default=1000, ge=1)  # with so many jobs queued no more are taken
+    # event streams that may be open at a time; one token may have a quarter of them
+    most_streams: int = Field(default=400, ge=1)
     # ended jobs are deleted after so many days; None: never
     keep_days: float | None = Field(default=None, gt=0)
     rate_limit: str = "200/second"  # requests of one client, as `200/second` or `6000/minute`
@@ -36,6 +38,9 @@ class ServiceSettings(BaseSettings):
     # Hosts with commas that webhooks may lead to though their addresses are not public.
     webhook_allow: str = ""
     webhook_retry_hours: float = Field(default=24.0, ge=0, le=24 * 30)  # then it is given up
+    # The path below which a proxy serves all of it, such as `/rocktune`; the proxy may take it off
+    # or leave it.
+    root_path: str = Field(default="", pattern=r"^(/[A-Za-z0-9._~-]+)*$")
     # Where a browser finds the dashboard, for the links of messages; empty: they have none.
     public_url: str = Field(default="", pattern=r"^(https?://[^\s/]\S*)?$")
     # `debug`, `info`, `warning` or `error`

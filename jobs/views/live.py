@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
 from db.schema.tables import MAIN_METRICS
+from db.trials.trial_log import WAITS_FOR, recall_document
 from db.trials.trial_rows import (
     count_baseline,
     read_baseline_runs,
@@ -163,6 +164,7 @@ class LiveJob:
     # Of a host's time, what the benchmark has and not the tuner, without the hours in which nobody
     # ran the job; None where that is not known yet.
     bench_share: float | None
+    waits_for: str | None  # who uses the host that the newest of ``out`` waits for
 
 
 def live_job(engine: Engine, row: JobRow) -> LiveJob:
@@ -174,6 +176,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         facts = read_trial_facts(connection, row.id)
         latest = read_latest(connection, row.id, limit=_LATEST)
         runs = read_runs_of(connection, row.id, best) if best else []
+        waits = recall_document(connection, row.id, WAITS_FOR) or {}
     # What the runs of a configuration measured, as the plots have it.
     found = next(iter(measured(baseline, runs).values()), {}) if baseline else {}
     metrics = _metrics(objective, baseline, found) if baseline else []
@@ -194,6 +197,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
         bench_share=bench_share(row.standing),
+        waits_for=waits.get("holder"),
     )
 
 

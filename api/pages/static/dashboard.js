@@ -1,6 +1,8 @@
 "use strict";
 // Times in the reader's zone; and what asks for it is read again, as it stands on the server.
 (() => {
+  // The path below which a proxy serves all of it; empty without one.
+  const root = new URL(document.currentScript.src).pathname.split("/static/")[0];
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const tellTimes = (within) => {
     for (const each of within.querySelectorAll("time[datetime]")) {
@@ -35,14 +37,17 @@
   };
   const readAgain = async (ids) => {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.redirected && new URL(answer.url).pathname === "/login") return location.reload();
+    if (answer.redirected && new URL(answer.url).pathname === `${root}/login`) return location.reload();
     if (!answer.ok) return;
     takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), ids);
   };
-  window.rocktune = { readAgain, tellTimes };
+  window.rocktune = { readAgain, root, tellTimes };
 
   addEventListener("DOMContentLoaded", () => {
     tellTimes(document);
+    // A token that came in the address goes from it and from the history.
+    if (document.querySelector("[data-clean]"))
+      history.replaceState(null, "", location.pathname);
     // A file that is chosen fills in the field that it is for; nothing is sent by that.
     for (const file of document.querySelectorAll("[data-into]")) {
       file.parentElement.hidden = false;

@@ -3,6 +3,7 @@
 (() => {
   const PARTS = ["standing", "metrics", "latest", "failures", "environment"];
   const LEAST_SECONDS = 2;
+  const AGAIN_SECONDS = 10;
   const page = () => document.getElementById("live");
 
   const figureOf = (chart) => {
@@ -77,17 +78,22 @@
       if (!first) refreshSoon();
     });
     events.addEventListener("trial", refreshSoon);
+    // Refused, as where too many pages are open: a browser gives up then.
+    events.addEventListener("error", () => {
+      if (events.readyState === EventSource.CLOSED) setTimeout(follow, 1000 * AGAIN_SECONDS);
+    });
     events.addEventListener("end", (event) => {
       events.close();
       announce(JSON.parse(event.data));
       clearTimeout(due);
       location.reload(); // what can be done with the job, and what came of it, are others now
     });
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) refreshSoon(); });
   };
 
   addEventListener("DOMContentLoaded", () => {
     showCharts().catch(() => {});
-    if ("live" in page().dataset) follow();
+    if (!("live" in page().dataset)) return;
+    follow();
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) refreshSoon(); });
   });
 })();

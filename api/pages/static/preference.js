@@ -17,7 +17,7 @@
     const head = cell("th", "");
     head.scope = "row";
     const link = head.appendChild(document.createElement("a"));
-    link.href = `/jobs/${job}/trials?trial=${pick.trial}#trial-${pick.trial}`;
+    link.href = `${rocktune.root}/jobs/${job}/trials?trial=${pick.trial}#trial-${pick.trial}`;
     link.textContent = pick.trial;
     cell("td", pick.runs);
     cell("td", signed(pick.fitness, 0));
@@ -59,7 +59,7 @@
       for (const limit of limits()) query.append("limit", limit);
       const command = ["rocktune", "pick", job, "--weights", weights(), ...limits().flatMap((each) => ["--limit", each])];
       try {
-        const answer = await fetch(`/v1/jobs/${job}/pick?${query}`, { signal: asking.signal });
+        const answer = await fetch(`${rocktune.root}/v1/jobs/${job}/pick?${query}`, { signal: asking.signal });
         const found = await answer.json();
         // With what it picks, never before it.
         document.getElementById("picked-command").textContent = command.map(quoted).join(" ");

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +15,7 @@ from api.pages.log_in import safe_path
 from db.access.tokens import Role, list_tokens, open_session, revoke_token, token_of_session
 from db.schema.tables import browser_session
 from jobs.queue.service_settings import ServiceSettings
-from tests.support.api.browser import SEES, form_token, log_in, see, send_form
+from tests.support.api.browser import SEES, TYPED, form_token, log_in, see, send_form
 from tests.support.api.callers import (
     EXTERNAL,
     bearer,
@@ -171,7 +172,7 @@ def test_behind_tls_a_session_under_the_plain_name_is_worth_nothing(
         assert see(client, "/", **headers, **plain).headers["location"] == "/login?next=/"
         assert client.get("/v1/jobs", headers=headers | safe).status_code == 200
         link = f"/login?token={tokens[Role.READ]}"
-        (given,) = cookies_of(see(client, link, **headers, **plain))
+        (given,) = cookies_of(see(client, link, **{**TYPED, **headers, **plain}))
         assert given.startswith("__Host-rocktune=") and "; Secure" in given
         assert token_of_session(database, planted) is not None, "it is not this browser's to end"
 
@@ -299,7 +300,7 @@ class TestALinkWithAToken:
     def test_logs_in_and_leads_to_an_address_without_it(
         self, client: TestClient, tokens: dict[Role, str]
     ) -> None:
-        answer = see(client, f"/login?token={tokens[Role.ADMIN]}")
+        answer = see(client, f"/login?token={tokens[Role.ADMIN]}", **TYPED)
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["cache-control"] == "no-store"
@@ -313,7 +314,7 @@ class TestALinkWithAToken:
     ) -> None:
         for wanted, led in (("/jobs/1", "/jobs/1"), ("//evil.example", "/")):
             link = {"token": tokens[Role.READ], "next": wanted}
-            answer = client.get("/login", params=link, headers=SEES, follow_redirects=False)
+            answer = client.get("/login", params=link, headers=TYPED, follow_redirects=False)
             assert answer.headers["location"] == led
 
     def test_that_is_wrong_leads_to_the_form_and_is_not_shown(
@@ -321,7 +322,7 @@ class TestALinkWithAToken:
     ) -> None:
         for wrong in ("", "rt_x", tokens[Role.READ][:-1], "<script>", "x" * 9000):
             link = {"token": wrong, "next": "/jobs/1?x=2&y=3"}
-            answer = client.get("/login", params=link, headers=SEES, follow_redirects=False)
+            answer = client.get("/login", params=link, headers=TYPED, follow_redirects=False)
             assert answer.status_code == 303 and not cookies_of(answer)
             led = answer.headers["location"]
             assert led == "/login?next=/jobs/1%3Fx%3D2%26y%3D3&refused=unknown"
@@ -333,7 +334,7 @@ class TestALinkWithAToken:
         self, client: TestClient, database: Engine, tokens: dict[Role, str]
     ) -> None:
         revoke_token(database, "has-admin")
-        answer = see(client, f"/login?token={tokens[Role.ADMIN]}")
+        answer = see(client, f"/login?token={tokens[Role.ADMIN]}", **TYPED)
         assert not cookies_of(answer)
 
     @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -346,19 +347,43 @@ class TestALinkWithAToken:
         assert not cookies_of(answer)
         assert "Opened from another site" in see(client, answer.headers["location"]).text
 
+    def test_over_plain_http_asks_before_it_logs_in(
+        self, client: TestClient, database: Engine, tokens: dict[Role, str]
+    ) -> None:
+        """There no browser says which site a link is on: it may be one that plants its token."""
+        log_in(client, tokens[Role.ADMIN])
+        before = client.cookies["rocktune"]
+        asked = see(client, f"/login?token={tokens[Role.READ]}&next=/hosts")
+        assert asked.status_code == 200 and not cookies_of(asked)
+        assert token_of_session(database, before) is not None
+        assert "<b>has-read</b> (role read)" in asked.text
+        assert asked.headers["referrer-policy"] == "strict-origin"
+        assert asked.headers["cache-control"] == "no-store"
+        fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', asked.text))
+        assert fields == {"next": "/hosts", "token": tokens[Role.READ]}
+        planted = send_form(client, "/login", fields, Origin="http://evil.example")
+        assert planted.status_code == 403
+        answer = send_form(client, "/login", fields)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/hosts")
+        assert "has-read, role read" in see(client, "/").text
+
+    def test_over_plain_http_that_is_wrong_leads_to_the_form(self, client: TestClient) -> None:
+        answer = see(client, "/login?token=rt_x")
+        assert answer.headers["location"] == "/login?next=/&refused=unknown"
+
     def test_ends_the_session_before(
         self, client: TestClient, database: Engine, tokens: dict[Role, str]
     ) -> None:
         log_in(client, tokens[Role.READ])
         before = client.cookies["rocktune"]
-        see(client, f"/login?token={tokens[Role.ADMIN]}")
+        see(client, f"/login?token={tokens[Role.ADMIN]}", **TYPED)
         assert token_of_session(database, before) is None
 
     def test_behind_tls_gives_a_cookie_for_tls_alone(
         self, client: TestClient, tokens: dict[Role, str]
     ) -> None:
         link = f"/login?token={tokens[Role.READ]}"
-        (cookie,) = cookies_of(see(client, link, **{"X-Forwarded-Proto": "https"}))
+        (cookie,) = cookies_of(see(client, link, **TYPED, **{"X-Forwarded-Proto": "https"}))
         assert cookie.startswith("__Host-rocktune=") and "; Secure" in cookie
 
     def test_at_another_page_is_not_carried_on(

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, make_url
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.schema.tables import token as tokens
-from tests.support.api.browser import SEES
+from tests.support.api.browser import SEES, TYPED
 from tests.support.api.callers import EXTERNAL, PROBLEM, admin, bearer
 from tests.support.api.real_server import own_token, real_server
 
@@ -43,10 +43,10 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
             client.post("/v1/jobs", content=b"{"),
             client.get("/metrics"),
             client.get("/v1/jobs/999"),
-            client.get("/login", params={"token": token}),
+            client.get("/login", params={"token": token}, headers=TYPED),
             client.get("/login", params={"token": WRONG, "next": "x" * 3000}),
             client.get("/nowhere", params={"token": token}, headers=SEES),
-            client.get("/login", params={"token": own_token(tmp_path)}),
+            client.get("/login", params={"token": own_token(tmp_path)}, headers=TYPED),
         ):
             shown += [answer.text, str(answer.headers)]
         with database.begin() as connection:  # what the server cannot be ready for

@@ -26,7 +26,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/workloads"): Role.READ,
     ("POST", "/v1/workloads"): Role.SUBMIT,
     ("GET", "/v1/workloads/{name}"): Role.READ,
-    ("DELETE", "/v1/workloads/{name}"): Role.ADMIN,
+    ("DELETE", "/v1/workloads/{name}"): Role.SUBMIT,  # one's own; another's: see below
     ("GET", "/v1/spaces"): Role.READ,
     ("GET", "/v1/objectives"): Role.READ,
     ("GET", "/v1/starts"): Role.READ,
@@ -192,6 +192,19 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     assert answer.status_code == (401 if role is None else 403), (route, role)
                     require_problem(answer)
                     assert ("www-authenticate" in answer.headers) == (role is None)
+
+
+@pytest.mark.one_database
+def test_a_submitter_deletes_workloads_of_its_own_alone(
+    app: FastAPI, tokens: dict[Role, str]
+) -> None:
+    with stranger(app) as client:
+        for uploads, status in ((Role.ADMIN, 403), (Role.SUBMIT, 204)):
+            sent = client.post("/v1/workloads", json=WORKLOAD, headers=bearer(tokens[uploads]))
+            assert sent.status_code == 201
+            deleted = client.delete("/v1/workloads/nightly", headers=bearer(tokens[Role.SUBMIT]))
+            assert deleted.status_code == status
+            client.delete("/v1/workloads/nightly", headers=bearer(tokens[Role.ADMIN]))
 
 
 @pytest.mark.slow

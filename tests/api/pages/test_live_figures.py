@@ -11,6 +11,9 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.jobs.job_store import JobStore
+from db.leases.lease import acquire
+from db.leases.process import this_process_name
+from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import read_baseline_runs, read_latest, read_trial_facts
 from jobs.charts.series import metric_series_chart
 from jobs.results import cache
@@ -174,3 +177,19 @@ def test_a_page_hears_only_of_trials_that_it_does_not_show(
     assert numbers == [trial.number for trial in shown][-len(numbers) :]
     assert 0 < len(numbers) < len(shown)
     assert heard[-1].kind == "end"
+
+
+def test_a_trial_that_waits_for_the_host_is_not_said_to_run(
+    client: TestClient, database: Engine
+) -> None:
+    job = submit(client, EXTERNAL)
+    ask(client, job)
+    assert "Trial 1 (baseline) is running" in see(client, f"/jobs/{job}").text
+    lease = acquire(database, job, this_process_name())
+    log = StoredTrialLog(database, lease)
+    log.wait_for("process 4711")
+    shown = see(client, f"/jobs/{job}").text
+    assert "Trial 1 (baseline) waits for the bench host, which process 4711 is using." in shown
+    assert "is running" not in shown
+    log.wait_for(None)
+    assert "Trial 1 (baseline) is running" in see(client, f"/jobs/{job}").text

@@ -1,20 +1,36 @@
 """Schedules and batches over HTTP: kept whole, refused whole, shown with what became of them."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
+from db.access.tokens import Role, make_token, revoke_token
+from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs
 from db.nightly.nights import nights_of_batch
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
+from db.schema.tables import schedule
 from jobs.queue.lifecycle import cancel_stored
+from jobs.queue.service_settings import ServiceSettings
 from jobs.regression.detection import detect_regressions
 from jobs.regression.triage import triage_of
 from jobs.schedule import keep_schedules
-from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
+from tests.support.api.callers import (
+    EXTERNAL,
+    OBJECTIVE,
+    QUEUED,
+    SPACE,
+    bearer,
+    errors_of,
+    require_problem,
+)
 from tests.support.api.watched_nights import kept_nights
 from tests.support.jobs.recorded_nights import Planted, recorded_nights
 
@@ -156,3 +172,74 @@ def test_the_triage_of_a_batch_s_nights(client: TestClient, database: Engine) ->
     refused = client.get("/v1/nights/nightly/triage?night=3")
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["field"] == "night"
+
+
+def fall_due(database: Engine, monkeypatch: pytest.MonkeyPatch, *, day: int) -> None:
+    """It is 02:30 in Berlin on a day of January 2030, and all schedules wait for that."""
+    moment = datetime(2030, 1, day, 1, 30, tzinfo=UTC)
+    monkeypatch.setattr("jobs.schedule.present", lambda _: moment)
+    with writing(database) as connection:
+        connection.execute(update(schedule).values(next_at=moment))
+
+
+def test_a_full_queue_takes_no_batch_no_run_and_no_resumed_job(
+    served: Callable[..., TestClient], database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = served(ServiceSettings(most_queued=6))
+    client.post("/v1/schedules", json=NIGHTLY)  # of five jobs
+    batch = {"workloads": ["load-quick"], "spaces": ["default", "paper"], "trials": 20}
+    assert client.post("/v1/batches", json=batch).status_code == 201
+    for path, body in (("/v1/schedules/nightly/run", None), ("/v1/batches", NIGHTLY["batch"])):
+        answer = client.post(path, json=body)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "60")
+        assert "(6 jobs) has room for 4 more, not for 5" in require_problem(answer)["detail"]
+    assert len(client.get("/v1/jobs").json()["jobs"]) == 2, "all of a batch or nothing"
+    for _ in range(2):
+        assert client.post("/v1/batches", json=batch).status_code == 201
+    assert client.post("/v1/jobs/1/cancel").status_code == 200
+    assert client.post("/v1/jobs", json=QUEUED).status_code == 201
+    answer = client.post("/v1/jobs/1/resume")
+    assert answer.status_code == 429 and "the queue is full (6 jobs)" in answer.json()["detail"]
+    fall_due(database, monkeypatch, day=1)
+    assert keep_schedules(database, most_queued=6) == []
+    (last,) = client.get("/v1/schedules/nightly").json()["last"]
+    assert (last["state"], last["why"]) == ("skipped", "the queue is full (6 jobs); try again")
+    larger = {"name": "large", "cron": "0 2 * * *", "batch": {**batch, "job": [
+        {"name": f"j{n}"} for n in range(5)]}}  # fmt: skip
+    for path, body in (("/v1/schedules", larger), ("/v1/batches", larger["batch"])):
+        found = errors_of(client.post(path, json=body))
+        assert found["batch"]["problem"] == (
+            "has 7 jobs, and the queue takes 6 (ROCKTUNE_MOST_QUEUED); split it"
+        )
+
+
+def test_the_schedule_of_a_revoked_token_starts_nothing_and_says_so(
+    client: TestClient, database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = make_token(database, "ci", Role.SUBMIT)
+    client.post("/v1/schedules", json=NIGHTLY, headers=bearer(token))
+    days = count(1)
+
+    def due() -> dict[str, Any]:
+        fall_due(database, monkeypatch, day=next(days))
+        keep_schedules(database)
+        shown: dict[str, Any] = client.get("/v1/schedules/nightly").json()
+        return shown
+
+    revoke_token(database, "ci")
+    why = (
+        "token 'ci', which added the schedule, is revoked; make a token of this name, or delete "
+        "the schedule and add it again"
+    )
+    shown = due()
+    assert (shown["stopped"], shown["last"][0]["state"], shown["last"][0]["why"]) == (
+        why, "skipped", why,
+    )  # fmt: skip
+    assert client.get("/v1/jobs").json()["jobs"] == []
+    make_token(database, "ci", Role.READ)
+    assert due()["stopped"] == why, "one that may not submit jobs is none"
+    revoke_token(database, "ci")
+    make_token(database, "ci", Role.SUBMIT)
+    shown = due()
+    assert (shown["stopped"], shown["last"][0]["state"]) == (None, "running")
+    assert {each["submitter"] for each in client.get("/v1/jobs").json()["jobs"]} == {"ci"}

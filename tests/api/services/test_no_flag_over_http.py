@@ -247,3 +247,32 @@ def test_a_flag_of_a_registered_workload_is_one_argument_whatever_it_holds(
     assert sorted(names) == sorted([*(each.partition("=")[0] for each in usual[1:]), *added])
     for name, value in named.items():
         assert f"--{name}={value}" in argv
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"minutes": 5}, "minutes: give trials or minutes, not both"),
+        ({"detect": "5%"}, "detect: needs more than 20 trials, because the noise must be measured "
+         "first; give trials 24 or more"),
+        ({"limits": ["memory <= 1GiB"]}, "limits: memory is a budget, not a limit; give for "
+         "example memory 512MiB"),
+        ({"space": {"name": "x", "fixed": {"--memory": 1}, "parameter": [{"name": "block_size"}]}},
+         "space.fixed.--memory: is not in the catalogue (see GET /v1/spaces)"),
+        ({"strategy": "lz4 --memory=1"}, "strategy: 'lz4 --memory=1' is not one of "),
+    ],
+)  # fmt: skip
+def test_an_error_advises_no_option_of_the_terminal(
+    anyone: TestClient, body: Body, said: str
+) -> None:
+    detail = send(anyone, "/v1/jobs", {**QUEUED, **body}).json()["detail"]
+    assert detail.startswith(said)
+
+
+def test_an_error_of_an_experiment_names_no_option_either(anyone: TestClient) -> None:
+    body = {"kind": "compare", "workload": "load-quick", "a": "default", "b": "job:99"}
+    detail = send(anyone, "/v1/jobs", body).json()["detail"]
+    assert detail == "b: there is no job 99 in the database"
+    body = {"kind": "compare", "workload": "load-quick", "around": "nope"}
+    detail = send(anyone, "/v1/jobs", body).json()["detail"]
+    assert detail == "around: there is no parameter 'nope'; see GET /v1/spaces"

@@ -96,3 +96,33 @@ def test_files_of_a_schedule_are_uploaded_too(
     assert "schedule own-files: 2 jobs" in capsys.readouterr().out
     known = service.desk.call("GET", f"{service.url}/v1/workloads/nightly-db")
     assert known["origin"] == "uploaded"
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("schedule", ("--cron", "not a time")),
+        ("schedule", ("--cron", "0 2 * * *", "--time-zone", "Mars/Olympus")),
+        ("submit", ("--trials", "3")),
+    ],
+)
+def test_what_was_uploaded_for_a_refused_request_is_not_left_behind(
+    client: Client, service: Scene, tmp_path: Path, capsys: Capture, command: str,
+    more: tuple[str, ...],
+):  # fmt: skip
+    known, name = workloads_of(service), tmp_path.name  # all these tests have one service
+    load = written(tmp_path, name)
+    batch = tmp_path / "nightly.toml"
+    batch.write_text(f'name = "left"\n[[job]]\nworkload = "{load}"\ntrials = 20\n')
+    asked = ("schedule", "add", batch) if command == "schedule" else ("submit", "--workload", load)
+    assert client(*asked, *more, url=service.url) == 2
+    assert name not in workloads_of(service) == known
+    capsys.readouterr()
+    assert client("submit", "--workload", load, "--json", url=service.url) == 0
+    assert client("cancel", json.loads(capsys.readouterr().out)["id"], url=service.url) == 0
+    assert client(*asked, *more, url=service.url) == 2
+    assert name in workloads_of(service), "that was there before"
+
+
+def workloads_of(service: Scene) -> list[str]:
+    return [each["name"] for each in service.desk.call("GET", f"{service.url}/v1/workloads")]

@@ -1,3 +1,5 @@
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobState
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
+from tests.support.cli.launched import ROCKTUNE
 from tests.support.db.revisions import move
 from tests.support.db.writing_process import started
 
@@ -163,3 +166,27 @@ def test_an_upgrade_waits_for_another_however_long_that_takes(database: Engine):
         assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
     lock = next(n for n, sql in enumerate(statements) if "pg_advisory_xact_lock" in sql)
     assert statements[lock - 1] == "SET LOCAL lock_timeout = 0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_an_upgrade_that_waits_leaves_the_tables_of_services_that_run(
+    database_url: str, database: Engine
+) -> None:
+    """``db upgrade --wait``, as compose.yaml runs it, beside a connection of an old service."""
+    asked = [ROCKTUNE, "db", "upgrade", "--db", database_url]
+    now = subprocess.run([*asked, "--wait", "0"], capture_output=True, text=True)
+    assert (now.returncode, now.stderr) == (0, ""), "nothing is to be changed"
+    move(database, "0009")
+    refused = subprocess.run([*asked, "--wait", "0"], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert re.fullmatch(
+        r"rocktune: --wait: other services of Rocktune use the database \(\d connections\); "
+        r"stop them, then run the command again; nothing was changed\n",
+        refused.stderr,
+    )
+    assert current(database) == "0009"
+    database.dispose()
+    upgraded = subprocess.run([*asked, "--wait", "60"], capture_output=True, text=True)
+    assert (upgraded.returncode, upgraded.stdout) == (0, "from 0009 to 0010\n"), upgraded.stderr
+    assert current(database) == HEAD

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from db.connection.transactions import writing
 from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,
@@ -13,6 +14,7 @@ from db.jobs.job_queue import (
     enqueue_job,
     next_job,
     queue_again,
+    require_room,
     state_of,
 )
 from db.jobs.job_store import JobStore
@@ -112,6 +114,43 @@ class TestSubmit:
         assert put(database, key="k", request_digest="r", most_queued=2) == (first[0], False)
         store.set_state(first[0], JobState.RUNNING)
         assert put(database, most_queued=2)[1]
+
+
+class TestRoom:
+    def test_is_counted_for_every_way_into_the_queue(self, database: Engine, store: JobStore):
+        first = put(database)[0]
+        put(database, state=JobState.RUNNING)  # is no longer queued
+        put(database, by_service=False)  # a terminal measures it
+        with writing(database) as connection:
+            require_room(connection, 2, 3)
+            require_room(connection, 99, None)
+            with pytest.raises(QueueFullError, match=r"\(3 jobs\) has room for 2 more, not for 3"):
+                require_room(connection, 3, 3)
+        store.set_state(first, JobState.FAILED)
+        put(database)
+        with pytest.raises(QueueFullError, match=r"the queue is full \(1 jobs\); try again"):
+            queue_again(database, first, expected=[JobState.FAILED], why="", most_queued=1)
+        assert store.job(first).state is JobState.FAILED
+        assert queue_again(database, first, expected=[JobState.FAILED], why="", most_queued=2)
+
+    def test_of_many_that_are_resumed_at_once_is_for_so_many(
+        self, database: Engine, store: JobStore
+    ):
+        jobs = [put(database)[0] for _ in range(8)]
+        for job in jobs:
+            store.set_state(job, JobState.CANCELLED)
+        ready = threading.Barrier(8)
+
+        def at_once(job: int) -> bool:
+            ready.wait()
+            try:
+                cancelled = [JobState.CANCELLED]
+                return queue_again(database, job, expected=cancelled, why="", most_queued=3)
+            except QueueFullError:
+                return False
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(at_once, jobs)) == 3
 
 
 class TestNext:

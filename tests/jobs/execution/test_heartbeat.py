@@ -1,6 +1,7 @@
 """A controller that computes for longer than its lease holds keeps the job."""
 
 import threading
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
@@ -9,6 +10,9 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire
 from db.leases.process import this_process_name
+from db.schema.job_row import JobState
+from db.trials.trial_log import WAITS_FOR
+from jobs.execution import held_job
 from jobs.execution.held_job import renewed_meanwhile
 from tests.support.jobs.service_desk import wait_until
 
@@ -56,3 +60,44 @@ def test_it_ends_with_a_failure_too(database: Engine):
     with pytest.raises(ZeroDivisionError), renewed_meanwhile(database, lease):
         raise ZeroDivisionError
     assert f"lease of job {lease.job_id}" not in names()
+
+
+def test_who_uses_the_host_is_noted_while_the_job_waits_for_it(
+    database: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    store = JobStore(database)
+    job_id = store.create_job({}, "d")
+    lease = acquire(database, job_id, this_process_name())
+    store.set_state(job_id, JobState.RUNNING)
+    clock = [1000.0]
+    monkeypatch.setattr(held_job.time, "monotonic", lambda: clock[0])
+
+    def noted() -> object:
+        return (store.recall(job_id, WAITS_FOR) or {}).get("holder")
+
+    beat = held_job.Heartbeat(database, lease, NobodyWatches())
+    beat.waits("process 7")
+    first = store.job(job_id).updated_at
+    clock[0] += 0.5
+    beat.tick()
+    beat.waits("process 7")
+    assert noted() == "process 7"
+    assert store.job(job_id).updated_at == first, "the same is not written again"
+    beat.waits("process 8")
+    assert noted() == "process 8"
+    assert store.job(job_id).updated_at > first, "pages hear of it"
+    clock[0] += held_job._WAITS_SECONDS + 0.1
+    beat.tick()  # of the run: nobody has found the host in use any more
+    assert noted() is None
+    # Who runs the job after a controller that was killed while it waited.
+    beat = held_job.Heartbeat(database, lease, NobodyWatches(), holder="process 8")
+    clock[0] += held_job._WAITS_SECONDS + 0.1
+    beat.tick()
+    assert noted() is None
+
+
+class NobodyWatches:
+    """An observer of a run who looks away."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: None

@@ -81,7 +81,7 @@ def test_a_job_whose_row_is_gone_just_then_stops_nobody(
 def test_schedules_that_fail_end_the_worker_and_say_why(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ):
-    def stumble(_: object) -> None:
+    def stumble(_: object, **_more: object) -> None:
         raise RuntimeError("stumbled")
 
     monkeypatch.setattr(worker, "keep_schedules", stumble)

@@ -7,6 +7,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 SEES = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+# A link that was typed, pasted or opened in a terminal: so it says on loopback and over TLS.
+TYPED = {**SEES, "Sec-Fetch-Site": "none"}
 
 
 def see(client: TestClient, path: str, **more: Any) -> Any:

@@ -27,22 +27,30 @@ http {{
 _SERVER = """\
     server {{
         listen unix:{folder}/public;
-        location / {{
+        location {location} {{
             proxy_pass {url};
+            {more}
         }}
     }}
 """
 
 
 @contextmanager
-def nginx_before(url: str, folder: Path) -> Iterator[httpx2.Client]:
+def nginx_before(
+    url: str, folder: Path, *, location: str = "/", more: str = ""
+) -> Iterator[httpx2.Client]:
     """A client of a proxy before a server, as somebody in the network is one.
+
+    ``location`` is the path that it passes on, ``more`` further lines about it.
 
     It listens on a socket of the file system: no port need be free. Its logs are in the folder.
     """
     configuration = folder / "nginx.conf"
     configuration.write_text(
-        FRAME.format(folder=folder, server=_SERVER.format(folder=folder, url=url))
+        FRAME.format(
+            folder=folder,
+            server=_SERVER.format(folder=folder, url=url, location=location, more=more),
+        )
     )
     process = subprocess.Popen(
         [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
