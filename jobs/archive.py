@@ -11,7 +11,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -27,6 +27,15 @@ from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.trust import DOCUMENT as UNTRUSTED
+from jobs.specification.trust import (
+    OPTION,
+    NamedPlace,
+    named_places,
+    trust,
+    untrusted_document,
+    untrusted_names,
+)
 from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from optimizer.run.ports import DECLARED_TEST, HOSTS_SET_ASIDE
@@ -36,6 +45,7 @@ from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 from sampler.runner.outcome import TrialState
 
 # The longest line that a job can come to: what a request of 4 MiB sent, each character of two
@@ -200,17 +210,50 @@ def _require_documents(documents: object) -> None:
         Prior.from_document(documents[PRIOR])
 
 
-def restore_archive(engine: Engine, path: Path) -> int:
-    """Puts an archived job into a database that lacks it, or an InputError; its number there."""
+@dataclass(frozen=True)
+class Restored:
+    """What came of restoring an archive."""
+
+    job_id: int  # in the database
+    new: bool  # False: it was there, and waited for what is trusted now
+    places: tuple[NamedPlace, ...]  # all that it names
+    waits: bool  # for names that are not trusted yet
+
+
+def restore_archive(engine: Engine, path: Path, *, trusted: Collection[str] = ()) -> Restored:
+    """Puts an archived job into a database that lacks it.
+
+    Of the programs and files that it names, ``trusted`` are those that it may run with. One that
+    is there already and waits for such a name goes on waiting for what is not among them.
+
+    Raises:
+        InputError: It is no archive, names none of a name in ``trusted``, or the database has its
+            job.
+    """
+    archive = read_archive(path)
+    places = named_places(archive.specification)
+    for name in trusted:
+        if name not in {each.name for each in places}:
+            named = ", ".join(each.name for each in places) or "none"
+            problem = f"the archive does not name {name!r:.200}; it names {named:.500}"
+            raise InputError(OPTION, printable(problem))
     try:
-        return restore_archived(engine, read_archive(path), once=True)
+        job_id, new = restore_archived(engine, archive, once=True, trusted=trusted), True
     except JobThere as there:
-        problem = f"{there}; restore into another database with --db"
-        raise InputError("FILE", problem) from None
+        if not trusted or not untrusted_names(engine, there.job_id):
+            problem = f"{there}; restore into another database with --db"
+            raise InputError("FILE", problem) from None
+        job_id, new = there.job_id, False
+        trust(engine, job_id, trusted)
+    return Restored(job_id, new, places, bool(untrusted_names(engine, job_id)))
 
 
-def restore_archived(engine: Engine, archive: Archive, *, once: bool = False) -> int:
+def restore_archived(
+    engine: Engine, archive: Archive, *, once: bool = False, trusted: Collection[str] = ()
+) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
+
+    It waits for what it names beyond ``trusted``; see ``jobs.specification.trust``.
 
     Raises:
         InputError: What it asked for is refused today.
@@ -220,7 +263,9 @@ def restore_archived(engine: Engine, archive: Archive, *, once: bool = False) ->
     scores = ProgressTracker(resolve(asked, None).problem, History(trials))
     standing = scores.progress(max(asked.trials or 0, len(trials))) if trials else None
     what = (asked.document(), asked.digest(), archive.environment)
-    return restore_job(engine, *what, trials, standing, archive.documents, once=once)
+    left = untrusted_document(asked, trusted)
+    documents = {**archive.documents, **({UNTRUSTED: left} if left else {})}
+    return restore_job(engine, *what, trials, standing, documents, once=once)
 
 
 def _document(trial: Trial) -> dict[str, Any]:

@@ -90,7 +90,12 @@ def take_job(
 
 
 def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller) -> int:
-    """Submits a job like another, but for changes; its number. Errors as of ``take_job``."""
+    """Submits a job like another, but for changes; its number.
+
+    Errors as of ``take_job``, and a WrongState where the other was restored and names a program
+    that nobody here trusts.
+    """
+    lifecycle.require_runnable(service.engine, job.id)
     specification = _checked(service, changes, specification_from_document(job.specification))
     priority = changes.priority if "priority" in changes.model_fields_set else job.priority
     return _submit(service, specification, priority, caller)[0]

@@ -25,7 +25,7 @@ from jobs.cluster.certificates import renew_certificates as make_anew
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.service_settings import configure_logs, load_service_settings
 from sampler.bench.builds import is_build_name
-from sampler.common.atomic_write import write_output
+from sampler.common.atomic_write import FOR_ALL, write_output
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import load_settings
@@ -83,7 +83,8 @@ def _scheduler(
 
     def tell(address: str) -> None:
         if address_file:
-            write_output(address_file, f"{address}\n".encode(), field="--address-file")
+            content = f"{address}\n".encode()
+            write_output(address_file, content, field="--address-file", mode=FOR_ALL)
         log.info("listening", url=address)
 
     serve_scheduler(host=checked, port=port, security=security, ttl_seconds=ttl, listening=tell)

@@ -276,17 +276,37 @@ def _restore(
     file: Annotated[Path, Argument(metavar="FILE", help="File that `db archive` wrote.")],
     db: Db = None,
     migrate: Migrate = False,
+    trust_program: Annotated[
+        list[str] | None,
+        Option(
+            "--trust-program",
+            metavar="PATH",
+            help="Program or file named by the archive that the job may use, as the archive "
+            "writes it. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Restores an archived job into a database, where it can be resumed.
 
     An archive holds trials, not conclusions. When the job is resumed and has all its
     trials, its result is computed again, and nothing is measured.
+
+    An archive may name programs and files of the machine that it comes from: a benchmark of its
+    own, a db_bench by path, a trace. They are printed. The job does not run until each is trusted
+    with --trust-program, now or by the same command later.
     """
     from jobs.archive import restore_archive
 
     with open_database(db, migrate=migrate, make=True) as engine:
-        job_id = restore_archive(engine, file)
+        restored = restore_archive(engine, file, trusted=trust_program or ())
+    job_id = restored.job_id
+    for place in restored.places:
+        echo(f"The job uses {place.words()}")
+    told = "restored as" if restored.new else "is already"
     echo(
-        f"{file} restored as job {job_id}, without a result yet. Continue with its `rocktune "
+        f"{file} {told} job {job_id}, without a result yet. Continue with its `rocktune "
         f"tune` command and --resume, or with `rocktune resume {job_id}` and a worker"
+        if not restored.waits
+        else f"{file} {told} job {job_id}. It does not run before you trust each program and file "
+        f"above: rocktune db restore {file} --trust-program PATH"
     )

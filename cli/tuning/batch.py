@@ -42,7 +42,7 @@ from jobs.specification.specification import (
     specification_from_document,
 )
 from sampler.bench.fitting_build import installed_versions
-from sampler.common.atomic_write import write_output
+from sampler.common.atomic_write import make_private_folder, write_output
 from sampler.common.errors import InputError, refuse_noted
 from sampler.runner.settings import Settings, load_settings
 
@@ -245,7 +245,7 @@ def _run_one(here: _Here, item: str, row: JobRow) -> None:
     if row.state is JobState.DONE:
         # Killed just after it had ended, its files may be missing; the report is the last.
         if not (folder / REPORT).exists():
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder, exist_ok=True)
             write_artifacts(job_outcome(here.engine, row.id), folder)
         console.print(f"{item}: job {row.id} is done")
         return
@@ -254,7 +254,7 @@ def _run_one(here: _Here, item: str, row: JobRow) -> None:
     assembly = here.backend.assemble(specification, told=console.print, check=here.turn.check)
     say(console, f"{item}: job {row.id}")
     tell_warnings(console, assembly)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder, exist_ok=True)
     finished = run_here(
         here.engine, row.id, specification, assembly, here.settings,
         console=console, check=here.turn.check, expected=tuple(LIVE), backend=here.backend,

@@ -30,6 +30,7 @@ from jobs.specification.specification import Specification, specification_from_d
 from optimizer.trials.trial import Trial
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
+from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value
@@ -74,7 +75,8 @@ def serve_host(
     environment = fingerprint(settings.bench_dir) | advertised(settings)
     descriptor = {"version": own_version(), "kind": kind, "environment": environment}
     folder = settings.bench_dir / "host"  # the one folder that a host may surely write
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(settings.bench_dir, exist_ok=True)
+    make_private_folder(folder, exist_ok=True)
     make = partial(
         Worker,
         scheduler,

@@ -22,6 +22,7 @@ import numpy as np
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
 from optimizer.confirmation.blocks import order_of
+from sampler.common.atomic_write import private
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome, TrialState
@@ -75,7 +76,7 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
             another process is at it.
     """
     path = folder / RUNS
-    with path.open("a+b") as file:
+    with open(path, "a+b", opener=private) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -29,6 +29,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
+from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
 from optimizer.explanation.compared import (
     BASELINE,
@@ -153,6 +154,7 @@ def measure_explanation(
         return None
     if is_external(job):
         raise InputError("--runs", "an external runner measures this job; leave it out")
+    require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
     design = design_of(
         assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin

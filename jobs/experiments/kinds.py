@@ -29,6 +29,7 @@ from jobs.specification.specification import (
     require_tunes,
     specification_from_document,
 )
+from jobs.specification.trust import require_trusted
 from optimizer.budget.sample_size import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -175,6 +176,7 @@ def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpeci
         raise InputError("job", f"job {row.id} is {row.state.value}; it has no result yet")
     if is_external(row):
         raise InputError("job", "an external runner measures this job; name another")
+    require_trusted(known.engine, row.id)
     return ExperimentSpecification(
         kind=JobKind.EXPLAIN,
         title=f"why the winner of job {row.id} is better",

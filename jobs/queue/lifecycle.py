@@ -8,6 +8,8 @@ from db.leases.lease import LeaseHeld, acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import LIVE, JobRow, JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
+from jobs.specification.trust import require_trusted
+from sampler.common.errors import InputError
 
 WAITS = "waits for the bench host"
 INTERRUPTED = "interrupted; it can be resumed"
@@ -55,10 +57,11 @@ def leave_job(engine: Engine, job_id: int) -> None:
 def resume_stored(engine: Engine, job_id: int, *, most_queued: int | None = None) -> None:
     """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
 
-    NoSuchJob if there is none, WrongState if it is live or done, QueueFullError if ``most_queued``
-    jobs are queued.
+    NoSuchJob if there is none, WrongState if it is live or done, or was restored and names a
+    program that nobody here trusts, QueueFullError if ``most_queued`` jobs are queued.
     """
     row = JobStore(engine).job(job_id)
+    require_runnable(engine, job_id)
     external = is_external(row)
     if row.state is JobState.RUNNING and not (external or row.by_service):
         try:
@@ -77,6 +80,14 @@ def resume_stored(engine: Engine, job_id: int, *, most_queued: int | None = None
     if not changed:
         state = JobStore(engine).job(job_id).state.value
         raise WrongState(f"job {job_id} is {state}; only a failed or cancelled job can be resumed")
+
+
+def require_runnable(engine: Engine, job_id: int) -> None:
+    """Refuses, with WrongState, a job that names a program which nobody here trusts."""
+    try:
+        require_trusted(engine, job_id)
+    except InputError as error:
+        raise WrongState(error.problem) from None
 
 
 def delete_stored(engine: Engine, job_id: int) -> None:

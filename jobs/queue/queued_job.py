@@ -18,6 +18,7 @@ from jobs.execution.held_job import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
+from jobs.specification.trust import require_trusted
 from optimizer.run.ports import LeaseLost
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
@@ -105,6 +106,7 @@ def run_queued(queued: Queued, job_id: int, run: int, ready: Ready) -> None:
 
 def ready_to_tune(queued: Queued, row: JobRow, check: Callable[[], None]) -> Run:
     """A tuning job, checked against where it is measured; a cluster waits for its first host."""
+    require_trusted(queued.engine, row.id)
     specification = specification_from_document(row.specification)
     where = queued.backend or ThisMachine(queued.settings)
     assembly = where.assemble(specification, told=told_once("waiting"), check=check)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sampler.common.atomic_write import write_output
+from sampler.common.atomic_write import make_private_folder, write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import without_formula
 
@@ -21,7 +21,7 @@ RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 def require_folder(out: Path) -> None:
     """Makes the folder before hours are spent; an InputError if nothing can be written there."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_private_folder(out, exist_ok=True)
         probe = out / f".rocktune-{os.getpid()}"
         probe.touch()
         probe.unlink()
@@ -32,7 +32,7 @@ def require_folder(out: Path) -> None:
 def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     """Writes files by name into a folder, made if need be; returns them, or an InputError."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_private_folder(out, exist_ok=True)
     except OSError as error:
         raise InputError("--out", f"cannot create {str(out)!r}: {error.strerror}") from None
     for name, content in contents.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.run_ending import ending_problem, read_text
+from sampler.common.atomic_write import make_private_folder, write_private
 from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
 from sampler.options.options_file import format_options
@@ -52,11 +53,11 @@ class CommandBench(Benchmark):
             "directory": folder / "directory",
             _PYTHON: Path(sys.executable),
         }
-        places["configuration"].write_text(json.dumps(dict(configuration)), encoding="utf-8")
+        write_private(places["configuration"], json.dumps(dict(configuration)))
         options = self.plan.options({n: v for n, v in configuration.items() if n in catalogue()})
         text = format_options(options, rocksdb_version=_ROCKSDB_VERSION)
-        places["options"].write_text(text, encoding="utf-8")
-        places["directory"].mkdir()
+        write_private(places["options"], text)
+        make_private_folder(places["directory"])
         argv = list(self.command.argv)
         for name, path in places.items():
             argv = [argument.replace("{" + name + "}", str(path)) for argument in argv]

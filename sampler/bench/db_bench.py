@@ -33,6 +33,7 @@ from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_b
 from sampler.bench.query_trace import write_slice
 from sampler.bench.rocksdb_log import LogReader
 from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
+from sampler.common.atomic_write import write_private
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
 from sampler.options.options_file import CF, format_options
@@ -198,7 +199,7 @@ class DbBench:
             families = self.plan.workload.column_families
             write_slice(trace, folder / TRACE, families=families, merging=merging)
         options = format_options(asked, rocksdb_version=self.installed.version)
-        (folder / "OPTIONS.ini").write_text(options, encoding="utf-8")
+        write_private(folder / "OPTIONS.ini", options)
         flags = measured_flags(self.plan, configuration)
         return command_line(self.installed.program, flags, folder)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.common.atomic_write import PRIVATE_UMASK, write_private
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values, title_of, write_values
 from sampler.options.options_file import (
@@ -166,7 +167,7 @@ def try_options(
         options = format_options(options, rocksdb_version="5.0.0")
     inside = within_its_folder(options)
     tried = without_preallocation(inside)
-    file.write_text(tried, encoding="utf-8")
+    write_private(file, tried)
     places: dict[str, Value] = {"options_file": str(file), "db": str(database), "num": 1}
     argv = [str(program), *flag_arguments({**places, **(flags or {})}), "--benchmarks=fillseq"]
     ran, died = _run(argv, folder), None
@@ -198,6 +199,7 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
             cwd=folder,
             env={**os.environ, "TZ": "UTC"},
             stdin=subprocess.DEVNULL,
+            umask=PRIVATE_UMASK,
             capture_output=True,
             encoding="utf-8",
             errors="replace",

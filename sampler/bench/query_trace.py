@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from sampler.common.atomic_write import private_writer
 from sampler.common.errors import InputError
 from sampler.workload.workload import Trace
 
@@ -238,7 +239,7 @@ def write_slice(trace: Trace, target: Path, *, families: int, merging: bool) -> 
     """
     field = "workload.trace"
     used, merges, records, time = 0, False, 0, 0
-    with open_trace(Path(trace.path), field) as file, target.open("wb") as out:
+    with open_trace(Path(trace.path), field) as file, private_writer(target) as out:
         whole = Records(file, field)
         begins = whole.began + round(1e6 * trace.begin)
         ends = whole.began + round(1e6 * trace.end) if trace.end is not None else None

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
@@ -13,6 +14,9 @@ from sampler.common.errors import InputError
 
 # What means something is nested three deep; what is nested a thousand deep cannot even be shown.
 _MOST_DEPTH = 16
+# A key that reaches deeper, by dots: tomllib takes minutes for one of 64 kB.
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP_KEY = re.compile(rf"""(?<![\w.'"-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_MOST_DEPTH}}}""")
 _MOST_BITS = 10_000  # more could not be shown, and are written in hexadecimal alone
 
 
@@ -23,10 +27,13 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
         InputError: It is not TOML, is nested more than 16 deep, or holds a number that cannot be
             shown.
     """
+    too_deep = f"is nested more than {_MOST_DEPTH} levels deep"
+    if _DEEP_KEY.search(text):
+        raise InputError(field, too_deep)
     try:
         document = tomllib.loads(text)
     except RecursionError:
-        raise InputError(field, f"is nested more than {_MOST_DEPTH} levels deep") from None
+        raise InputError(field, too_deep) from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
         raise InputError(field, f"is not TOML: {error}") from None
     level: list[Any] = [document]
@@ -38,7 +45,7 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
             raise InputError(field, "contains a number that is too large")
         level = [each for each in inside if isinstance(each, dict | list)]
     if level:
-        raise InputError(field, f"is nested more than {_MOST_DEPTH} levels deep")
+        raise InputError(field, too_deep)
     return document
 
 

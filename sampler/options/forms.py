@@ -158,7 +158,7 @@ def _flags(file: OptionsFile) -> Iterator[str]:
                 value = None  # a codec that db_bench has no word for
         elif other and other.tried == other.written and not text.startswith("k"):
             value = text
-        if name == "min_level_to_compress":
+        if name == "min_level_to_compress" and "compression_type" in values:
             flags["compression_type"] = values["compression_type"]
         if value is None:
             left.append(key)

@@ -79,10 +79,12 @@ def normalized(options: OptionsFile) -> OptionsFile:
 
 
 def _gather_dotted(keys: dict[str, str]) -> None:
+    found: dict[str, dict[str, str]] = {}
     for key in [key for key in keys if "." in key]:
         struct, _, member = key.partition(".")
-        fields = parse_struct(keys.get(struct, "{}"))
-        keys[struct] = format_struct({**fields, member: keys.pop(key)})
+        fields = found.setdefault(struct, parse_struct(keys.get(struct, "{}")))
+        fields[member] = keys.pop(key)
+    keys |= {struct: format_struct(fields) for struct, fields in found.items()}
 
 
 def _table_sections(family: dict[str, str]) -> dict[str, dict[str, str]]:

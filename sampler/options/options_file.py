@@ -9,6 +9,7 @@ its title and the last one; here it stays escaped as RocksDB writes it (``odd\:n
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,10 @@ _LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re
 _COMMENT = re.compile(r"(?<!\\)#.*")  # what follows an unescaped #, as RocksDB's own parser
 _SECTION = re.compile(r'\[([^"]*)(?:"(.*)"[^"]*)?\]')
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BRACES = re.compile(r"[{};]")
+# RocksDB nests three deep (a secondary cache in the block cache of a table), and the largest of
+# its structures, that of a block-based table, has some fifty fields.
+MOST_DEPTH, MOST_FIELDS = 16, 256
 # EscapeOptionString and its inverse in string_util.cc.
 _SPECIAL, _ESCAPED = re.compile(r"[\\#:\r\n]"), re.compile(r"\\(.?)", re.DOTALL)
 _NAMED = {"\n": "n", "\r": "r"}
@@ -154,11 +159,11 @@ def parse_struct(text: str) -> dict[str, str]:
 def struct_parts(inner: str) -> Iterator[str]:
     """What stands between the semicolons of a structure without its braces; ``;`` joins it."""
     depth = start = 0
-    for position, character in enumerate(inner + ";"):
-        depth += (character == "{") - (character == "}")
-        if character == ";" and depth <= 0:
-            yield inner[start:position]
-            start = position + 1
+    for found in _BRACES.finditer(inner + ";"):
+        depth += (found[0] == "{") - (found[0] == "}")
+        if found[0] == ";" and depth <= 0:
+            yield inner[start : found.start()]
+            start = found.end()
 
 
 def format_struct(fields: Mapping[str, str]) -> str:
@@ -201,11 +206,13 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     Sections of other column families are kept as they are; only the default one is tuned.
 
     Raises:
-        InputError: A line is neither a section, a comment nor key=value, or sections are missing,
-            double or in an order that RocksDB refuses (CheckSection in options_parser.cc).
+        InputError: A line is neither a section, a comment nor key=value, a structure is nested
+            more than 16 deep or has more than 256 fields, or sections are missing, double or in
+            an order that RocksDB refuses (CheckSection in options_parser.cc).
     """
     sections: dict[str, dict[str, str]] = {}
     lines: dict[tuple[str, str], int] = {}
+    fields = Counter[tuple[str, str]]()  # of each structure so far
     title: str | None = None
     for number, raw in enumerate(split_lines(text), start=1):
         line = said_in(raw)
@@ -229,12 +236,30 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
                 )
             raise InputError(name, problem)
         if key not in sections[title]:
+            struct, dot, _ = key.partition(".")
+            fields[title, struct] += value.count(";") + len(dot)
+            problem = _too_nested(key, value, fields[title, struct])
+            if problem:
+                raise InputError(name, f"line {number}: [{title:.80}] {key:.80} {problem}")
             sections[title][key] = value
             lines[title, key] = number
     for mandatory in (DB, CF):
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
     return OptionsFile(sections, lines)
+
+
+def _too_nested(key: str, value: str, fields: int) -> str | None:
+    """Why no reader could take a structure that is made to wear readers out; None: it is none."""
+    if fields > MOST_FIELDS:
+        return f"has more than {MOST_FIELDS} fields; give the file that RocksDB wrote"
+    depth = deepest = key.count(".")
+    for found in _BRACES.findall(value):
+        depth += (found == "{") - (found == "}")
+        deepest = max(deepest, depth)
+    if deepest > MOST_DEPTH:
+        return f"is nested more than {MOST_DEPTH} levels deep; give the file that RocksDB wrote"
+    return None
 
 
 def split_lines(text: str) -> list[str]:

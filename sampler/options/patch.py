@@ -53,9 +53,11 @@ def changes_to(file: OptionsFile, wanted: OptionsFile) -> list[Change]:
         before, after = file.sections.get(section, {}), wanted.sections.get(section, {})
         for key in dict.fromkeys([*before, *after]) if section != VERSION else ():
             was, now = before.get(key), after.get(key)
+            if was == now:
+                continue
             kept = wanted.with_values(section, {key: was or ""})
             derived = now is None and key not in without_derived(kept).sections[section]
-            if was != now and not derived:
+            if not derived:
                 why = _why(section, key, was, now)
                 found.append(Change(file.own_title(section), key, now, why))
     return found

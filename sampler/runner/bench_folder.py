@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.kernel_files import SYS, line_of
 from sampler.machine.machine import file_system
@@ -20,7 +21,7 @@ _BLOCK = 4096
 
 
 def make_trial_folder(bench_dir: Path) -> Path:
-    """An empty folder, named for the process that owns it.
+    """An empty folder for its owner alone, named for the process that owns it.
 
     Raises:
         InputError: It cannot be made.
@@ -28,7 +29,8 @@ def make_trial_folder(bench_dir: Path) -> Path:
     pid, started = own_process()
     folder = bench_dir / f"trial-{pid}-{started}-{secrets.token_hex(4)}"
     try:
-        folder.mkdir(parents=True)
+        make_private_folder(bench_dir, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         problem = f"cannot make a folder in {bench_dir}: {error.strerror}"
         raise InputError("ROCKTUNE_BENCH_DIR", problem) from None

@@ -3,8 +3,10 @@
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
+import socket
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -37,9 +39,17 @@ def host_lock(
     killed, the host stays locked until the benchmark is gone. Whoever finds the lock held for a
     dead controller of the same user ends what that one left running.
 
-    All users may lock the file, and nothing is read from it. Who holds it is told by the kernel.
-    What a user's controller runs stands in a file of that user's beside it, which no other user
-    may write: else anyone could name a running trial as one to be ended.
+    Whoever waits holds the lock of a second file, ``PATH.queue``, until it has the first. So who
+    has just ended a trial waits behind those who wait already, and no controller keeps others out
+    with trial after trial.
+
+    A file that somebody removes is made anew by the next controller, and two would hold a lock
+    each. So a lock counts only while its path leads to the file that is locked, and the holder
+    also has an abstract socket of the path's name, which nobody can remove.
+
+    All users may lock the files, and nothing is read from them. Who holds the lock is told by the
+    kernel. What a user's controller runs stands in a file of that user's beside it, which no other
+    user may write: else anyone could name a running trial as one to be ended.
 
     Args:
         path: The lock file.
@@ -54,18 +64,66 @@ def host_lock(
     Raises:
         InputError: The file cannot be opened.
     """
-    descriptor = _open(path)
-    try:
-        while not _try(descriptor):
+    with contextlib.ExitStack() as held:
+
+        def rest() -> None:
             if not _end_orphans(_own_signature(path)):
-                pid = _holder(descriptor)
+                pid = _holder(path)
                 waiting("another process" if pid is None else f"process {pid}")
             pause(_POLL_SECONDS)
+
+        with contextlib.ExitStack() as turn:
+            queue = path.with_name(f"{path.name}.queue")
+            if _can_open(queue):  # not beside a lock file that another user made: then no queue
+                _taken(queue, turn, rest)
+            descriptor = _taken(path, held, rest)
+            while not (name := _taken_name(path)):
+                rest()
+            held.enter_context(name)
         with contextlib.suppress(OSError):  # without it, orphans end by themselves
             _sign(path, token)
         yield descriptor
-    finally:
-        os.close(descriptor)
+
+
+def _taken(path: Path, held: contextlib.ExitStack, rest: Callable[[], None]) -> int:
+    """A descriptor with the lock of the file that is at a path now, closed with ``held``."""
+    while True:
+        descriptor = _open(path)
+        with contextlib.ExitStack() as mine:
+            mine.callback(os.close, descriptor)
+            while not _try(descriptor):
+                rest()
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                    held.push(mine.pop_all())
+                    return descriptor
+
+
+def _can_open(path: Path) -> bool:
+    try:
+        os.close(_open(path))
+    except InputError:
+        return False
+    return True
+
+
+def _taken_name(path: Path) -> contextlib.ExitStack | None:
+    """What closes the socket whose name says that the lock of a path is held.
+
+    An abstract name (unix(7)) is no file: it goes with the process alone.
+
+    Returns:
+        None where another process has it. Without such sockets there is nothing to close.
+    """
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
+    with contextlib.ExitStack() as held:
+        try:
+            guard = held.enter_context(socket.socket(socket.AF_UNIX))
+            guard.bind(f"\0rocktune-host-lock-{name}")
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return None
+        return held.pop_all()
 
 
 def _open(path: Path) -> int:
@@ -95,13 +153,16 @@ def _try(descriptor: int) -> bool:
     return True
 
 
-def _holder(descriptor: int) -> int | None:
-    """The process that took the lock, as the kernel says; None where it does not.
+def _holder(path: Path) -> int | None:
+    """The process that took the lock of a file, as the kernel says; None where it does not.
 
     A line of ``/proc/locks`` is ``1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF``: the process,
     and the device (in hexadecimal) and inode of the file.
     """
-    about = os.fstat(descriptor)
+    try:
+        about = path.lstat()
+    except OSError:
+        return None
     device = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}"
     try:
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()

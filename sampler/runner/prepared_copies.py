@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, FiniteFloat
 
+from sampler.common.atomic_write import make_private_folder, write_private
 from sampler.runner.bench_folder import trial_folder
 
 FOLDER = "prepared-copies"
@@ -41,7 +42,7 @@ class PreparedNote(BaseModel, frozen=True):
 
 def write_note(folder: Path, note: PreparedNote) -> None:
     """Keeps a note in a folder."""
-    (folder / NOTE).write_text(note.model_dump_json(), encoding="utf-8")
+    write_private(folder / NOTE, note.model_dump_json())
 
 
 def read_note(folder: Path) -> PreparedNote | None:
@@ -79,7 +80,7 @@ class PreparedCopies:
             if wanted != _files(entry / "db") or note is None:
                 raise ValueError
             _duplicate(entry / "db", folder / "db")
-            shutil.copyfile(entry / NOTE, folder / NOTE)
+            write_note(folder, note)
             os.utime(entry)
         except (OSError, ValueError):
             shutil.rmtree(folder / "db", ignore_errors=True)
@@ -101,12 +102,12 @@ class PreparedCopies:
         if size > allowed:
             return False
         try:
-            made.mkdir()
+            make_private_folder(made)
             _duplicate(folder / "db", made / "db")
-            shutil.copyfile(folder / NOTE, made / NOTE)
-            (made / _FILES).write_text(json.dumps(_files(made / "db")), encoding="utf-8")
+            shutil.copy2(folder / NOTE, made / NOTE)
+            write_private(made / _FILES, json.dumps(_files(made / "db")))
             self._shrink_to(allowed - size)
-            entry.parent.mkdir(exist_ok=True)
+            make_private_folder(entry.parent, exist_ok=True)
             made.rename(entry)
         except OSError:  # ENOTEMPTY: there is one of that key
             shutil.rmtree(made, ignore_errors=True)
@@ -114,7 +115,12 @@ class PreparedCopies:
         return True
 
     def clean(self) -> None:
-        """Drops what was not used for a day, and what is beyond the limit."""
+        """Drops what was not used for a day, and what is beyond the limit.
+
+        A folder that an older Rocktune made is closed to others.
+        """
+        with contextlib.suppress(OSError):
+            (self.bench_dir / FOLDER).chmod(0o700)
         until = time.time() - UNUSED_SECONDS
         for entry, used, _ in self._entries():
             if used < until:
@@ -142,7 +148,7 @@ class PreparedCopies:
 
     def _entries(self) -> Iterator[tuple[Path, float, int]]:
         """Each copy, when it was last used, and the bytes of its files."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             for entry in list((self.bench_dir / FOLDER).iterdir()):
                 size = sum(path.stat().st_size for path in entry.glob("db/*"))
                 yield entry, entry.stat().st_mtime, size
@@ -155,7 +161,7 @@ class PreparedCopies:
 
 def _duplicate(source: Path, target: Path) -> None:
     """Links what RocksDB never writes to again, copies the rest."""
-    target.mkdir()
+    make_private_folder(target)
     for path in _kept(source):
         with contextlib.suppress(OSError):  # a file system without hard links, or too many of them
             if path.suffix in _IMMUTABLE:

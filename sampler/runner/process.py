@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
+from sampler.common.atomic_write import PRIVATE_UMASK, private_writer
 from sampler.machine.kernel_files import PROC, field_of
 from sampler.machine.processes import thread_runs
 
@@ -127,8 +128,8 @@ class BenchProcess:
         self._began, self._began_clock = _clocks()
         held_from = limits.held_from
         self._held = HeldOutput(self._outputs[0], held_from) if held_from else None
-        stdout = self._held.writing if self._held else self._outputs[0].open("wb")
-        with stdout as out, self._outputs[1].open("wb") as err:
+        stdout = self._held.writing if self._held else private_writer(self._outputs[0])
+        with stdout as out, private_writer(self._outputs[1]) as err:
             self._process = subprocess.Popen(
                 tied(*argv),
                 cwd=work_in,
@@ -137,6 +138,7 @@ class BenchProcess:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
+                umask=PRIVATE_UMASK,
                 pass_fds=tuple(keep_open),
             )
         self._pidfd = os.pidfd_open(self._process.pid)
@@ -299,7 +301,8 @@ class HeldOutput:
         Raises:
             OSError: The file cannot be written.
         """
-        self._file, self._held_from = file.open("wb", buffering=0), held_from.encode()
+        self._file = private_writer(file, 0)
+        self._held_from = held_from.encode()
         reading, writing = os.pipe()
         fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, resource.getpagesize())
         self._pipe, self.writing = os.fdopen(reading, "rb", 0), os.fdopen(writing, "wb", 0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.processes import kill_marked
 from sampler.runner.bench_folder import remove_leftovers, require_space, trial_folder
@@ -196,7 +197,7 @@ class LocalRunner:
         prepared_seconds, counted = 0.0, copied.seconds if copied else 0.0
         if preparation and not copied:
             held = replace(limits, held_from=preparation.held_from, settled=preparation.settled)
-            preparation.outputs.mkdir()
+            make_private_folder(preparation.outputs)
             ended = yield spawn(preparation.argv(), preparation.outputs, held)
             failed = preparation.finish(ended)
             if failed is not None:
@@ -226,7 +227,7 @@ class LocalRunner:
         metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
         outcome = replace(outcome, metrics=metrics)
         for following in benchmark.following(configuration, folder, outcome, reads=reads):
-            following.outputs.mkdir()
+            make_private_folder(following.outputs)
             following.begin()
             # It is no part of what is measured: no cut-off is meant for it.
             whole = replace(limits, cutoff_seconds=None)

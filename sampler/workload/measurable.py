@@ -63,13 +63,21 @@ def require_no_place(document: Mapping[str, Any]) -> None:
     unknown = (name for name in document if name not in _SENT)
     found = [InputError(f"workload.{name:.80}", problem) for name in unknown]
     problem = f"may name a file: not accepted over HTTP; {instead}"
+    found += [InputError(f"{field:.90}", problem) for field, _ in flags_with_places(document)]
+    refuse_noted(found)
+
+
+def flags_with_places(document: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The flags of a workload's document that may name a file, with their values.
+
+    Each as the field of the document, ``flags.report_file``.
+    """
     for at, table in (("flags", document), ("prepare.flags", document.get("prepare"))):
         flags = table.get("flags") if isinstance(table, Mapping) else None
         for name, value in flags.items() if isinstance(flags, Mapping) else ():
             word = name in _SENT_WORDS and _WORD.fullmatch(str(value))
             if _PLACE.search(name) or (isinstance(value, str) and not word):
-                found.append(InputError(f"{at}.{name:.80}", problem))
-    refuse_noted(found)
+                yield f"{at}.{name}", value
 
 
 def load_problems(workload: Workload) -> Iterator[InputError]:

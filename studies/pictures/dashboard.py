@@ -65,7 +65,7 @@ _SCHEDULE = {
 def concluded(engine: Engine, archive: Path, folder: Path) -> JobOutcome:
     """Puts a job back into a database and concludes it; nothing is measured."""
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
-    job_id = restore_archive(engine, archive)
+    job_id = restore_archive(engine, archive).job_id
     specification = specification_from_document(JobStore(engine).job(job_id).specification)
     assembly = assemble(specification, settings)
     return run_job(engine, job_id, specification, assembly, settings, progress=Silent())

@@ -19,11 +19,16 @@ SOME = 60  # requests: each takes milliseconds
 SERVED = ("body", "request")
 QUICK = sorted(TARGETS.keys() - set(SERVED))
 # Each stopped a reader once, with another exception than it promises.
+OPTIONS = b'[DBOptions]\n[CFOptions "default"]\n'
 FOUND = {
     "space": [b"a=" + b"[" * 5000, b"a" + b".a" * 5000 + b"=1", b"a=1" + b"0" * 5000],
     "workload": [b"a=" + b"[" * 5000],
-    "objective": [b"a=" + b"{b=" * 3000],
+    "objective": [b"a=" + b"{b=" * 3000, b"a" + b".a" * 32_000 + b"=1"],
     "batch": [b"a=" + b"[" * 5000],
+    "options": [
+        OPTIONS + b"  a=" + b"{b=" * 900 + b"x" * 63_000 + b"}" * 900,
+        OPTIONS + b"  a=" + b"{b=" * 5000 + b"}" * 5000,
+    ],
     "archive": [
         b"\x01" + b"[" * 100_000,
         b'\x01{"rocktune_archive":%d,"specification":' % SCHEMA + b"[" * 100_000,
@@ -43,6 +48,7 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
             bytes([rng.randrange(256)]),
             other[start : start + rng.randrange(40)],
             rng.choice([b"\x00", b"\xff\xfe", b"1e999", b"-1", b"9" * 5000, b"{", b'"', b"nan"]),
+            rng.choice([b"{a=", b"a.", b"[", b"}", b"a=1;"]) * rng.choice([2, 20, 3000]),
         ]
     )
     return data[:first] + middle + data[last:]

@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from jobs.results.figures import option_value
 from jobs.specification.specification import require_tunes, specification_from_document
+from jobs.specification.trust import require_trusted
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
@@ -204,6 +205,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     except KeyError:
         raise InputError(field, f"there is no job {number} in the database (--db)") from None
     require_tunes(row, field)
+    require_trusted(engine, number, field)
     result = store.result(number)
     if result is None:
         raise InputError(field, f"job {number} is {row.state.value} and has no result")

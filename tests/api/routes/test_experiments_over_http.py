@@ -13,7 +13,7 @@ from db.schema.job_row import JobKind
 from db.schema.tables import job as job_table
 from jobs.experiments.kinds import KINDS
 from jobs.specification.experiments import REQUESTS
-from tests.support.api.callers import OPTIONS, admin, errors_of, submit
+from tests.support.api.callers import DEEP, OPTIONS, admin, errors_of, submit
 from tests.support.api.sent_workload import SENT
 from tests.support.api.stored_job import keep, proved
 
@@ -116,6 +116,8 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
         ({"kind": "upgrade-check", "old": "default"}, "new", ""),
         ({**UPGRADE, "pairs": 2}, "pairs", "2 is not from 3 to 1000"),
         ({**UPGRADE, "options": "rubbish"}, "options", ""),
+        ({**UPGRADE, "options": DEEP}, "options", "nested more than 16"),
+        ({**COMPARE, "a": {"name": "x", "options": DEEP}}, "a", "nested more than 16"),
         ({**UPGRADE, "space": "none"}, "space", "is not one of"),
         ({**UPGRADE, "workload": "external"}, "workload", ""),
         ({"kind": "explain", "job": 4711}, "job", "there is no job 4711"),

@@ -8,9 +8,17 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import JobStore
+from db.jobs.job_store import JobStore, restore_job
 from db.schema.job_row import JobState
-from tests.support.api.callers import EXTERNAL, OPTIONS, QUEUED, require_problem, submit
+from jobs.specification.trust import DOCUMENT
+from tests.support.api.callers import (
+    EXTERNAL,
+    OPTIONS,
+    QUEUED,
+    errors_of,
+    require_problem,
+    submit,
+)
 
 # What an action answers for a job in each state.
 ANSWERS = {
@@ -154,3 +162,22 @@ def test_a_clone_of_an_own_runners_job_begins_without_trials(
     clone = client.post(f"/v1/jobs/{job}/clone", json={"trials": 30}).json()
     assert (clone["state"], clone["total"], clone["done"]) == ("running", 30, 0)
     assert client.get(f"/v1/jobs/{clone['id']}/trials").json()["trials"] == []
+
+
+def test_a_restored_job_runs_no_program_that_nobody_trusted(
+    client: TestClient, database: Engine
+) -> None:
+    row = JobStore(database).job(submit(client))
+    waits = {DOCUMENT: {"names": ["/tmp/a program"]}}
+    asked = (row.specification, "another digest")
+    job = restore_job(database, *asked, None, [], documents=waits)
+    for action in ("resume", "clone"):
+        answer = act(client, action, job)
+        assert answer.status_code == 409
+        told = require_problem(answer)["detail"]
+        assert "names '/tmp/a program', which nobody on this machine has trusted" in told
+        assert "restore FILE --trust-program '/tmp/a program'" in told
+    assert len(client.get("/v1/jobs").json()["jobs"]) == 2
+    JobStore(database).set_state(job, JobState.DONE)
+    answer = client.post("/v1/jobs", json={"kind": "explain", "job": job})
+    assert "'/tmp/a program'" in errors_of(answer)["job"]["problem"]

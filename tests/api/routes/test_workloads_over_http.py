@@ -15,7 +15,7 @@ from jobs.batch.batch_plan import plan_from_document
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.resolved_job import resolve_stored
 from sampler.workload.workload_file import SHIPPED, workload_document, workload_from_document
-from tests.support.api.callers import QUEUED, errors_of, require_problem, send, submit
+from tests.support.api.callers import DEEP, QUEUED, errors_of, require_problem, send, submit
 from tests.support.api.finished_job import register
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
@@ -133,6 +133,7 @@ LARGE = {f"x{number:04}": "y" * 1000 for number in range(70)}
                               "v": LARGE}}, "profile", "is larger than 262,144 bytes"),
         ({**SENT, "baseline_options": "no file"}, "baseline_options", ""),
         ({**SENT, "baseline_options": "x" * 500_001}, "baseline_options", "more than"),
+        ({**SENT, "baseline_options": DEEP}, "baseline_options", "nested more than 16"),
         ({**SENT, "command": "x"}, "command", "is not a known field"),
         ({}, "workload", ""),
         ({"workload": "load"}, "workload", ""),

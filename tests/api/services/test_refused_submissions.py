@@ -8,7 +8,16 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_list import read_jobs
-from tests.support.api.callers import EXTERNAL, OPTIONS, QUEUED, SPACE, errors_of, send, submit
+from tests.support.api.callers import (
+    DEEP,
+    EXTERNAL,
+    OPTIONS,
+    QUEUED,
+    SPACE,
+    errors_of,
+    send,
+    submit,
+)
 
 pytestmark = pytest.mark.one_database
 
@@ -62,6 +71,8 @@ def test_what_is_right_is_not_called_wrong_beside_a_wrong_workload(
         ({"baseline": "mine"}, "baseline"),
         ({"baseline": "library", "baseline_options": OPTIONS}, "baseline_options"),
         ({"baseline_options": "[Version]\n"}, "baseline_options"),
+        ({"baseline_options": DEEP}, "baseline_options"),
+        ({"start_from": [{"name": "mine", "options": DEEP}]}, "start_from"),
         ({"top": 0}, "top"),
         ({"priority": 1001}, "priority"),
         ({"memory": "1"}, "memory"),

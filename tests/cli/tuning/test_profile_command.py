@@ -107,6 +107,7 @@ def test_a_trace_is_profiled_and_replayed(desk: Desk, tmp_path: Path):
     operations = document["families"][0]["operations"]
     assert operations["get"] == pytest.approx(operations["put"], abs=0.03)
     load = load_workload(str(desk.folder / "monday.toml"))
+    assert (desk.folder / "monday.toml").stat().st_mode & 0o777 == 0o600
     assert load.trace is not None and load.trace.path == str(trace)
     rows = {row["what"]: row for row in document["fidelity"]["rows"]}
     share = rows["gets of all operations"]

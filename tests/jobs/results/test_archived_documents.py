@@ -79,7 +79,7 @@ def test_what_a_job_remembers_comes_back_with_it(
     made_of_trials = {"ranking": {"parameters": []}, "report": {"html": "", "version": 0}}
     remembering(database, job_id, {**DECIDED, **made_of_trials})
     write_archive(database, job_id, tmp_path / "a.gz")
-    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    other = restore_archive(elsewhere, tmp_path / "a.gz").job_id
     store = JobStore(elsewhere)
     assert {name: store.recall(other, name) for name in DECIDED} == DECIDED
     assert [store.recall(other, name) for name in made_of_trials] == [None, None]
@@ -95,7 +95,7 @@ def test_an_archive_of_a_job_that_remembers_nothing_is_what_it_always_was(
     write_archive(database, job_id, tmp_path / "a.gz")
     assert set(head_of(tmp_path / "a.gz")) == {"rocktune_archive", "specification", "environment"}
     assert read_archive(tmp_path / "a.gz").documents == {}
-    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    other = restore_archive(elsewhere, tmp_path / "a.gz").job_id
     assert JobStore(elsewhere).recall(other, "prior") is None
 
 
@@ -118,7 +118,7 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
     assert [row["trials"] > 10 for row in whole.result["warm_start"]] == [True]
     write_archive(database, job_id, tmp_path / "a.gz")
 
-    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    other = restore_archive(elsewhere, tmp_path / "a.gz").job_id
     again = ran(elsewhere, other, warm)
     assert [trial.number for trial in again.trials] == list(range(1, 15)), "nothing was measured"
     told = ("warm_start", "best", "verdict")

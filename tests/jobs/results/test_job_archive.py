@@ -1,5 +1,6 @@
 import gzip
 import json
+import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -17,11 +18,16 @@ from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.experiments.comparison.sides import side_of_job
+from jobs.queue.lifecycle import WrongState, delete_stored, resume_stored
+from jobs.queue.queued_job import Queued, ready_to_tune
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from jobs.specification.trust import named_places
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from sampler.workload.workload_file import load_workload, workload_document
 from tests.support.db.any_trials import any_trials, plain_trial
 from tests.support.jobs.instant import Watcher, write_space, write_workload
 
@@ -87,7 +93,7 @@ def test_a_restored_job_goes_on_where_it_stopped(
     elsewhere = make_engine(str(tmp_path / "other.db"))
     try:
         upgrade_tables(elsewhere)
-        other = restore_archive(elsewhere, part)
+        other = restore_archive(elsewhere, part).job_id
         found = JobStore(elsewhere).newest_job_with(asked.digest())
         assert found is not None and found.id == other
         stands = found.standing
@@ -123,7 +129,7 @@ def test_of_many_that_restore_it_at_once_one_does(
     def at_once(ready: threading.Barrier) -> bool:
         ready.wait()
         try:
-            return bool(restore_archive(database, tmp_path / "a.gz"))
+            return bool(restore_archive(database, tmp_path / "a.gz").job_id)
         except InputError:
             return False
 
@@ -230,3 +236,97 @@ def test_what_cannot_be_written_is_refused(database: Engine, tmp_path: Path, ask
         write_archive(database, job_id, tmp_path)
     with pytest.raises(KeyError, match="there is no job 99"):
         write_archive(database, 99, tmp_path / "a.gz")
+
+
+class TestNamedPrograms:
+    """An archive names programs; none runs here before somebody has trusted it by its name."""
+
+    @pytest.fixture
+    def archive(self, database: Engine, tmp_path: Path, asked: Specification) -> Path:
+        write_archive(database, kept(database, asked, []), tmp_path / "a.gz")
+        delete_stored(database, 1)
+        return tmp_path / "a.gz"
+
+    def test_a_restored_job_does_not_run_before_its_program_is_trusted(
+        self, database: Engine, archive: Path, asked: Specification, settings: Settings
+    ):
+        argv = asked.workload["command"]["argv"]
+        restored = restore_archive(database, archive)
+        job_id, program = restored.job_id, argv[0]
+        assert restored.waits
+        assert [each.words() for each in restored.places] == [
+            f"workload.command: {shlex.join(argv)}"
+        ]
+        told = f"job {job_id} was restored from an archive that names {shlex.quote(program)}, "
+        queued = Queued(database, settings, pause=lambda _: None, check=lambda: None)
+        for refused in (
+            lambda: resume_stored(database, job_id),
+            lambda: ready_to_tune(queued, JobStore(database).job(job_id), lambda: None),
+            lambda: side_of_job(database, job_id, "--a"),
+        ):
+            with pytest.raises((InputError, WrongState)) as said:
+                refused()
+            assert told in str(said.value)
+        with pytest.raises(InputError, match="--trust-program: the archive does not name '/else'"):
+            restore_archive(database, archive, trusted=["/else"])
+        again = restore_archive(database, archive, trusted=[program])
+        assert (again.job_id, again.new, again.waits) == (job_id, False, False)
+        resume_stored(database, job_id)
+        assert JobStore(database).job(job_id).state is JobState.QUEUED
+        with pytest.raises(InputError, match="has the same specification"):
+            restore_archive(database, archive, trusted=[program])
+
+    def test_one_that_is_trusted_at_once_waits_for_nothing(
+        self, database: Engine, archive: Path, asked: Specification
+    ):
+        argv = asked.workload["command"]["argv"]
+        restored = restore_archive(database, archive, trusted=[argv[0]])
+        assert restored.new and not restored.waits
+        resume_stored(database, restored.job_id)
+
+    def test_each_of_several_names_is_trusted_for_itself(self, database: Engine, tmp_path: Path):
+        asked = specify(workload="load-quick", trials=20, db_bench="/opt/7.9/db_bench")
+        flags = {"report_file": "/root/.profile"}
+        asked = asked.model_copy(update={"workload": {**asked.workload, "flags": flags}})
+        write_archive(database, kept(database, asked, []), tmp_path / "a.gz")
+        delete_stored(database, 1)
+        job_id = restore_archive(database, tmp_path / "a.gz", trusted=["/root/.profile"]).job_id
+        with pytest.raises(WrongState, match=r"names /opt/7\.9/db_bench, which nobody"):
+            resume_stored(database, job_id)
+        assert not restore_archive(
+            database, tmp_path / "a.gz", trusted=["/opt/7.9/db_bench"]
+        ).waits
+        resume_stored(database, job_id)
+
+
+@pytest.mark.parametrize(
+    ("workload", "changed", "places"),
+    [
+        ("load", {}, []),
+        ("warlo-command", {}, []),
+        (
+            "warlo-command",
+            {"command": {"argv": ["{python}", "-c", "1\x1b"], "timeout_seconds": 5.0}},
+            ["workload.command: '{python}' -c '1'"],
+        ),
+        ("load", {"flags": {"env_uri": "x://y"}}, ["workload.flags.env_uri: x://y"]),
+        (
+            "load",
+            {"benchmarks": ["replay"], "measured": ["replay"], "trace": "/t.bin"},
+            ["workload.trace: /t.bin"],
+        ),
+        (
+            "read-quick",
+            {"prepare": {"flags": {"report_file": "/r"}}},
+            ["workload.prepare.flags.report_file: /r"],
+        ),
+    ],
+)
+def test_all_that_a_job_would_use_by_name_is_found(
+    workload: str, changed: dict[str, Any], places: list[str]
+):
+    document = workload_document(load_workload(workload))
+    more = {n: {**document.get(n, {}), **v} if n == "prepare" else v for n, v in changed.items()}
+    asked = specify(workload="load-quick", trials=20)
+    asked = asked.model_copy(update={"workload": {**document, **more}})
+    assert [each.words() for each in named_places(asked)] == places

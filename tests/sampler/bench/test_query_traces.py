@@ -197,6 +197,7 @@ def test_what_db_bench_cannot_replay_is_told_before(tmp_path: Path):
     two = saved(tmp_path, whole(write(1, ("put", 1, b"a", b"1"), ("merge", 0, b"b", b"2"))))
     part, target = Trace(path=str(two)), tmp_path / "slice"
     assert write_slice(part, target, families=2, merging=True) == 1
+    assert target.stat().st_mode & 0o777 == 0o600  # it holds keys and values
     with pytest.raises(InputError, match=r"^flags\.num_column_families: the trace uses 2"):
         write_slice(part, target, families=1, merging=True)
     with pytest.raises(InputError, match=r"^flags\.merge_operator: the trace has merges"):

@@ -4,6 +4,8 @@ from hypothesis import strategies as st
 
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
+from sampler.options.forms import FORMS, write_form
+from sampler.options.normal_form import read_user_options
 from sampler.options.options_file import (
     CF,
     DB,
@@ -12,6 +14,7 @@ from sampler.options.options_file import (
     OptionsFile,
     format_options,
     format_struct,
+    leaves,
     parse_options,
     parse_struct,
     within_its_folder,
@@ -182,3 +185,41 @@ def test_the_file_that_rocksdb_writes_survives_being_read_and_written(
 def test_a_file_of_another_kind_is_told_what_an_options_file_is(text: str):
     with pytest.raises(InputError, match=r"line 1 is not .* OPTIONS-NUMBER to the database"):
         parse_options(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("a=" + "{b=" * 17 + "}" * 17, "a is nested more than 16 levels deep"),
+        ("a=" + "{b=" * 50_000, "a is nested more than 16 levels deep"),
+        ("a" + ".b" * 17 + "=1", "a.b.b.b"),
+        ("a.b.c=" + "{d=" * 15 + "1", "a.b.c is nested more than 16 levels deep"),
+        ("a={" + "b=1;" * 257 + "}", "a has more than 256 fields"),
+        ("\n".join(f"a.b{number}=1" for number in range(257)), "a.b256 has more than 256 fields"),
+    ],
+    ids=["braces", "unclosed", "dots", "both", "fields", "dotted"],
+)
+def test_a_structure_that_is_made_to_wear_readers_out_is_refused_by_its_line(line: str, told: str):
+    text = f"[{DB}]\n[{CF}]\n{line}\n"
+    number = 2 + len(line.splitlines())
+    with pytest.raises(InputError) as refused:
+        parse_options(text, name="--baseline")
+    assert str(refused.value).startswith(f"--baseline: line {number}: [{CF}] {told}")
+    assert len(str(refused.value)) < 250
+
+
+def test_the_deepest_and_largest_structures_are_read_in_every_form():
+    deep = "{b=" * 16 + "1" + ";}" * 16
+    large = "{" + "".join(f"b{number}=1;" for number in range(256)) + "}"
+    text = f"[{DB}]\n[{CF}]\na={deep}\nc={large}\n"
+    found = parse_options(text)
+    assert found.get(CF, "a" + ".b" * 16) == "1"
+    assert found.get(CF, "c.b255") == "1"
+    assert dict(leaves(found))[CF, "a" + ".b" * 16] == "1"
+    for form in FORMS:
+        assert write_form(form, text, [])
+
+
+def test_dotted_keys_and_a_structure_are_put_together_in_their_order():
+    own = read_user_options(f"[{DB}]\n[{CF}]\na={{b=1;c=2;}}\na.d=3\nx.y=4\na.b=5\n")
+    assert own.sections[CF] == {"a": "{b=5;c=2;d=3;}", "x": "{y=4;}"}

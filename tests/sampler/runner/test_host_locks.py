@@ -1,9 +1,11 @@
+import contextlib
 import json
 import os
 import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -219,6 +221,72 @@ def test_two_users_lock_each_other_out():
         finally:
             theirs.kill()
             theirs.communicate()
+
+
+@pytest.mark.parametrize("when", ["held", "waited for"])
+def test_a_lock_whose_file_is_removed_is_held_all_the_same(when: str, lock: Path):
+    told: list[str] = []
+
+    def remove_and_give_up(_: float) -> None:
+        lock.unlink()
+        raise GaveUp
+
+    pause = give_up if when == "held" else remove_and_give_up
+    with host_lock(lock, "mine", pause=give_up):
+        if when == "held":
+            lock.unlink()
+        for _ in range(2):  # the file is there again, and free
+            with (
+                pytest.raises(GaveUp),
+                host_lock(lock, "theirs", waiting=told.append, pause=pause),
+            ):
+                pass
+            pause = give_up
+    assert len(told) == 2
+    with host_lock(lock, "theirs", pause=give_up):
+        assert lock.exists()
+
+
+def test_a_lock_that_was_waited_for_is_that_of_the_file_there_is_now(lock: Path):
+    with contextlib.ExitStack() as first:
+        first.enter_context(host_lock(lock, "first", pause=give_up))
+
+        def replace_and_end(_: float) -> None:
+            lock.unlink()
+            lock.touch()
+            first.close()
+
+        with host_lock(lock, "mine", pause=replace_and_end) as descriptor:
+            assert os.path.samestat(os.fstat(descriptor), lock.stat())
+            with pytest.raises(GaveUp), host_lock(lock, "theirs", pause=give_up):
+                pass
+
+
+def test_who_has_just_had_the_lock_waits_behind_who_waits_already(lock: Path):
+    """Without a queue a controller with trial after trial keeps all others out."""
+    waits, go_on = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def pause(_: float) -> None:
+        waits.set()
+        assert go_on.wait(30)
+
+    def other() -> None:
+        with host_lock(lock, "other", pause=pause):
+            order.append("other")
+
+    thread = threading.Thread(target=other)
+    with host_lock(lock, "mine", pause=give_up):
+        order.append("mine")
+        thread.start()
+        assert waits.wait(30)
+    with pytest.raises(GaveUp), host_lock(lock, "mine again", pause=give_up):
+        order.append("mine again")
+    go_on.set()
+    thread.join()
+    with host_lock(lock, "mine again", pause=give_up):
+        order.append("mine again")
+    assert order == ["mine", "other", "mine again"]
 
 
 def test_a_lock_that_cannot_be_made_names_its_variable(tmp_path: Path):

@@ -31,7 +31,7 @@ from sampler.workload.metric_units import MACHINE
 from sampler.workload.workload import Command, Workload
 from tests.support import ROOT
 from tests.support.sampler.real_runs import tiny_plan
-from tests.support.sampler.watching import gone, make_fifo, read_line
+from tests.support.sampler.watching import gone, make_fifo, open_to_others, read_line
 
 FOREVER = "exec tail -f /dev/null"
 Shell = Callable[..., LocalRunner]
@@ -86,6 +86,18 @@ def test_every_end_has_its_state_and_reason_and_leaves_nothing_behind(
     outcome = shell(script).run({})
     assert (outcome.state, outcome.failure) == (state, reason)
     assert left(settings) == []
+
+
+def test_all_that_a_trial_makes_is_for_its_owner_alone(shell: Shell, tmp_path: Path):
+    shown = tmp_path / "shown"
+    script = f"cd {{directory}}; echo 1 > made; find .. > {shown}; find .. -perm /077 >> {shown}"
+    bench_dir = tmp_path / "not" / "there"
+    assert shell(f"{script}; {GOOD}", bench_dir=bench_dir).run({}).state is TrialState.DONE
+    assert sorted(shown.read_text().split()) == [
+        "..", "../OPTIONS.ini", "../configuration.json", "../directory", "../directory/made",
+        "../stderr", "../stdout",
+    ]  # fmt: skip
+    assert open_to_others(bench_dir) == []
 
 
 def test_a_trial_that_takes_too_long_is_timed_out(shell: Shell, settings: Settings):
@@ -290,6 +302,7 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     controller.communicate()
     assert all(gone(int(child)) for child in children.split())
     assert left(settings) == leftover != []
+    assert open_to_others(settings.bench_dir / leftover[0]) == []
     assert json.loads(Path(f"{settings.lock}.{os.getuid()}").read_text())["pid"] == controller.pid
     runner = LocalRunner(DbBench(installed, tiny_plan(installed)), settings)
     assert runner.run({}).state is TrialState.DONE

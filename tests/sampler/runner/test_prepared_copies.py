@@ -17,6 +17,7 @@ from sampler.runner.prepared_copies import (
     write_note,
 )
 from tests.support.sampler.killed_child import Steps, killed
+from tests.support.sampler.watching import open_to_others
 
 NOTE = PreparedNote(seconds=2.5, user_bytes=1_000, stored_bytes=2_000)
 TABLES = {"000009.sst": b"t" * 600, "000010.blob": b"b" * 200}
@@ -57,6 +58,30 @@ def test_a_copy_is_the_database_without_its_log_and_its_note(
     assert copies.take("k", taker)
     assert held(taker) == {**TABLES, **REST}
     assert read_note(taker) == NOTE
+
+
+def test_copies_are_for_their_owner_alone(copies: PreparedCopies, tmp_path: Path):
+    folder = prepared(tmp_path)
+    for path in (folder / "db").iterdir():
+        path.chmod(0o600)  # as a trial's process leaves them
+    assert copies.keep("k", folder)
+    assert open_to_others(tmp_path / FOLDER) == []
+    (tmp_path / FOLDER).chmod(0o755)  # made by an older Rocktune
+    copies.clean()
+    assert open_to_others(tmp_path / FOLDER) == []
+
+
+def test_copies_of_another_user_are_passed_over(
+    copies: PreparedCopies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    copies.keep("k", prepared(tmp_path))
+    monkeypatch.setattr(Path, "iterdir", refuse)  # of no use where it is root who tests
+    copies.clean()
+    monkeypatch.undo()
+    assert copies.take("k", make_trial_folder(tmp_path))
 
 
 def test_what_rocksdb_writes_on_is_copied_and_tables_are_linked(

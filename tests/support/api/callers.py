@@ -36,6 +36,8 @@ options_file_version=1.1
 [CFOptions "default"]
 [TableOptions/BlockBasedTable "default"]
 """
+# It breaks whoever reads structures by recursion.
+DEEP = OPTIONS + '[CFOptions "b"]\n  a=' + "{b=" * 5000 + "}" * 5000
 # It waits for a worker, of which there is none.
 QUEUED: dict[str, Any] = {"workload": "load-quick", "trials": 20}
 

@@ -6,14 +6,16 @@ import gzip
 import io
 import json
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sampler.options.options_file import MOST_DEPTH, MOST_FIELDS
 from tests.support import DATA, ROOT
 from tests.support.fuzzing.fuzz_service import EXTERNAL, routes
 from tests.support.fuzzing.fuzz_targets import LONGEST
 
 KEPT = DATA / "fuzz"
+_PART = 4096  # bytes of an output that are shown at a time
 _OPTIONS = """[Version]
   rocksdb_version=7.8.3
 [DBOptions]
@@ -112,30 +114,58 @@ def keep(target: str, inputs: Iterable[bytes]) -> int:
 def _own(target: str) -> list[bytes]:
     if target in ("output", "log"):
         texts = [path.read_bytes() for path in sorted((DATA / "db_bench_outputs").iterdir())]
-        parts = [text[i : i + LONGEST] for text in texts for i in range(0, len(text), LONGEST)]
-        return [*parts[:60], _EVENTS.encode()]
+        parts = [text[i : i + _PART] for text in texts for i in range(0, len(text), _PART)]
+        return [*parts[:60], _EVENTS.encode(), _deep_event(15), _deep_event(900)]
     if target in ("space", "workload"):
         folders = (
             ROOT / "sampler" / f"{target}s", DATA / f"good_{target}s", DATA / f"bad_{target}s",
         )  # fmt: skip
-        return [path.read_bytes() for each in folders for path in sorted(each.glob("*.toml"))]
+        shown = [path.read_bytes() for each in folders for path in sorted(each.glob("*.toml"))]
+        return [*shown, *_deep_documents()]
     if target == "objective":
         folder = ROOT / "optimizer" / "objectives"
-        return [path.read_bytes() for path in sorted(folder.glob("*.toml"))]
+        shown = [path.read_bytes() for path in sorted(folder.glob("*.toml"))]
+        return [*shown, *_deep_documents()]
     if target == "words":
         return [bytes([first]) + word.encode() for first in range(7) for word in _WORDS]
     if target == "archive":
         whole = gzip.decompress((DATA / "reproduction_first_80.jsonl.gz").read_bytes())
-        return [b"\x01" + whole[:LONGEST], b"\x01" + _short_archive(whole)]
+        return [b"\x01" + whole[:_PART], b"\x01" + _short_archive(whole)]
     if target == "body":
         return [json.dumps(each).encode() for each in _BODIES]
     if target == "request":
         return [each for number, route in enumerate(routes()) for each in requests(number, route)]
     return {
-        "options": [_OPTIONS.encode()],
+        "options": [_OPTIONS.encode(), *_deep_options()],
         "batch": [_BATCH.encode()],
         "last_line": [b'{"rate": 1.5, "waf": 3}'],
     }[target]
+
+
+def _deep_options() -> Iterator[bytes]:
+    """Structures as deep and as large as they may be, one step more, and long texts."""
+    key = b"  memtable_factory="
+    for depth in (MOST_DEPTH, MOST_DEPTH + 1, 900):
+        yield _OPTIONS.encode() + key + b"{a=" * depth + b"1" + b";}" * depth
+        yield _OPTIONS.encode() + b"  a" + b".a" * depth + b"=1"
+    for count in (MOST_FIELDS - 1, MOST_FIELDS + 1):
+        yield _OPTIONS.encode() + key + b"{" + b"a=1;" * count + b"}"
+        yield _OPTIONS.encode() + b"".join(b"  a.b%d=1\n" % number for number in range(count))
+    yield _OPTIONS.encode() + b"  merge_operator=" + b"x" * 60_000
+
+
+def _deep_documents() -> Iterator[bytes]:
+    for depth in (15, 16, 900):
+        yield b"name = 'deep'\na = " + b"[" * depth + b"1" + b"]" * depth
+        yield b"name = 'deep'\na" + b".a" * depth + b" = 1"
+        yield b"name = 'deep'\n[a" + b" . a" * depth + b"]"
+        yield b"name = 'deep'\na = " + b"{b = " * depth + b"1" + b"}" * depth
+    yield b"name = '" + b"x" * 60_000 + b"'"
+
+
+def _deep_event(depth: int) -> bytes:
+    deep = f"{'[' * depth}{']' * depth}"
+    return _EVENTS.replace('"event": ', f'"more": {deep}, "event": ').encode()
 
 
 def _short_archive(whole: bytes) -> bytes:

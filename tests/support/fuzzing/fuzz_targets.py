@@ -34,9 +34,11 @@ from sampler.bench.rocksdb_log import parse_log
 from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.options.option_values import read_values
-from sampler.options.options_file import format_options, parse_options
-from sampler.parameters.catalogue import catalogue
+from sampler.options.forms import FORMS, write_form
+from sampler.options.measured_part import measured_part
+from sampler.options.normal_form import file_values, read_user_options
+from sampler.options.options_file import CF, format_options, parse_options
+from sampler.options.patch import changes_to, patched
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_document, workload_from_document
 from tests.support.sampler.options_compared import settings_of
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from tests.support.fuzzing.fuzz_service import Answer
 
 Target = Callable[[bytes], bool]
-LONGEST = 4096  # bytes of an input: what breaks a parser is short
+LONGEST = 65_536  # bytes of an input: some readers break only on what is long or nested deep
 
 
 def output(data: bytes) -> bool:
@@ -76,12 +78,18 @@ def last_line(data: bytes) -> bool:
 
 
 def options(data: bytes) -> bool:
-    """An OPTIONS file: what was read is read again after it was written."""
+    """An OPTIONS file: what was read is read again after it was written, and in every form."""
+    text = _text(data)
     with suppress(InputError):
-        found = parse_options(_text(data))
+        found = parse_options(text)
         again = parse_options(format_options(found, rocksdb_version="7.8.3"))
         assert settings_of(again) == settings_of(found)
-        read_values(found, catalogue().values())
+        own = read_user_options(text)
+        file_values(own)
+        measured_part(own, 8)
+        changes = changes_to(own, own.with_values(CF, {"write_buffer_size": "1"}))
+        for form in FORMS:
+            write_form(form, patched(text, changes), ())
         return True
     return False
 

@@ -38,3 +38,9 @@ def make_fifo(path: Path) -> int:
     """A named pipe that this process keeps open for reading and writing."""
     os.mkfifo(path)
     return os.open(path, os.O_RDWR)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """The files and folders in a folder, and it, that other users have any right to."""
+    places = [folder, *folder.rglob("*")]
+    return sorted(str(each) for each in places if each.lstat().st_mode & 0o077)
