@@ -30,6 +30,7 @@ from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.importance import explained_job
+from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.explanation.compared import (
     BASELINE,
     MINIMAL,
@@ -61,6 +62,8 @@ class Design:
     rounds: int  # how often each subject is measured
     margin: float  # the loss of fitness that the fewest changes may have
     seed: int  # decides the order within each round
+    # Of the limits, as the job's proof declared them; None: the medians decide.
+    limit_margins: Margins | None = None
 
     def document(self) -> dict[str, Any]:
         """What tells this design from others: runs are gone on with under the same one alone."""
@@ -117,6 +120,7 @@ def design_of(
         rounds=runs,
         margin=margin * best["fitness"],
         seed=problem.seed,
+        limit_margins=margins_of(result["verdict"]["limits"]),
     )
 
 
@@ -229,7 +233,9 @@ def measured_document(
     minimal = None
     if MINIMAL in design.roles:
         failed = _failed_alone(design, sets)
-        minimal = judge_minimal(objective, rounds, margin=design.margin, failed=failed)
+        minimal = judge_minimal(
+            objective, rounds, margin=design.margin, failed=failed, margins=design.limit_margins
+        )
     return {
         "host": host_name(),
         "rocksdb": assembly.installed.version if assembly.installed else None,

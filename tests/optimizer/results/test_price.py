@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.confirmation.proof import Change, Verdict
+from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
