@@ -15,7 +15,7 @@ ALPHA = 0.025
 LIMIT_ALPHA = 0.05  # one-sided: the probability of calling a limit kept at its margin
 # With which an unchanged configuration keeps all limits: real noise has heavier tails than the
 # test assumes, and 80% should be left of it.
-LIMIT_POWER = 0.85
+LIMIT_POWER = 0.9
 LEAST_PAIRS = 3
 POWER = 0.8
 MOST_PAIRS = 10_000

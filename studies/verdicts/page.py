@@ -18,7 +18,7 @@ def page(rows: Sequence[Row], command: str) -> str:
         [
             "# What verdicts say falsely, and what they miss",
             "",
-            f"`{command}`: seconds of simulation, no RocksDB. The noise is real: pairs of runs of "
+            f"`{command}`: minutes of simulation, no RocksDB. The noise is real: pairs of runs of "
             "the jobs in [real_null_corrected](real_null_corrected.md), which change only options "
             "that do nothing. A simulated verdict draws whole pairs, so that the metrics stay "
             "correlated, and swaps the sides of each by a coin. Raw time-based metrics. "
