@@ -25,7 +25,7 @@ from typing import Any
 
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
-from optimizer.confirmation.proof import change
+from optimizer.confirmation.paired_change import change
 from sampler.bench.rocksdb_log import work_events
 from sampler.bench.run_ending import read_text
 from sampler.common.errors import InputError

@@ -20,7 +20,7 @@ from typing import Any
 from jobs.execution.assembly import Assembly, assemble
 from jobs.specification.named_files import specify
 from jobs.specification.start_from import room_of, usual_starts
-from optimizer.confirmation.proof import medians
+from optimizer.confirmation.paired_change import medians
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads, fingerprint

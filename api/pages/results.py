@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import Field
 
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
@@ -202,14 +203,18 @@ def _command(job: JobRow, preference: Preference) -> str:
 
 
 _MOST_JOBS, _OFFERED = 6, 20
+_NO_JOBS: list[str] = []
+_Jobs = Annotated[str, Field(max_length=200)]
 
 
 @router.get("/compare")
-def compare_page(visit: Reader, jobs: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """The jobs that are named, as ``1,2``; without any, the newest to choose from."""
-    problem, asked = None, []
+def compare_page(
+    visit: Reader, jobs: Annotated[list[_Jobs], Query(max_length=20)] = _NO_JOBS
+) -> Response:
+    """The jobs that are named, as ``1,2`` or repeated; without any, the newest to choose from."""
+    problem, asked, given = None, [], ",".join(jobs)
     try:
-        rows = [visit.service.store.job(number) for number in _numbers(jobs)]
+        rows = [visit.service.store.job(number) for number in _numbers(given)]
         for row in rows:
             if row.kind is not JobKind.TUNE:
                 raise InputError("jobs", f"job {row.id} is of kind {row.kind}; name tuning jobs")
@@ -222,7 +227,7 @@ def compare_page(visit: Reader, jobs: Annotated[str, Query(max_length=200)] = ""
     return visit.page(
         "compare.html",
         status=422 if problem else 200,
-        given=jobs,
+        given=given,
         problem=problem,
         jobs=[row for row, _ in asked],
         found=side_by_side(asked) if asked else None,

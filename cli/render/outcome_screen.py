@@ -16,6 +16,7 @@ from jobs.report.rows import (
     contribution_lines,
     contribution_rows,
     limit_lines,
+    marks_words,
     proof_rows,
     trade_rows,
     warm_start_lines,
@@ -23,8 +24,10 @@ from jobs.report.rows import (
 from jobs.results.best_words import (
     basis_words,
     estimate_words,
+    limit_advice,
     minimal_lines,
     numbered,
+    only_limits_failed,
     other_candidate_lines,
     price_lines,
     special_words,
@@ -87,6 +90,7 @@ def print_outcome(
     say(console, *_verdict(result))
     say(console, "")
     console.print(_proof_table(result))
+    say(console, *filter(None, [marks_words(trade_rows(result))]))
     if any(name in verdict["change"] for name in READS):
         say(console, _READS_ARE)
     if best is not None:
@@ -168,12 +172,16 @@ def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -
         elif restart:
             steps.append(f"These changes need a restart or more: {', '.join(restart)}.")
     else:
-        steps = [
-            "Prove smaller changes: more pairs (--detect 5%), a longer workload, or a quieter "
-            "machine (`rocktune doctor`).",
-            "Search more: more --trials.",
-            "See the best measured configurations, not proven: `rocktune pick ID`.",
-        ]
+        limits, best = limit_advice(result), "`rocktune pick ID`"
+        steps = [*limits, "Search more: more --trials."]
+        if not only_limits_failed(result):
+            steps.insert(
+                len(limits),
+                "Prove smaller changes: more pairs (--detect 5%), a longer workload, or a quieter "
+                "machine (`rocktune doctor`).",
+            )
+        if not limits:
+            steps.append(f"See the best measured configurations, not proven: {best}.")
     steps.append(
         f"See the plots: {out}/report.html" if out else "See the plots: `rocktune report ID`"
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from jobs.charts import chart
 from jobs.results.best_words import estimate_words, step_words
+from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
@@ -23,12 +24,9 @@ def changes_chart(
     if not rows:
         return None
     minimised = {term.metric: term.direction == "min" for term in terms}
+    shown = {name: Change.of(change).shown for name, change in rows if name in minimised}
     # What is sure, and whether it is for the better.
-    sure = {
-        name: (change["low"] > 0) != minimised[name]
-        for name, change in rows
-        if name in minimised and not change["low"] <= 0 <= change["high"]
-    }
+    sure = {name: (side > 0) != minimised[name] for name, side in shown.items() if side}
     colours = {True: "@accent", False: "@second", None: "@dim"}
     points = [
         _point(row, name, change, colours[sure.get(name)])
@@ -59,7 +57,7 @@ def changes_chart(
         title="; ".join(f"{those} {how}" for how, those in told.items() if those)
         or "Changes with 95% intervals",
         caption="Dots: mean change over the pairs. Bars: 95% intervals. A change whose interval "
-        "includes 0 is not significant."
+        "includes 0 is not significant; colours allow for the number of metrics."
         + (shaded if bands else "")
         + (f" The interval of {', '.join(beyond)} extends beyond the plot." if beyond else ""),
         traces=points,

@@ -11,7 +11,7 @@ from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import p_words, pairs_for, smallest_change
-from optimizer.confirmation.proof import CONFIDENCE
+from optimizer.confirmation.paired_change import CONFIDENCE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

@@ -31,6 +31,7 @@ from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
+from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.explanation.compared import (
     BASELINE,
     MINIMAL,
@@ -62,6 +63,8 @@ class Design:
     rounds: int  # how often each subject is measured
     margin: float  # the loss of fitness that the fewest changes may have
     seed: int  # decides the order within each round
+    # Of the limits, as the job's proof declared them; None: the medians decide.
+    limit_margins: Margins | None = None
 
     def document(self) -> dict[str, Any]:
         """What tells this design from others: runs are gone on with under the same one alone."""
@@ -118,6 +121,7 @@ def design_of(
         rounds=runs,
         margin=margin * best["fitness"],
         seed=problem.seed,
+        limit_margins=margins_of(result["verdict"]["limits"]),
     )
 
 
@@ -231,7 +235,9 @@ def measured_document(
     minimal = None
     if MINIMAL in design.roles:
         failed = _failed_alone(design, sets)
-        minimal = judge_minimal(objective, rounds, margin=design.margin, failed=failed)
+        minimal = judge_minimal(
+            objective, rounds, margin=design.margin, failed=failed, margins=design.limit_margins
+        )
     return {
         "host": host_name(),
         "rocksdb": assembly.installed.version if assembly.installed else None,

@@ -87,6 +87,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "job": job,
         **proof,
         "trade": rows.trade_rows(result),
+        "marks": rows.marks_words(rows.trade_rows(result)),
         "terms": terms,
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),

@@ -13,11 +13,9 @@ from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import smallest_change
-from optimizer.confirmation.proof import Change
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
-from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.price import traded
+from optimizer.results.price import traded_of
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
 
@@ -92,28 +90,40 @@ _MARKS = ("better", "worse", "not significant")
 def trade_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each metric of the trade-off: gains, then costs, then what is not significant.
 
-    ``mark`` is ``better`` or ``worse`` where the 95% interval lies on one side of no change, else
-    ``not significant``. A metric that did not move in any run is left out.
+    ``mark`` is ``better`` or ``worse`` where that is shown beside all other rows, else ``not
+    significant``. A metric that did not move in any run is left out.
     """
     verdict, level = result["verdict"], result["baseline"]["metrics"]
     if verdict is None:
         return []
-    parts = ("percent", "low", "high", "p")
-    known = {name: change for name, change in verdict["change"].items() if name in level}
-    changes = {name: Change(*(each[part] for part in parts)) for name, each in known.items()}
     rows = [
         {
             "metric": row.metric,
             "name": row.name,
             "default": level[row.metric],
             "best": verdict["metrics"][row.metric],
-            "change": known[row.metric],
+            "change": verdict["change"][row.metric],
             "mark": _MARKS[0 if row.better else 1 if row.worse else 2],
         }
-        for row in traded(objective_from_document(result["job"]["objective"]), changes)
-        if row.change.low or row.change.high
+        for row in traded_of(result)
+        if row.metric in level
     ]
     return sorted(rows, key=lambda row: _MARKS.index(row["mark"]))
+
+
+def marks_words(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why a change whose interval excludes 0 is marked as not significant; None without one."""
+    apart = [
+        row["name"]
+        for row in rows
+        if row["mark"] == _MARKS[2] and not row["change"]["low"] <= 0 <= row["change"]["high"]
+    ]
+    if not apart:
+        return None
+    return (
+        f"Not significant beside {len(rows) - 1} other metrics: {', '.join(apart)}. Among so many "
+        "intervals one may exclude 0 by chance; the marks allow for that (Holm's correction)."
+    )
 
 
 def detectable(result: Mapping[str, Any]) -> dict[str, float]:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobs.results.figures import metric_amount, option_value
+from optimizer.budget.power import ALPHA, LEAST_PAIRS
+from optimizer.objective.limits import OPEN
+from optimizer.results.price import traded_of
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
 
@@ -96,13 +99,18 @@ def _no_trade(result: Mapping[str, Any]) -> str | None:
     if not untraded:
         return None
     if untraded["is_best"]:
-        return "No trade-off: the best is not worse than the baseline in any objective metric."
+        if any(row.worse for row in traded_of(result)):
+            return None  # beside the objective it has a cost, which the verdict names
+        return (
+            "The best has no significant cost, and its medians are worse in no objective metric."
+        )
     terms = ", ".join(f"{name} {gain:+z.0f}" for name, gain in untraded["terms"].items())
     limits = " ".join(f'--limit "{limit}"' for limit in untraded["limits"])
     runs = "1 run" if untraded["runs"] == 1 else f"{untraded['runs']} runs"
     return (
-        f"No trade-off: trial {untraded['trial']} is not worse than the baseline in any objective "
-        f"metric, fitness {untraded['fitness']:.0f} ({terms}; {runs}): explored, not proven. "
+        f"Trial {untraded['trial']} is not worse than the baseline in any objective metric, "
+        f"fitness {untraded['fitness']:.0f} ({terms}; {runs}): explored, not proven"
+        f"{'' if READS[0] in untraded['metrics'] else '; its reads were not measured'}. "
         f"Its file: `rocktune pick ID {limits} --out DIR`."
     )
 
@@ -121,6 +129,40 @@ def _fullest(result: Mapping[str, Any]) -> str | None:
 
 def _interval(row: Mapping[str, float], value: float) -> str:
     return f"{value:.0f} [{row['low']:z.0f}, {row['high']:z.0f}]"
+
+
+def only_limits_failed(result: Mapping[str, Any]) -> bool:
+    """Whether the deciding test passed, and the limits alone stand against the candidate."""
+    verdict = result["verdict"] or {}
+    missed = any(not row["kept"] for row in verdict.get("limits") or ())
+    return missed and verdict["p"] < ALPHA and verdict["pairs"] >= LEAST_PAIRS
+
+
+def limit_advice(result: Mapping[str, Any]) -> list[str]:
+    """What to do about limits that are broken, or not shown to be kept: a sentence each."""
+    missed = [row for row in (result["verdict"] or {}).get("limits") or () if not row["kept"]]
+    unsure = [row for row in missed if row.get("standing") == OPEN and _within(row)]
+    broken = [row for row in missed if row not in unsure]
+    lines = []
+    if unsure:
+        named = [row["limit"] for row in unsure]
+        lines.append(
+            f"Show that {_some(named)} is kept, as the median says: "
+            "more pairs (--detect 5%), a longer workload, a quieter machine (`rocktune doctor`)."
+        )
+    if broken:
+        named = [row["limit"] for row in broken]
+        lines.append(f"Loosen the limit {_some(named)}, if that is acceptable.")
+    if missed:
+        lines.append("See measured configurations that keep the limits: `rocktune pick ID`.")
+    return lines
+
+
+def _within(row: Mapping[str, Any]) -> bool:
+    least, most, value = row["at_least"], row["at_most"], row["value"]
+    return (
+        value is not None and (least is None or value >= least) and (most is None or value <= most)
+    )
 
 
 def price_lines(result: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from jobs.charts.changes import changes_chart, contributions_chart, fitness_term
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.trade_offs import front_chart, front_growth_chart
 from jobs.report import rows
-from jobs.results.best_words import beside_lines, reasons
+from jobs.results.best_words import beside_lines, limit_advice, only_limits_failed, reasons
 from jobs.results.cache import JobCache
 from jobs.results.export import difference_of
 from jobs.results.option_changes import option_changes, options_diff
@@ -32,10 +32,12 @@ def outcome_view(kept: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str
 
     Takes no model and no trial: it is there at once, however long the job was.
     """
+    trade = rows.trade_rows(result)
     return {
         "best": result["best"],
         "verdict": result["verdict"],
-        "trade": rows.trade_rows(result),
+        "trade": trade,
+        "marks": rows.marks_words(trade),
         "changes": option_changes(result),
         "unproven": None if result["best"] else _unproven(result),
         "beside": beside_lines(result),
@@ -113,6 +115,8 @@ def _unproven(result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "trials": result["trials"],
         "broken": [kept_words(row) for row in rows.limit_rows(result) if row["kept"] is False],
+        "limit_advice": limit_advice(result),
+        "only_limits": only_limits_failed(result),
         "power": {name: value for name, value in power.items() if name in names},
         "noisy": {n: spread for n, spread in noise.items() if n in names and spread > _NOISY},
     }

@@ -53,6 +53,22 @@ class SampleSizePlan:
 
 
 @dataclass(frozen=True)
+class LimitMargin:
+    """How far beyond its bound a limit still counts as kept: fixed before the proof's runs."""
+
+    limit: str  # one bound, as ``limit_words`` says it
+    share: float  # of the bound: 0.04 for 4%, a whole number of tenths of a percent
+    spread: float | None  # noise of single runs of the baseline; None where it is not known
+    runs: int  # runs of the baseline that this rests on
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it; margin and noise in percent."""
+        noise = None if self.spread is None else 100 * self.spread
+        margin = round(100 * self.share, 1)
+        return {"limit": self.limit, "margin": margin, "noise": noise, "runs": self.runs}
+
+
+@dataclass(frozen=True)
 class Plan:
     """Runs of the benchmark by purpose; together ``trials``."""
 
@@ -70,6 +86,7 @@ class Plan:
     # Exploring runs that draws are laid out for, if fixed before the pairs; None: ``exploring``.
     laid_out: int | None = None
     detection: SampleSizePlan | None = None  # why so many pairs, where that was planned
+    margins: tuple[LimitMargin, ...] = ()  # of each bound of the objective's limits
 
     @property
     def explore(self) -> int:

@@ -12,6 +12,10 @@ from functools import lru_cache
 # One-sided: the probability of calling a configuration better that is not. With it the test
 # passes just when the fitness's 95% interval lies above 0.
 ALPHA = 0.025
+LIMIT_ALPHA = 0.05  # one-sided: the probability of calling a limit kept at its margin
+# With which an unchanged configuration keeps all limits: real noise has heavier tails than the
+# test assumes, and 80% should be left of it.
+LIMIT_POWER = 0.9
 LEAST_PAIRS = 3
 POWER = 0.8
 MOST_PAIRS = 10_000
@@ -75,6 +79,54 @@ def _effect(pairs: int) -> float:
     # Beyond this even two pairs see anything.
     most = (critical + 40) / math.sqrt(pairs) * 4
     return float(optimize.brentq(missing, 0.0, most, xtol=1e-10))
+
+
+def smallest_margin(
+    scatter: float,
+    freedom: float,
+    pairs: int,
+    *,
+    power: float = LIMIT_POWER,
+    level_runs: int | None = None,
+) -> float:
+    """How far inside its bound a true mean must lie to be shown to keep it with ``power``.
+
+    By the one-sided t test at ``LIMIT_ALPHA``. In the unit of ``scatter``, the standard deviation
+    of single differences, which is an estimate of ``freedom`` degrees of freedom itself: the power
+    is the mean over what the true scatter may be. ``level_runs``: how many runs the level that
+    lies inside was estimated from; None: it is known, as that of the runs beside.
+
+    Raises:
+        ValueError: A negative scatter, no freedom, or fewer than 2 pairs.
+    """
+    if scatter < 0 or freedom <= 0 or pairs < 2:
+        raise ValueError(f"scatter {scatter}, freedom {freedom}, pairs {pairs}")
+    freedom = round(max(freedom, _LEAST_FREEDOM), 1)
+    return _distance(pairs, freedom, power, level_runs) * scatter
+
+
+# Of a scatter of fewer degrees of freedom hardly anything is known: the distance for it would be
+# several times as long.
+_LEAST_FREEDOM = 2.0
+_QUANTILES = 40  # of what is estimated over what is true, each as likely
+
+
+@lru_cache(maxsize=1024)
+def _distance(pairs: int, freedom: float, power: float, level_runs: int | None) -> float:
+    """``smallest_margin`` over the scatter."""
+    import numpy as np
+    from scipy import optimize, special  # scipy.stats takes a second to load
+
+    critical = -special.stdtrit(pairs - 1, LIMIT_ALPHA)
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    ratios = np.sqrt(special.chdtri(freedom, 1 - levels) / freedom * pairs)
+    off = special.ndtri(levels[:, None]) * math.sqrt(pairs / level_runs) if level_runs else 0.0
+
+    def missing(distance: float) -> float:
+        effects = np.minimum(distance * ratios + off, 20.0)  # beyond it any test passes
+        return 1 - float(np.mean(special.nctdtr(pairs - 1, effects, critical))) - power
+
+    return float(optimize.brentq(missing, 0.0, 1000.0, xtol=1e-8))
 
 
 def p_figure(p: float | None) -> str:

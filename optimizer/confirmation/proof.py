@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,32 +11,31 @@ import numpy as np
 from models import Floats
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan, apart
-from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, p_words, smallest_mean
+from optimizer.budget.power import ALPHA, LEAST_PAIRS, LIMIT_ALPHA, POWER, p_words, smallest_mean
+from optimizer.confirmation.kept_limits import KeptLimit, Margins, limits_kept
+from optimizer.confirmation.paired_change import (
+    Change,
+    change,
+    differences_of,
+    interval_of_mean,
+    medians,
+    percent_of,
+    with_adjusted_p,
+)
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
+from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import MOST_GAIN, Objective
 from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_units import MACHINE
 
-CONFIDENCE = 0.95
 _MOST_LOG = math.log(MOST_GAIN)
-
-
-@dataclass(frozen=True)
-class Change:
-    """How a metric of the winner differs from the baseline's."""
-
-    percent: float  # signed change: geometric mean of the pairs' ratios, less 1, in percent
-    low: float  # low, high: its 95% interval
-    high: float
-    p: float  # two-sided p-value of no change
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What the fresh runs say."""
 
-    confirmed: bool  # whether the declared test passed, and the medians keep every limit
+    confirmed: bool  # whether the declared test passed, and every limit is shown to be kept
     fitness: float  # of the medians of the fresh runs
     low: float  # low, high: 95% interval of it at the geometric means of the pairs' ratios
     high: float
@@ -45,7 +45,7 @@ class Verdict:
     winner: Mapping[str, float]
     changes: Mapping[str, Change]  # of all metrics but the conditions of a run
     why: str  # one line: what was tested and how it came out
-    limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each limit of the objective
+    limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each bound of the limits
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
@@ -60,7 +60,11 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
         "test": "one-sample t over the pairs (delta method), one-sided: greater than 0",
         "alpha": ALPHA,
         "pairs": plan.pairs,
-        "limits": [limit_words(limit) for limit in objective.limits],  # of the medians
+        "limits": [limit_words(limit) for limit in objective.limits],
+        "limit_test": "one-sided t over the pairs, or over the winner's runs for limits in "
+        "figures: within the margin of the bound, and not shown to be beyond it",
+        "limit_alpha": LIMIT_ALPHA,
+        "margins": [margin.document() for margin in plan.margins],
         "planned": plan.detection.document() if plan.detection else None,
     }
 
@@ -74,6 +78,7 @@ def judge(
     unseen: Sequence[Mapping[str, float]] = (),
     raw: Sequence[Pair] | None = None,
     clocks: str = "",
+    margins: Margins | None = MappingProxyType({}),
 ) -> Verdict | None:
     """Judges the fresh runs.
 
@@ -91,30 +96,30 @@ def judge(
         raw: The same pairs as they were measured, by which limits in figures are judged; None:
             ``pairs`` are.
         clocks: A clause on the clocks, for ``why``.
+        margins: The share of each limit's bound that may be missing, as it was declared; None: the
+            medians decide on limits, as in jobs of earlier versions.
 
     Returns:
         None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
-            failed, or when the medians break a limit of the objective, nothing is confirmed.
+            failed, or where a limit is not shown to be kept, nothing is confirmed.
     """
     pairs, measured = (with_fitness(objective, each) for each in (pairs, raw or pairs))
     if len(pairs) < 2:
         return None
-    sides, raw_sides = (
-        (medians([b for b, _ in each]), medians([w for _, w in each]))
-        for each in (pairs, measured)
-    )
-    baseline, winner = sides
+    baseline, winner = (medians([pair[side] for pair in pairs]) for side in (0, 1))
     values = fitness_by_pair(objective, pairs)
     mean, half, two_sided = interval_of_mean(values, unseen_error(objective, pairs, unseen))
     p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
-    beside = limits_kept(objective.limits, pairs, sides)
-    figures = limits_kept(objective.limits, measured, raw_sides)
-    limits = tuple(
-        of if of.limit.beside_baseline else raw for of, raw in zip(beside, figures, strict=True)
-    )
+    off = {metric: _off(unseen, metric) for metric in objective.metrics}
+    limits = limits_kept(objective.limits, pairs, measured, margins=margins, unseen=off)
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)
+    changes = {
+        name: change([(b[name], w[name]) for b, w in pairs], _off(unseen, name))
+        for name in winner
+        if name in baseline and name not in MACHINE
+    }
     interval = f"[{mean - half:,.0f}, {mean + half:,.0f}]"
     why = (
         f"fitness {mean:,.0f} {interval} over {len(values)} paired runs, one-sided {p_words(p)} "
@@ -136,11 +141,7 @@ def judge(
         pairs=len(values),
         baseline=baseline,
         winner=winner,
-        changes={
-            name: change([(b[name], w[name]) for b, w in pairs], _off(unseen, name))
-            for name in winner
-            if name in baseline and name not in MACHINE
-        },
+        changes=with_adjusted_p(changes, objective.named, passed=bool(p < ALPHA)),
         why=why,
         limits=limits,
     )
@@ -190,57 +191,6 @@ def with_fitness(objective: Objective, pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if objective.fitness(pair[1], pair[0]) is not None]
 
 
-def change(pairs: Sequence[tuple[float, float]], unseen: float = 0.0) -> Change:
-    """The change from the first to the second of each pair, from the t distribution of log ratios.
-
-    Where a value is not above 0 there is no ratio: then differences over the baseline's mean.
-    There are at least two (baseline, winner) pairs. ``unseen``: see ``interval_of_mean``.
-    """
-    differences, logarithmic = differences_of(pairs)
-    mean, half, p = interval_of_mean(differences, unseen)
-    percent, low, high = (_percent(each, logarithmic) for each in (mean, mean - half, mean + half))
-    return Change(percent, low, high, p)
-
-
-def _percent(difference: float, logarithmic: bool) -> float:
-    return 100 * (math.expm1(min(difference, 700.0)) if logarithmic else difference)
-
-
-def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[Floats, bool]:
-    """What the t distribution is applied to: one difference for each (baseline, winner) pair.
-
-    Logarithms of the ratios and True, or, where a value is not above 0, differences over the
-    baseline's mean and False.
-    """
-    values = np.array(pairs, dtype=np.float64)
-    if (values > 0).all():
-        return np.log(values[:, 1]) - np.log(values[:, 0]), True
-    level = abs(float(values[:, 0].mean())) or 1.0
-    return (values[:, 1] - values[:, 0]) / level, False
-
-
-def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The median of each metric that every run has."""
-    names = [name for name in runs[0] if all(name in run for run in runs)]
-    return {name: float(np.median([run[name] for run in runs])) for name in names}
-
-
-def interval_of_mean(values: Floats, unseen: float = 0.0) -> tuple[float, float, float]:
-    """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
-
-    There are at least two values. ``unseen``: a standard error that they do not show.
-    """
-    # Without the checks of scipy.stats, which take most of a millisecond a call, in all digits.
-    from scipy.special import stdtr, stdtrit
-
-    mean, scatter = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
-    error = math.hypot(scatter, unseen)
-    if error <= 1e-12 * max(abs(mean), 1e-300):  # counters can be the same to the byte
-        return mean, 0.0, 1.0 if mean == 0 else 0.0
-    half = error * float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
-    return mean, half, float(2 * stdtr(len(values) - 1, -abs(mean) / error))
-
-
 @dataclass(frozen=True)
 class Sensitivity:
     """The sensitivity of the design, as it was carried out.
@@ -272,7 +222,7 @@ def sensitivity_of(
     changes = {}
     for name in (name for name in sides[0] if all(name in side for side in sides)):
         differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
-        changes[name] = _percent(_smallest(differences, _off(unseen, name)), logarithmic)
+        changes[name] = percent_of(_smallest(differences, _off(unseen, name)), logarithmic)
     error = unseen_error(objective, pairs, unseen)
     fitness = _smallest(fitness_by_pair(objective, pairs), error)
     return Sensitivity(POWER, len(pairs), changes, fitness)

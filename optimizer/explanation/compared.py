@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from models import Floats
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.proof import Change, change, fitness_by_pair, interval_of_mean, medians
-from optimizer.objective.limits import kept_words, limits_kept
+from optimizer.confirmation.kept_limits import Margins, limits_kept
+from optimizer.confirmation.paired_change import Change, change, interval_of_mean
+from optimizer.confirmation.proof import fitness_by_pair
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Metrics, Objective
 from optimizer.surrogate.predictions import Estimate
 
@@ -31,8 +34,8 @@ class NotWorse:
 
     compared: BlockComparison
     margin: float  # the loss of fitness that was declared to be small enough, before the runs
-    # Whether the 95% interval of the difference lies above that, no limit is broken by the
-    # medians, and none of its runs failed alone.
+    # Whether the 95% interval of the difference lies above that, every limit is shown to be kept,
+    # and none of its runs failed alone.
     shown: bool
     why: str  # one line
 
@@ -66,7 +69,12 @@ def compare_blocks(
 
 
 def judge_minimal(
-    objective: Objective, rounds: Sequence[Round], *, margin: float, failed: int = 0
+    objective: Objective,
+    rounds: Sequence[Round],
+    *,
+    margin: float,
+    failed: int = 0,
+    margins: Margins | None = MappingProxyType({}),
 ) -> NotWorse | None:
     """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
 
@@ -74,6 +82,7 @@ def judge_minimal(
     difference in fitness, fewest changes less winner, lies above ``-margin``, which is declared
     before the runs. As in the proof nothing is shown where runs of the fewest changes ``failed``,
     and the baseline and the winner ended well. None with fewer than two rounds.
+    ``margins``: of the limits; see ``judge``.
     """
     compared = compare_blocks(objective, rounds, WINNER, MINIMAL)
     if compared is None:
@@ -87,8 +96,7 @@ def judge_minimal(
         f"the declared {-margin:.0f}"
     )
     pairs = [(each[BASELINE], each[MINIMAL]) for each in whole]
-    theirs, mine = (medians(runs) for runs in zip(*pairs, strict=True))
-    kept = limits_kept(objective.limits, pairs, (theirs, mine))
+    kept = limits_kept(objective.limits, pairs, pairs, margins=margins, unseen={})
     broken = [each for each in kept if not each.kept]
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"

@@ -1,14 +1,8 @@
-"""Limits: as users write them, whether any figure can keep them, and whether a winner does.
-
-The medians of the proof's fresh runs decide, as they do for every figure that is reported: with
-a limit near the level of a noisy metric a single run beyond it is to be expected. How many runs
-keep it is told beside them.
-"""
+"""Limits: as users write them, whether any figure can keep them, and how a winner kept them."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Limit, Metrics, Objective
@@ -111,69 +105,29 @@ def unmeasured_words(metric: str, known: Metrics) -> str:
     return f"the job has not measured {metric!r:.80}; it measured {result_names(known)}"
 
 
-@dataclass(frozen=True)
-class KeptLimit:
-    """How the winner stands to one limit."""
-
-    limit: Limit  # as it was asked for
-    bound: Limit  # in figures alone, by the medians of the baseline's fresh runs
-    value: float | None  # the median of the winner's; None where a run lacks the metric
-    # How many runs of the winner keep it, multiples of the baseline by the run of the baseline
-    # beside it: neighbours in time, on the same host.
-    runs_kept: int
-    runs: int  # of how many
-
-    @property
-    def kept(self) -> bool:
-        """Whether the median is within the bound."""
-        return self.value is not None and self.bound.holds({self.bound.metric: self.value})
-
-    def document(self) -> dict[str, Any]:
-        """As JSON holds it; a side without a bound is null."""
-        bounds = {side: getattr(self.bound, side) for side in ("at_most", "at_least")}
-        return {
-            "limit": limit_words(self.limit),
-            "metric": self.limit.metric,
-            **{side: value if math.isfinite(value) else None for side, value in bounds.items()},
-            "value": self.value,
-            "kept": self.kept,
-            "runs_kept": self.runs_kept,
-            "runs": self.runs,
-        }
-
-
-def limits_kept(
-    limits: Sequence[Limit],
-    pairs: Sequence[tuple[Metrics, Metrics]],
-    medians: tuple[Metrics, Metrics],
-) -> tuple[KeptLimit, ...]:
-    """How the winner stands to each of the objective's limits.
-
-    ``pairs`` are (baseline's metrics, winner's metrics) of the proof, ``medians`` those of all.
-    """
-    baseline, winner = medians
-    return tuple(
-        KeptLimit(
-            limit=limit,
-            bound=limit.resolved(baseline),
-            value=winner.get(limit.metric),
-            runs_kept=sum(limit.holds(mine, theirs) for theirs, mine in pairs),
-            runs=len(pairs),
-        )
-        for limit in limits
-    )
+KEPT, BROKEN, OPEN = "kept", "broken", "not shown"
 
 
 def kept_words(row: Mapping[str, Any]) -> str:
-    """One line on ``KeptLimit.document``: bound in figures, winner's median, share of runs."""
+    """One line on ``KeptLimit.document``: bound in figures, margin, winner's median, runs.
+
+    Rows of jobs of earlier versions have no ``standing``: there the median alone decided.
+    """
     at = [row[side] for side in ("at_least", "at_most") if row[side] is not None]
-    here = f" (here {' and '.join(map(_figure, at))})" if " baseline" in row["limit"] else ""
+    here = f" (here {' and '.join(map(limit_figure, at))})" if " baseline" in row["limit"] else ""
     if row["value"] is None:
         return f"{row['limit']}{here} is not kept: some runs did not measure it"
-    kept = "is kept" if row["kept"] else "is broken"
-    runs = f"{row['runs_kept']} of {row['runs']} runs"
-    return f"{row['limit']}{here} {kept}: median {_figure(row['value'])}, {runs} within it"
+    standing = row.get("standing") or (KEPT if row["kept"] else BROKEN)
+    how = "is not shown to be kept" if standing == OPEN else f"is {standing}"
+    # What is broken is beyond the bound itself, whatever the margin.
+    margin = row.get("margin") if standing != BROKEN else None
+    within = f" within a margin of {margin:.1f}%" if margin else ""
+    sure = f", {row['assured']}" if row.get("assured") else ""
+    # Of a limit with a margin, not within that.
+    runs = f"{row['runs_kept']} of {row['runs']} runs within {'the bound' if margin else 'it'}"
+    return f"{row['limit']}{here} {how}{within}: median {limit_figure(row['value'])}{sure}, {runs}"
 
 
-def _figure(value: float) -> str:
+def limit_figure(value: float) -> str:
+    """A bound, or what is compared with one, as lines on limits tell it."""
     return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"

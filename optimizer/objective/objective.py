@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+from sampler.workload.tree_reads import READS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +22,13 @@ Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
+# Measured beside the objective, and told with it.
+_BESIDE: dict[str, Direction] = {
+    "stall_percent": "min",
+    **dict.fromkeys(READS, "max"),
+    "memory": "min",
+    "peak_rss": "min",
+}
 _PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 
 
@@ -56,6 +65,21 @@ class Limit:
     # None: the baseline does not matter.
     at_most_baseline: float | None = None
     at_least_baseline: float | None = None
+
+    @property
+    def bounds(self) -> tuple[Limit, ...]:
+        """Its bounds apart, as limits of one bound each."""
+        sides = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "metric"}
+        return tuple(
+            Limit(self.metric, **{side: bound})
+            for side, bound in sides.items()
+            if bound is not None and math.isfinite(bound)
+        )
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether it has a least value, so that more of the metric is better."""
+        return self.at_least_baseline is not None or math.isfinite(self.at_least)
 
     @property
     def beside_baseline(self) -> bool:
@@ -103,6 +127,17 @@ class Objective:
         """All that it asks for, each once: of its terms, then of its limits."""
         asked = [term.metric for term in self.terms] + [limit.metric for limit in self.limits]
         return tuple(dict.fromkeys(asked))
+
+    @property
+    def named(self) -> dict[str, Direction]:
+        """The metrics that a verdict may name as gain or cost, by which way is better.
+
+        Those of the terms and the limits; then stalls, reads and memory, as far as measured.
+        """
+        ways = {term.metric: term.direction for term in self.terms}
+        for limit in self.limits:
+            ways.setdefault(limit.metric, "max" if limit.is_floor else "min")
+        return {**ways, **{name: way for name, way in _BESIDE.items() if name not in ways}}
 
     def weighted(self, gains: Mapping[str, Number]) -> dict[str, Number]:
         """What each term that has a gain adds to the fitness: 1000 * weight * gain (Eq. 2)."""

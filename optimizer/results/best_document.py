@@ -7,14 +7,8 @@ from typing import Any
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import choice_of, proof_subjects, select_trade_offs
-from optimizer.confirmation.proof import (
-    ProofClocks,
-    Verdict,
-    change,
-    fitness_by_pair,
-    interval_of_mean,
-    with_fitness,
-)
+from optimizer.confirmation.paired_change import change, interval_of_mean
+from optimizer.confirmation.proof import ProofClocks, Verdict, fitness_by_pair, with_fitness
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optimizer.confirmation.proof import Change, Verdict
-from optimizer.objective.objective import Direction, Objective
+from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.proof import Verdict
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.workload.metric_units import format_metric
 from sampler.workload.tree_reads import COLD, READS, why_read_untold, why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
@@ -21,7 +24,8 @@ _READ = {
     "read_absent": "reads of absent keys",
     "scan_short": "short scans",
 }
-_WORDS = _MEMORY | _READ | {name + COLD: f"cold {words}" for name, words in _READ.items()}
+_COLD = {name + COLD: f"cold {words}" for name, words in _READ.items()}
+_WORDS = {"stall_percent": "stalls"} | _READ | _COLD | _MEMORY
 _POINTS = frozenset({"read_present", "read_absent"})
 # Reads of which nothing is shown are named together, the largest group that is whole.
 _GROUPS = {
@@ -40,9 +44,10 @@ class Traded:
     metric: str
     name: str  # in words
     change: Change
-    better: bool  # whether its 95% interval lies on the better side of 0
-    worse: bool  # the same of the worse side
-    feared: float  # how far that reaches on the worse side of 0, in percent; below 0: nowhere
+    better: bool  # whether it is shown to be better, beside all others that may be named
+    worse: bool
+    # How far its 95% interval reaches on the worse side of 0, in percent; below 0: nowhere.
+    feared: float
     up_is_worse: bool
 
     @property
@@ -58,31 +63,42 @@ class Traded:
 
 
 def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
-    """The objective's metrics, those of its limits, reads and memory, as far as measured."""
-    ways: dict[str, Direction] = {term.metric: term.direction for term in objective.terms}
-    terms = frozenset(ways)
-    for limit in objective.limits:
-        least = limit.at_least_baseline is not None or limit.at_least > float("-inf")
-        ways.setdefault(limit.metric, "max" if least else "min")
-    ways = {**dict.fromkeys(READS, "max"), **dict.fromkeys(_MEMORY, "min"), **ways}
-    names = dict.fromkeys([*(n for n in ways if n not in _WORDS), *READS, *_MEMORY])
+    """The metrics that a verdict may name (``Objective.named``), as far as measured."""
+    terms = {term.metric for term in objective.terms}
+    ways = objective.named
     found = []
-    for metric in names:
+    for metric in sorted(ways, key=[*(n for n in ways if n not in _WORDS), *_WORDS].index):
         if metric not in changes:
             continue
         change, up = changes[metric], ways[metric] == "max"
-        rose, fell = change.low > 0, change.high < 0
         name = metric.upper() if metric in terms else _WORDS.get(metric, metric)
-        better, worse = (rose, fell) if up else (fell, rose)
+        gained = change.shown if up else -change.shown
         feared = -change.low if up else change.high
-        found.append(Traded(metric, name, change, better, worse, feared, not up))
+        found.append(Traded(metric, name, change, gained > 0, gained < 0, feared, not up))
     return found
+
+
+def traded_of(result: Mapping[str, Any]) -> list[Traded]:
+    """What a verdict in result.json trades, without metrics that moved in no run.
+
+    Of jobs of earlier versions, whose p-values are not adjusted, the intervals decide.
+    """
+    changes = {
+        n: Change.of(each) for n, each in (result["verdict"] or {"change": {}})["change"].items()
+    }
+    rows = traded(objective_from_document(result["job"]["objective"]), changes)
+    return [row for row in rows if row.change.low or row.change.high]
 
 
 def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False) -> str:
     """The first line of a verdict: gains, costs, the rest. ``unread``: reads were not measured."""
     rows = [row for row in traded(objective, verdict.changes) if row.change.low or row.change.high]
-    won, paid = (_moved([r for r in rows if getattr(r, side)]) for side in ("better", "worse"))
+    level = verdict.baseline
+    won, paid = (
+        _moved([r for r in rows if getattr(r, side) and level.get(r.metric) != 0])
+        + [_from_zero(r, verdict) for r in rows if getattr(r, side) and level.get(r.metric) == 0]
+        for side in ("better", "worse")
+    )
     open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
     if verdict.confirmed:
         gained = _listed(won) or "by fitness, though no single metric is significant"
@@ -130,6 +146,13 @@ def _by_group(rows: Sequence[Traded]) -> dict[str, list[Traded]]:
         group = next((words for words, of in _GROUPS.items() if row.metric in of <= names), "")
         groups.setdefault(group or row.name, []).append(row)
     return groups
+
+
+def _from_zero(row: Traded, verdict: Verdict) -> str:
+    """Of a baseline of 0 no change is a percentage: ``stalls 0% to 3.2%``."""
+    sides = (verdict.baseline, verdict.winner)
+    ends = (format_metric(row.metric, side[row.metric]) for side in sides)
+    return f"{row.name} {' to '.join(ends)}"
 
 
 def _moved(rows: Sequence[Traded]) -> list[str]:

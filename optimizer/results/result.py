@@ -10,6 +10,7 @@ from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import Plan, apart, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, choice_of
+from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.confirmation.proof import (
     Pair,
     ProofClocks,
@@ -72,7 +73,7 @@ def conclude(
     aside: Mapping[str, str] | None = None,
     declared: Mapping[str, Any] | None = None,
 ) -> Conclusion:
-    """Judges the trials that are there, by the clocks of the declared test where there is one.
+    """Judges the trials that are there, by the clocks and margins of the declared test, if any.
 
     What was declared holds even where earlier trials are measured again meanwhile.
     """
@@ -91,9 +92,17 @@ def conclude(
         unseen=clocks.unseen,
         raw=ProofClocks().pairs(both),
         clocks=clocks.why,
+        margins=_margins(plan, declared),
     )
     machine = judging or machine_before_proof(evaluation)  # told even where nothing is corrected
     return Conclusion(evaluation, plan, winner, verdict, aside or {}, clocks, machine)
+
+
+def _margins(plan: Plan, declared: Mapping[str, Any] | None) -> Margins | None:
+    """The margins of limits that were declared; None for a test of an earlier version."""
+    if declared is None:
+        return {each.limit: each.share for each in plan.margins}
+    return margins_of(declared.get("margins"))
 
 
 def proof_pairs(conclusion: Conclusion) -> list[Pair]:

@@ -15,6 +15,7 @@ from optimizer.budget.budget import (
     trials_in,
     where_words,
 )
+from optimizer.budget.limit_margins import margin_words, with_limit_margins
 from optimizer.budget.sample_size import (
     LEAST_TRIALS_TO_DETECT,
     sample_size_words,
@@ -47,7 +48,7 @@ class Budget:
 
 
 def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | None = None) -> str:
-    """Why a job enters a phase; where pairs are planned from noise, how many and why.
+    """Why a job enters a phase; what is planned from noise: pairs, and margins of limits.
 
     ``confirm`` is the load of the confirmation, where it is another than the search's.
     """
@@ -56,12 +57,15 @@ def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | Non
         said += f", {where_words(confirm)}"
     if plan.detection and phase in (Phase.SAMPLE, Phase.CONFIRM):
         said += f"; {sample_size_words(plan.detection.document())}"
+    if plan.margins and phase is Phase.CONFIRM:
+        said += f"; {margin_words(plan)}"
     return said
 
 
 def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
     """The division of the budget; minutes become trials by the baseline's first runs."""
-    return with_planned_pairs(problem, _divided(problem, budget, history), history)
+    plan = with_planned_pairs(problem, _divided(problem, budget, history), history)
+    return with_limit_margins(problem, plan, history)
 
 
 def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:

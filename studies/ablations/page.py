@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.confirmation.proof import interval_of_mean
+from optimizer.confirmation.paired_change import interval_of_mean
 from sampler.machine.machine import fingerprint
 from studies.ablations.problems import ALL, FUNCTIONS
 from studies.ablations.variants import AS_IT_IS, VARIANTS

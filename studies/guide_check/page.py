@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from optimizer.confirmation.proof import change, medians
+from optimizer.confirmation.paired_change import change, medians
 from sampler.common.byte_size import format_bytes, format_decimal
 from studies.arguments import days_words
 from studies.guide_check.variants import AS_THERE, CALCULATED, DEFAULT

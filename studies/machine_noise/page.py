@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.baseline.machine_effect import MachineEffect, machine_effect
-from optimizer.confirmation.proof import change
+from optimizer.confirmation.paired_change import change
 from sampler.workload.metric_units import MACHINE
 from studies.arguments import days_words
 from studies.machine_noise.neighbour import OFF_SECONDS, ON_SECONDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from optimizer.confirmation.proof import change
+from optimizer.confirmation.paired_change import change
 from sampler.common.byte_size import format_bytes
 from studies.reading_copies.rows import CONFIGURATIONS, KINDS, METRICS, Row, done
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from optimizer.confirmation.proof import differences_of, fitness_by_pair, interval_of_mean
+from optimizer.confirmation.paired_change import differences_of, interval_of_mean
+from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
 from sampler.parameters.parameter import Value

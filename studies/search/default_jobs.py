@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jobs.specification import start_from
-from optimizer.confirmation.proof import interval_of_mean
+from optimizer.confirmation.paired_change import interval_of_mean
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning

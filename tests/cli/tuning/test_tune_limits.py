@@ -72,6 +72,10 @@ def test_where_all_break_one_nothing_is_proven_and_it_is_named(
     printed = capfd.readouterr().out
     assert "Nothing was proven better than the baseline" in printed
     assert f"; the limit {said}." in printed and f"\nLimit {said}." in printed
+    # The gain was shown: more pairs would show the same.
+    steps = printed.partition("\nNext\n")[2]
+    assert "Loosen the limit lag_us <= 200 us, if that is acceptable." in steps
+    assert "--detect" not in steps and "more pairs" not in steps
     result = result_in(desk.out)
     assert result["best"] is None and result["verdict"]["p"] < 0.025
     assert not (desk.out / "OPTIONS.ini").exists()

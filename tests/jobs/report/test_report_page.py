@@ -306,11 +306,12 @@ class TestLimits:
         assert (kept["kept"], broken["kept"]) == (True, False)
         runs = kept["runs"]
         assert (
-            f"rate >= 0.5 baseline at least {figure(kept['at_least'])} ops/s "
+            f"rate >= 0.5 baseline at least {figure(kept['at_least'])} ops/s 0.0% "
             f"{figure(kept['value'])} ops/s "
             f"{runs} of {runs} kept"
         ) in page
-        assert f"at most 1 us {figure(broken['value'])} us 0 of {runs} broken" in page
+        margin = f"{broken['margin']:.1f}%"
+        assert f"at most 1 us {margin} {figure(broken['value'])} us 0 of {runs} broken" in page
         assert "the limit write_p99 <= 1 us is broken" in page
 
     def test_where_nothing_was_judged_are_listed_all_the_same(self):
@@ -318,7 +319,7 @@ class TestLimits:
         finished = self.limited(self.OBJECTIVE.limits[0])
         verdict = {k: v for k, v in finished.result["verdict"].items() if k != "limits"}
         old = replace(finished, result={**finished.result, "verdict": verdict})
-        assert "rate >= 0.5 baseline n/a not judged" in " ".join(read(old).text.split())
+        assert "rate >= 0.5 baseline - n/a not judged" in " ".join(read(old).text.split())
 
     def test_without_any_there_is_no_such_section(self, finished: JobOutcome):
         assert "Limits" not in read(finished).text

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.confirmation.proof import Change, Verdict
+from optimizer.confirmation.paired_change import Change, with_adjusted_p
+from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
@@ -156,3 +157,33 @@ def test_a_limit_on_a_read_has_every_run_read():
         quiet, objective=replace(PAPER, limits=(Limit("scan_short", at_least_baseline=0.8),))
     )
     assert limited.reads(proves=True) and limited.reads(proves=False)
+
+
+def test_stalls_are_named_and_from_0_without_a_percentage():
+    rose = replace(verdict({"waf": by(-9.0), "stall_percent": by(320.0)}), winner={})
+    assert "costs: stalls +320%" in trade_words(PAPER, rose)
+    ends = {"baseline": {"stall_percent": 0.0}, "winner": {"stall_percent": 3.2}}
+    assert "costs: stalls 0 % to 3.2 %" in trade_words(PAPER, replace(rose, **ends))
+    never = trade_words(PAPER, verdict({"waf": by(-9.0), "stall_percent": by(0.0, 0.0)}))
+    assert "stalls" not in never
+
+
+def test_an_adjusted_p_value_decides_over_the_interval():
+    single = replace(by(-9.0), p=0.01, p_adjusted=0.11)
+    (row,) = traded(PAPER, {"waf": single})
+    assert not (row.better or row.worse)
+    (row,) = traded(PAPER, {"waf": replace(single, p_adjusted=0.04)})
+    assert row.better and not row.worse
+
+
+def test_p_values_are_corrected_for_all_that_may_be_named_and_moved():
+    found = {
+        "waf": replace(by(-9.0), p=0.001), "sa": replace(by(2.0), p=0.02),
+        "memory": replace(by(0.0, 0.0), p=1.0), "cpu_seconds": replace(by(5.0), p=0.001),
+    }  # fmt: skip
+    passed, failed = (
+        with_adjusted_p(found, PAPER.named, passed=passed) for passed in (True, False)
+    )
+    assert [passed[n].p_adjusted for n in found] == [0.002, 0.02, None, None]
+    # What the declared test does not use goes on to the metrics where it passes alone.
+    assert [failed[n].p_adjusted for n in found] == [0.004, 0.04, None, None]

@@ -1,0 +1,1 @@
+"""How often verdicts name what is not there, find what is, and keep limits rightly."""
