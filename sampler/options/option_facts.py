@@ -39,8 +39,9 @@ Measure = Literal["scale", "keep", "leave_out", "derive"]
 # that are written from then on, where the others keep theirs until they are compacted. ``new blob
 # files``: likewise, of blob files and until garbage is collected from them. ``whole rewrite``: in
 # full when everything was compacted. ``restart``: when the database, and every table in it, is
-# opened anew. By the comments of options.h, advanced_options.h and table.h: an option is of ``new
-# files`` where another value makes another table for reads or for the size on disk.
+# opened anew. An option is of ``new files`` where another value makes another table for reads or
+# for the size on disk: by the comments of table.h and advanced_options.h where they say it, else
+# by what the option is for.
 Acts = Literal[
     "at once", "new memtables", "next files", "new files", "new blob files", "next compaction",
     "whole rewrite", "restart",
