@@ -153,7 +153,7 @@ def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -
         steps = [] if out else [f"There is no OPTIONS file: {refused}."]  # `tune` ends with it
     elif result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
-        own = ", ".join(application_names(result["job"].get("baseline_options") or ""))
+        own = ", ".join(application_names(result["job"].get("baseline_options")))
         steps = [
             f"Set in your program what no OPTIONS file holds: {own} (first lines of the file).",
             f"Open a copy of your database with {file}, and run your load on it.",

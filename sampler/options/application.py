@@ -34,6 +34,7 @@ _NEVER_HELD = (
 )
 # A comment that tells of objects which only the database's LOG shows.
 _SHOWN = "# Rocktune: set in the program, by the database's LOG: "
+_NOTHING_NAMED = f"[{DB}]\n[{CF}]\n"
 _FILTER = "filter_policy"
 # Objects that are told in another way, or that a database lacks without any difference.
 _APART = frozenset({
@@ -68,9 +69,9 @@ def application_steps(text: str) -> list[str]:
     return [*lines, *own, *shown, _NEVER_HELD]
 
 
-def application_names(text: str) -> list[str]:
-    """What ``application_steps`` tells of, by name alone."""
-    *named, last = application_steps(text)
+def application_names(text: str | None) -> list[str]:
+    """What ``application_steps`` tells of, by name alone; without a file what any needs."""
+    *named, last = application_steps(text or _NOTHING_NAMED)
     names = [re.split(r" = |[:(]", step)[0].strip() for step in named]
     return [*dict.fromkeys(names), last.partition(":")[0]]
 

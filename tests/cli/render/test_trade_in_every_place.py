@@ -123,6 +123,7 @@ def test_a_row_of_a_batch_has_one_fitness():
 
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
     said = printed(finished).partition("\nNext\n")[2]
+    assert said.lstrip().startswith("Set in your program what no OPTIONS file holds: block cache,")
     assert "`rocktune options 7 --format setoptions`" in said and " ID" not in said
     assert "`rocktune show 7 --verbose`" in said
     assert "--verbose" not in printed(finished, verbose=True)

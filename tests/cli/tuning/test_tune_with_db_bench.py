@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.options.application import FIRST
 from sampler.options.option_values import read_values
 from sampler.options.options_file import parse_options
 from sampler.space.space_file import load_space
@@ -52,7 +53,9 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     assert best["change"]["sa"]["high"] < 0
     assert best["metrics"]["memory"] == result["baseline"]["metrics"]["memory"] == 142606336
     text = (out / "OPTIONS.ini").read_text()
-    trade, tuned, *_ = text.splitlines()
+    first, cache, others, trade, tuned, *_ = text.splitlines()
+    assert first == f"# {FIRST}"
+    assert cache.startswith("# - block cache") and others.startswith("# - whatever else")
     assert trade == f"# {result['verdict']['trade']}"
     assert trade.startswith("# Better than the baseline: SA -")
     assert tuned.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")

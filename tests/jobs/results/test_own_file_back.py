@@ -150,7 +150,8 @@ def test_a_spelling_of_ones_own_is_kept_where_the_value_is(
     path = tmp_path / "OPTIONS"
     own = '[DBOptions]\n[CFOptions "default"]\n  write_buffer_size = 32M\n  num_levels= 5\n'
     path.write_text(own)
-    assert exported(path, installed, {"write_buffer_size": 32 * MIB}) == f"# Tuned\n{own}"
+    text = exported(path, installed, {"write_buffer_size": 32 * MIB})
+    assert text.partition("# Tuned\n")[2] == own
     text = exported(path, installed, {"write_buffer_size": 32 * MIB, "num_levels": 6})
     assert text.endswith("  write_buffer_size = 32M\n  # Rocktune: was 5\n  num_levels= 6\n")
 

@@ -101,6 +101,10 @@ def test_what_rocksdb_has_code_for_is_not_told():
     assert steps(family=family) == ["block cache: its capacity is not in this file"]
 
 
+def test_without_a_file_the_block_cache_is_named_and_the_rest():
+    assert application_names(None) == ["block cache", "whatever else the program sets in code"]
+
+
 def test_column_families_are_named():
     text = (DATA / "applications/c-7.8.3-families").glob("OPTIONS-*")
     told = application_steps(next(text).read_text())
