@@ -5,12 +5,16 @@ import json
 import pytest
 
 from optimizer.budget.budget import divide
+from optimizer.confirmation.kept_limits import margins_of
 from optimizer.confirmation.proof import Pair, declared_test, judge
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.result import result_document
+from optimizer.results.result import conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
-from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of
+from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of, trial_of
 
 WAF = (Term("waf", "min"),)
 P99 = Limit("p99", at_most=2.0)
@@ -167,6 +171,29 @@ class TestResult:
         )
         assert result["verdict"]["confirmed"] is False
         assert "p99 <= 2 is broken" in result["verdict"]["why"]
+
+
+def test_a_test_declared_by_an_earlier_version_goes_on_by_its_medians():
+    """It holds no margins; one declared now holds one for each bound."""
+    assert margins_of(None) is None and margins_of([]) == {}
+    assert margins_of([{"limit": "rate >= 1 baseline", "margin": 4.1}]) == {
+        "rate >= 1 baseline": pytest.approx(0.041)
+    }
+    assert margins_of([{"limit": "rate >= 1 baseline", "kept": True}]) is None
+    limited = problem_of(objective=Objective("o", WAF, (Limit("rate", at_least_baseline=0.5),)))
+    history = History([
+        trial_of(1, {"waf": 3.0, "rate": 9.0}, purpose=Purpose.BASELINE),
+        trial_of(2, {"waf": 2.0, "rate": 9.0}),
+        *(
+            trial_of(n, {"waf": waf, "rate": 9.0}, purpose=Purpose.PROVE, subject=subject,
+                     round=(n - 1) // 2)
+            for n, (subject, waf) in enumerate([(1, 3.0), (2, 2.0)] * 3, 3)
+        ),
+    ])  # fmt: skip
+    plan = plan_of(limited, Budget(trials=12), history)
+    for declared, standing in (({"winner": 2}, None), (None, "kept"), ({"margins": []}, "kept")):
+        found = conclude(Evaluation(limited, history), plan, declared=declared)
+        assert found.verdict.limits[0].standing == standing and found.verdict.confirmed
 
 
 def test_a_limit_in_figures_is_judged_by_raw_values():
