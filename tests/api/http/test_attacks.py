@@ -169,6 +169,7 @@ def test_beyond_the_limit_a_stream_is_429_and_a_closed_one_gives_its_place_back(
 
 @LIMITS
 def test_exports_of_one_token_leave_places_to_others() -> None:
+    assert MOST_OF_ONE < MOST
     exports = Exports()
     one = [exports.begin(iter(()), "one") for _ in range(MOST_OF_ONE)]
     with pytest.raises(ProblemError, match="of this token's exports are in progress"):
