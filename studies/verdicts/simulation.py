@@ -198,7 +198,7 @@ CASES = (
     LimitCase("write_p99 <= 1 baseline", 1.1),
     LimitCase("scan_short >= 0.9 baseline", 0.8),
     LimitCase("peak_rss <= 1.1 baseline", 1.15),
-    LimitCase("write_p99 <= 20us", 1.8),  # the median of the quiet runs is about 12
+    LimitCase("write_p99 <= 20us", 2.5),  # the median is 9.6 in quiet runs, 14.3 in busy ones
 )
 
 
