@@ -15,8 +15,9 @@ from statistics import median
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.options.other_forms import is_options_file, other_form
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.database_files import find_files, lines_of
+from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.family_figures import (
     MIB,
     STATISTICS,
@@ -60,6 +61,8 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
+    if contents.quiet and not events.count:
+        raise InputError(f"LOG {logs[-1]}", f"{quiet_log(logs[-1])}, or a trace")
     log = LogEvidence(events, *_chosen(events, dumps))
     if len(events.openings) > 1:
         number = 1 + events.openings.index(log.opened)
@@ -82,6 +85,9 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
 
 
 def _not_rocksdb(log: Path) -> str:
+    start = "".join(islice(lines_of(log), 100))
+    if told := None if is_options_file(start) else other_form(start):
+        return told
     for line in islice(lines_of(log), 1000):
         if _LEVELDB.search(line):
             return "is a LevelDB LOG; give a RocksDB LOG"
