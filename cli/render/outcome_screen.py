@@ -45,6 +45,7 @@ from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
+from sampler.options.application import application_names
 from sampler.workload.tree_reads import COLD, READS
 
 _BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
@@ -146,7 +147,11 @@ def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -
         steps = [] if out else [f"There is no OPTIONS file: {refused}."]  # `tune` ends with it
     elif result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
-        steps = [f"Open a copy of your database with {file}, and run your load on it."]
+        own = ", ".join(application_names(result["job"].get("baseline_options") or ""))
+        steps = [
+            f"Set in your program what no OPTIONS file holds: {own} (first lines of the file).",
+            f"Open a copy of your database with {file}, and run your load on it.",
+        ]
         at_once: list[str] = []
         restart: list[str] = []
         for row in result["best"].get("changes") or []:

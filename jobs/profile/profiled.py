@@ -14,6 +14,7 @@ from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
 from sampler.options.option_values import whole_number
 from sampler.options.options_file import OptionsFile, parse_options
+from sampler.profile.application_objects import with_cache
 from sampler.profile.load import ChosenLoad, choose_load, load_toml, replayed_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
 from sampler.profile.reading import read_profile
@@ -122,6 +123,9 @@ def profiled(
         raise InputError("--replay", f"{str(path)!r} is not a trace; give a trace or omit this")
     profile = read_profile(path, told=told)
     family = profile.family(column_family or profile.busiest())
+    if profile.options is not None:
+        text = with_cache(profile.options, family.name, family.block_cache)
+        profile = replace(profile, options=text)
     name = load_name(path)
     if replay:
         return Profiled(profile, family, replayed_load(profile, family, path.resolve(), name=name))

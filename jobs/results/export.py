@@ -11,11 +11,13 @@ from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.options.application import FIRST, application_steps
 from sampler.options.measured_part import measured_part, without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.options_file import OptionsFile, format_options, leaves
 from sampler.options.patch import changes_to, difference, patched
 from sampler.parameters.catalogue import catalogue
+from sampler.profile.application_objects import as_it_was
 from sampler.space.space import Configuration, memory_bytes
 
 _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
@@ -37,8 +39,9 @@ def export_options(
 ) -> str:
     """The text of the OPTIONS file at full scale, once the real db_bench has loaded it.
 
-    A user's own file stays as it is, byte for byte, but for what has changed in it. With a
-    benchmark of the user's own there may be none installed: then the file is not tried.
+    Its first lines name what the program must set itself; ``comments`` follow. A user's own file
+    stays as it is, byte for byte, but for what has changed in it. With a benchmark of the user's
+    own there may be no db_bench installed: then the file is not tried.
 
     Raises:
         ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.
@@ -54,6 +57,7 @@ def export_options(
         text = format_options(options, rocksdb_version=written, comments=said)
     else:
         text, options = _patched(plan.text, options, said)
+    text = _with_steps(text)
     if installed is None:
         return text
     part = measured_part(plan.taken(options), 1)
@@ -70,6 +74,13 @@ def export_options(
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)
     return text
+
+
+def _with_steps(text: str) -> str:
+    """The file with what the program must set itself at its top."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [FIRST, *(f"- {step}" for step in application_steps(text))]
+    return "".join(f"# {line}{newline}" for line in lines) + text
 
 
 def _patched(own: str, wanted: OptionsFile, comments: list[str]) -> tuple[str, OptionsFile]:
@@ -101,7 +112,7 @@ def difference_of(job: Mapping[str, Any], options: str | None) -> str | None:
     own = job.get("baseline_options")
     if own is None or options is None:
         return None
-    return difference(own, options, names=("OPTIONS", OPTIONS))
+    return difference(as_it_was(own), options, names=("OPTIONS", OPTIONS))
 
 
 def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -180,7 +191,11 @@ def about_configuration(
         if name not in known:
             lines.append(f"Set {said} yourself: not an option of RocksDB")
         elif name in configuration and known[name].section == "deployment":
-            lines.append(f"Set {said} in the application: an OPTIONS file cannot hold it")
+            if values[name] == problem.space.context[name]:
+                kept = "measured as in the baseline; keep that of the application"
+                lines.append(f"{said}: {kept}, which an OPTIONS file cannot hold")
+            else:
+                lines.append(f"Set {said} in the application: an OPTIONS file cannot hold it")
         elif name in configuration and not known[name].is_option:
             lines.append(f"Measured with {said}: a setting of the workload, not an option")
     return lines

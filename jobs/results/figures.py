@@ -83,6 +83,8 @@ _FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("compression_ratio", "compression ratio of values", "{:.3f}".format),
     ("codec", "codec", str),
     ("codecs", "relative size by codec", _parts),
+    ("filter_policy", "filter", str),
+    ("block_cache", "block cache", lambda size: format_bytes(int(size))),
     ("entries", "live keys", "{:,.0f}".format),
     ("operations", "operations", lambda shares: _parts({n: s for n, s in shares.items() if s})),
     ("overwrite_share", "puts that overwrite", _percent),

@@ -8,6 +8,7 @@ from db.schema.job_row import JobRow
 from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
+from sampler.options.application import application_steps
 from sampler.options.applying import Change, Steps, steps_of
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
@@ -78,11 +79,16 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
 
 
 def values_outside_file(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """What the best configuration sets that no OPTIONS file carries, by section."""
-    known = catalogue()
+    """What the best configuration sets that no OPTIONS file carries, by section.
+
+    A block cache that was not changed is left out: its size may be RocksDB's default, where
+    nothing tells that of the application.
+    """
+    known, before = catalogue(), result["baseline"]["configuration"]
     apart: dict[str, list[tuple[str, str]]] = {"deployment": [], "workload": []}
     for name, value in (result["best"] or {}).get("configuration", {}).items():
-        if name in known and known[name].section in apart:
+        kept = name in known and known[name].section == "deployment" and before.get(name) == value
+        if name in known and known[name].section in apart and not kept:
             said = value_words(value, known[name])
             apart[known[name].section].append((known[name].key or name, said))
     return apart
@@ -154,4 +160,4 @@ def steps_of_best(result: Mapping[str, Any], text: str) -> Steps:
     changed = [row["name"] for row in option_changes(result) if row["name"] in {*best} & {*known}]
     places = [(title_of(known[n]), known[n].key) for n in changed if known[n].is_option]
     changes = [Change(file.own_title(at[0]), at[1], None, file.get(*at)) for at in places]
-    return steps_of(changes, parse_options(text))
+    return steps_of(changes, parse_options(text), application_steps(text))

@@ -9,12 +9,15 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.options.options_file import CF
+from sampler.options.option_values import filter_bits, prefix_of
+from sampler.options.options_file import CF, TABLE
 from sampler.parameters.parameter import Value
 from sampler.space.space import LEAST_WRITE_BUFFER, Space, flushed_at
 from sampler.space.starting_points import baseline_values
 from sampler.workload.workload import Workload
 
+# Bytes of db_bench's keys that differ: a number, the highest byte first (GenerateKeyFromInt).
+_NUMBERED = 8
 _UNDONE = "disable_auto_compactions"
 _USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 
@@ -103,6 +106,7 @@ def better_scale(buffer: int) -> str:
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
     found, own, kept = [*plan.notes], plan.baseline_file, "a resulting file keeps what"
+    found += _prefix_lines(plan)
     if plan.elsewhere:
         found.append(
             f"{', '.join(plan.elsewhere)} of your OPTIONS file: left out while measuring, "
@@ -125,3 +129,32 @@ def baseline_warnings(plan: BenchPlan) -> list[str]:
             "max_table_files_size, so waf counts flushes and sa only what is left"
         )
     return found
+
+
+def _prefix_lines(plan: BenchPlan) -> list[str]:
+    """What becomes of prefixes, and of a filter that holds only them, under the load's keys."""
+    file, load = plan.baseline_file, plan.workload
+    text = file.get(CF, "prefix_extractor")
+    alone = bool(filter_bits(file)) and file.get(TABLE, "whole_key_filtering") in ("false", "0")
+    if text in (None, "", "nullptr"):
+        text = load.options.get("prefix_extractor")
+    if not load.by_db_bench or load.trace or not (text or alone):
+        return []
+    size, prefix = load.key_size, prefix_of(text)
+    said = f"prefix_extractor = {str(text)[:60]}"
+    holds = "the filter holds only prefixes (whole_key_filtering = false), so"
+    no_effect = f"{holds} it holds nothing and has no effect in what is measured"
+    if prefix is None:
+        return [f"{said if text else 'no prefix_extractor'}: {no_effect}"] if alone else []
+    kind, length = prefix
+    if kind == "fixed" and length > size:
+        line = f"{said}: not measured, because the load's keys of {size} bytes are shorter"
+        return [f"{line}; {no_effect}" if alone else line]
+    if not alone or dict(load.flags).get("keys_per_prefix"):
+        return []
+    different = -(-load.num // 256 ** max(0, min(size, _NUMBERED) - length))
+    if length < size and different < load.num:
+        many = f"{different:,} prefix{'es' if different > 1 else ''}"
+        little = f"holds {many} and has little effect in what is measured"
+        return [f"{said}: {holds} of the load's {load.num:,} keys it {little}"]
+    return [f"{said}: {holds} in what is measured it holds every key of the load"]

@@ -5,6 +5,7 @@ from typing import Any
 
 from jobs.specification.request import NONE
 from optimizer.trials.problem import Problem, StartingPoint
+from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import (
     guide_values,
@@ -13,6 +14,7 @@ from sampler.kioxia_guide.for_workload import (
     with_threads,
 )
 from sampler.machine.machine import cpu_threads
+from sampler.options.normal_form import read_user_options
 from sampler.parameters.parameter import Value
 from sampler.space.space import memtable_bytes
 from sampler.space.starting_points import Room, handful, values_of
@@ -49,6 +51,9 @@ def require_starts(asked: Starts) -> list[Mapping[str, Any]]:
                 named_threads(each["name"], field=_FIELD)
             else:
                 values_of(each["name"], each.get("options"), Room(1, 0), field=_FIELD)
+                if each.get("options"):
+                    file = read_user_options(each["options"], name=_FIELD)
+                    require_known_filter(file, name=_FIELD)
     refuse_noted(found)
     threads = cpu_threads()
     return [

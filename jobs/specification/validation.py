@@ -20,9 +20,11 @@ from optimizer.objective.objective_file import (
 )
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, is_build_name
+from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
+from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from sampler.workload.live_keys import why_untold
 from sampler.workload.metric_units import MACHINE, OF_WRITES, db_bench_metrics
@@ -67,8 +69,9 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     load: Workload | None = None
     with noting(found):
         load = workload_from_document(draft.workload)
+    space: Space | None = None
     with noting(found):
-        space_from_document(draft.space)
+        space = space_from_document(draft.space)
     goal: Objective | None = None
     with noting(found):
         goal = objective_from_document(objective)
@@ -87,9 +90,11 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         require_file(draft.column_family, draft.baseline_options)
     if draft.baseline_options is not None:
         with noting(found):
-            read_user_options(
+            file = read_user_options(
                 draft.baseline_options, name="--baseline", family=draft.column_family
             )
+            if space is not None and _searches(space, search, "bloom_bits"):
+                require_known_filter(file, name="--baseline")
     with noting(found):
         _require_build(draft.db_bench, draft.workload)
     if draft.host_kind is not None and not is_build_name(draft.host_kind):
@@ -105,6 +110,12 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
     settled = {"trials": trials, "objective": objective, "start_from": starts, "db_bench": build}
     return Specification(**dict(draft) | settled | {"cores": draft.cores or cpu_threads()})
+
+
+def _searches(space: Space, search: SearchSettings, name: str) -> bool:
+    """Whether a parameter can get another value than the baseline's."""
+    searched = search.over or [each for each in space.names if each not in space.unsearched]
+    return name in space.fixed or name in searched
 
 
 def _wrong_budget(asked: Specification) -> list[InputError]:

@@ -22,7 +22,8 @@ from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
-from sampler.options.applying import steps_of
+from sampler.options.application import application_steps
+from sampler.options.applying import Change, Steps, steps_of
 from sampler.options.options_file import parse_options
 
 
@@ -59,14 +60,16 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "charts": _charts(explained, proof["rows"], objective),
         "front": _front(engine, job.id, result, objective, kept["fitness"]),
         "diff": diff,
-        "apply": steps_of([line.change for line in diff], parse_options(options))
-        if options
-        else None,
+        "apply": _steps([line.change for line in diff], options) if options else None,
         "rank": rank,
         "why": reasons(result),
         "scale": result["job"].get("scale") or result["job"]["workload"].get("scale"),
         "rocksdb": result["environment"].get("rocksdb"),
     }
+
+
+def _steps(changes: list[Change], text: str) -> Steps:
+    return steps_of(changes, parse_options(text), application_steps(text))
 
 
 def _charts(

@@ -21,6 +21,8 @@ from sampler.options.measured_part import (
 from sampler.options.normal_form import MEMTABLE_LIMIT, file_limit, file_values, read_user_options
 from sampler.options.option_values import (
     OLD_JOBS,
+    filter_instead,
+    filter_without_bits,
     jobs_by_old_names,
     real_number,
     title_of,
@@ -42,7 +44,7 @@ from sampler.options.options_file import (
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
-_JOBS = "max_background_jobs"
+_JOBS, _FILTER = "max_background_jobs", "filter_policy"
 # Of the measurement itself, or told by ``jobs.specification.measured_baseline``.
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
@@ -144,6 +146,12 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             "allow_concurrent_memtable_write is not in the file: measured with false, because "
             f"RocksDB opens no database otherwise with {cause}"
         )
+    if filter_without_bits(policy := file.get(TABLE, _FILTER)):
+        yield (
+            f"{_FILTER} = {str(policy)[:60]}: its bits per key are not in the file, and RocksDB "
+            f"makes no filter from this name: nothing is filtered while measuring. "
+            f"{filter_fix(policy)}"
+        )
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
@@ -167,6 +175,32 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: memtables are flushed when their total "
             "reaches this size, whatever write_buffer_size allows"
         )
+
+
+def require_known_filter(file: OptionsFile, *, name: str) -> None:
+    """Refuses a file that names a filter without its bits, for a job that searches for such bits.
+
+    It would measure the baseline without the filter that the application has, and prove a filter
+    as a gain. ``file`` is in its normal form.
+
+    Raises:
+        InputError: It does.
+    """
+    if filter_without_bits(policy := file.get(TABLE, _FILTER)):
+        raise InputError(
+            name,
+            f"{file.place(TABLE, _FILTER)} = {str(policy)[:60]} does not say the bits per key, "
+            "and RocksDB makes no filter from this name: the filter of your application would be "
+            f"taken for none, and found as a gain. {filter_fix(policy)}",
+        )
+
+
+def filter_fix(policy: str | None) -> str:
+    """What to do about a filter policy that does not say its bits, for a message."""
+    return (
+        f"Write {_FILTER}={filter_instead(policy)} with your bits instead of 10 (nullptr for no "
+        "filter), or give the folder of the database (tune --like): its LOG shows the bits"
+    )
 
 
 def _objects(text: str) -> set[str]:
@@ -288,6 +322,8 @@ def _changed_parameter(
     if file.get(title_of(parameter), parameter.key) is None:  # `_notes` tells what was put in
         return []
     text = file.get(title_of(parameter), parameter.key) or ""
+    if parameter.key == _FILTER and filter_without_bits(text):  # told already
+        return []
     if was is None and not now:  # an object that db_bench has no code for
         return _changed_option(title_of(parameter), parameter.key, text, "nullptr")
     return [f"{parameter.key} = {text}: RocksDB changes it to {now}"]

@@ -97,14 +97,16 @@ class Steps:
     rows: Sequence[tuple[Change, Applying | None]]
     calls: Sequence[str]  # in C++, for what a running database takes
     lines: Sequence[str]  # what there is to do beside them
+    first: Sequence[str] = ()  # what the program must set itself before; see ``application_steps``
 
 
-def steps_of(changes: Sequence[Change], file: OptionsFile) -> Steps:
+def steps_of(changes: Sequence[Change], file: OptionsFile, first: Sequence[str] = ()) -> Steps:
     """How to bring changes into a database of the RocksDB that a file says it is of."""
     version = None if file.version is None else ".".join(map(str, file.version))
     rows = [(each, applying(each.title, each.key, version)) for each in changes]
     calls = list(_calls(rows))
-    return Steps(version, rows, calls, list(_lines(rows, called=bool(calls))))
+    lines = list(_lines(rows, called=bool(calls)))
+    return Steps(version, rows, calls, lines, first)
 
 
 def _calls(rows: Sequence[tuple[Change, Applying | None]]) -> Iterator[str]:

@@ -10,6 +10,7 @@ of the deepest compressed level, where most data lies.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, parse_struct
 from sampler.parameters.catalogue import catalogue
@@ -21,9 +22,14 @@ OLD_JOBS = ("max_background_compactions", "max_background_flushes")
 _RIBBON = ("ribbonfilter", "rocksdb.RibbonFilter")
 _RIBBON_BITS = re.compile(rf"((?:{'|'.join(map(re.escape, _RIBBON))}):)[^:;}}]*")
 _BLOOM = ("bloomfilter", "rocksdb.BloomFilter", *_RIBBON)
-# Its name alone does not tell how many bits: RocksDB reads filters with it and makes none
-# (filter_policy.cc, ReadOnlyBuiltinFilterPolicy).
+# The name of every built-in filter in dumps of 4.x to 6.x: RocksDB reads filters with it and makes
+# none (filter_policy.cc, ReadOnlyBuiltinFilterPolicy).
 _READ_ONLY_BLOOM = "rocksdb.BuiltinBloomFilter"
+BUILT_IN_FILTERS = (*_BLOOM, _READ_ONLY_BLOOM)
+_INTERNAL = "rocksdb.internal."  # filters of RocksDB's own tests, which it makes by name
+_PREFIX = re.compile(
+    r"(?:rocksdb\.)?(?:(?P<kind>(?:Fixed|Capped)Prefix\.|fixed:|capped:)(?P<length>\d{1,9})|Noop)"
+)
 _ENUM = re.compile(r"k[A-Z]\w{1,60}", re.ASCII)
 _WHOLE = re.compile(r"\s*([+-]?\d{1,20})(?!\d)([kKmMgGtT]?)", re.ASCII)
 _REAL = re.compile(r"\s*([+-]?(?:\d{1,25}\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)", re.ASCII)
@@ -194,6 +200,44 @@ def _bloom_bits(text: str | None) -> Value | None:
     if kind not in _BLOOM or number is None:
         return None
     return int(number) if number.is_integer() else number
+
+
+def filter_bits(options: OptionsFile) -> float:
+    """Bits per key of the filter that RocksDB makes from a file; 0 where it makes none."""
+    return float(_bloom_bits(options.get(TABLE, "filter_policy")) or 0)
+
+
+def prefix_of(text: str | None) -> tuple[Literal["fixed", "capped"], int] | None:
+    """Kind and bytes of a prefix extractor that RocksDB makes from a text; None if it makes none.
+
+    A key that is shorter than a fixed prefix has none; a capped one is then the whole key.
+    """
+    found = _PREFIX.fullmatch(text or "")
+    if found is None:
+        return None
+    if found["length"] is None:
+        return "capped", 2**31  # of rocksdb.Noop a key is its own prefix
+    return "fixed" if "ixed" in found["kind"] else "capped", int(found["length"])
+
+
+def filter_without_bits(text: str | None) -> str | None:
+    """The kind of a filter policy that names a filter and not how many bits it has; else None.
+
+    RocksDB makes no filter from such a text: ``bloomfilter`` and ``ribbonfilter`` of its C API,
+    ``rocksdb.BuiltinBloomFilter`` of its versions up to 6.x, or a name of the application's own.
+    """
+    if text in (None, "", "nullptr") or _bloom_bits(text):
+        return None
+    kind, *rest = _policy(str(text))
+    number = real_number(rest[0]) if rest else None
+    is_none = kind in _BLOOM and number is not None  # of 0 bits
+    return None if is_none or kind.startswith(_INTERNAL) else kind
+
+
+def filter_instead(text: str | None) -> str:
+    """A filter policy that RocksDB makes a filter from, of the kind that a text names."""
+    kind = filter_without_bits(text)
+    return "ribbonfilter:10:-1" if kind in _RIBBON else "bloomfilter:10:false"
 
 
 def _policy(text: str) -> list[str]:

@@ -23,6 +23,8 @@ _FAMILY: Mapping[str, Any] = {
     "name": str,
     **dict.fromkeys(("key_size", "compression_ratio"), float),
     "codec": str,
+    "filter_policy": str,
+    "block_cache": float,
     **dict.fromkeys(("entries", "overwrite_share", "waf", "hit_rate", "scan_length"), float),
     **dict.fromkeys(("table_bytes", "table_entries", "keys_in", "keys_dropped"), float),
     "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
@@ -95,6 +97,8 @@ class FamilyProfile:
     # By codec, the size of a live table over that without one: of all its data, not values alone.
     codecs: Mapping[str, float] = field(default_factory=dict)
     codec: str | None = None  # that tables are written with, in the LOG's word: ``Snappy``
+    filter_policy: str | None = None  # of its newest tables, as RocksDB loads it
+    block_cache: int | None = None  # bytes; other families may use the same cache
     entries: int | None = None  # live keys
     # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
     operations: Mapping[str, float] = field(default_factory=dict)

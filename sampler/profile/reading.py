@@ -16,6 +16,7 @@ from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.options.other_forms import is_options_file, other_form
+from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
 from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.family_figures import (
@@ -56,7 +57,8 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         return read_trace_profile(path, told=told)
     logs, options_text = find_files(path, told)
     events = LogEvents()
-    lines = chain.from_iterable(map(lines_of, logs))
+    objects = ApplicationObjects()
+    lines = objects.passing(chain.from_iterable(map(lines_of, logs)))
     contents = read_lines(events.passing(lines), totals=True)
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
@@ -69,14 +71,14 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         told(f"Operations are from opening {number} of {len(events.openings)} in the LOG.")
     options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
-    families = with_codecs(path, families, events)
+    families = with_codecs(path, with_objects(families, objects), events)
     # A live table may tell what the LOG does not.
     told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
     figures, sources = gathered((*_writes(log), *_rates(log), *_latency(log)))
     return DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
-        options=options_text,
+        options=completed(options_text, objects) if options_text else None,
         **figures,
         operations=_operations(families, log),
         sources=sources,

@@ -32,8 +32,10 @@ from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
+from sampler.options.options_file import TABLE
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings
@@ -203,13 +205,26 @@ def subjects_of(
         subject_of(name, side, loads, settings, field=name)
         for name, side in zip("AB", sides, strict=False)
     ]
-    if around is None:
-        return subjects
-    found = sides_around(subjects[0].side, subjects[0].values, around)
-    return [
-        subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
-        for name, side in found.items()
-    ]
+    if around is not None:
+        found = sides_around(subjects[0].side, subjects[0].values, around)
+        subjects = [
+            subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
+            for name, side in found.items()
+        ]
+    _require_known_filters(subjects)
+    return subjects
+
+
+def _require_known_filters(subjects: Sequence[Subject]) -> None:
+    """Refuses sides of different filters where one is not known: it would be measured as none."""
+    plans = [(each, *each.under(load)) for each in subjects for load in each.benches]
+    filters = {
+        str(bench.plan.options(values).get(TABLE, "filter_policy")) for _, bench, values in plans
+    }
+    if len(filters) > 1:
+        for subject, bench, values in plans:
+            name = "A" if subject.name == MIDDLE else subject.name
+            require_known_filter(bench.plan.options(values), name=name)
 
 
 def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:

@@ -4,9 +4,15 @@ import pytest
 
 from jobs.execution.assembly import Assembly, assemble
 from jobs.results import export
-from jobs.results.export import ExportRefusedError, describe, export_options
+from jobs.results.export import (
+    ExportRefusedError,
+    about_configuration,
+    describe,
+    export_options,
+)
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
+from sampler.options.application import FIRST
 from sampler.options.options_file import CF, DB, TABLE, parse_options
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import write_space, write_workload
@@ -27,7 +33,9 @@ def test_what_rocksdb_keeps_is_exported(assembly: Assembly):
         "max_background_jobs": 8,
     }
     text = export_options(assembly.plan, assembly.installed, tuned, ["first", "second"])
-    assert text.startswith("# first\n# second\n[Version]\n")
+    first, _, rest = text.partition("# first\n")
+    assert first.startswith(f"# {FIRST}\n# - block cache: its capacity is not in this file\n")
+    assert rest.startswith("# second\n[Version]\n")
     options = parse_options(text)
     assert options.get(CF, "write_buffer_size") == "33554432"
     assert options.get(CF, "compression") == "kZSTD"
@@ -109,7 +117,8 @@ def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Sett
     text = export_options(
         assembly.plan, assembly.installed, {"codec": "fast", "level": 2}, ["mine"]
     )
-    assert text.startswith("# mine\n")
+    assert text.startswith(f"# {FIRST}\n")
+    assert "\n# mine\n" in text
     assert "codec" not in parse_options(text).sections[CF]
 
 
@@ -128,6 +137,16 @@ def test_its_comments_say_what_it_rests_on(settings: Settings):
     assert lines[3] == "Memtables and block cache: 80 MiB"
     assert lines[4] == (
         "Set cache_size = 16777216 in the application: an OPTIONS file cannot hold it"
+    )
+
+
+def test_a_block_cache_that_was_not_tuned_is_not_asked_for(settings: Settings):
+    """RocksDB's default was measured where nothing tells that of the application."""
+    assembly = assemble(specify(space="all", workload="load", objective="waf"), settings)
+    lines = about_configuration(assembly.problem, {"cache_size": 8388608})
+    assert lines[1] == (
+        "cache_size = 8388608: measured as in the baseline; keep that of the application, which "
+        "an OPTIONS file cannot hold"
     )
 
 

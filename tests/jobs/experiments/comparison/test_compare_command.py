@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jobs.experiments.experiment import RUNS
+from sampler.options.options_file import TABLE
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default
 
@@ -230,6 +231,22 @@ def test_bad_input_is_one_line_that_names_the_field(
     Path(desk.folder / "wrong").write_text('[DBOptions]\n  nix=1\n[CFOptions "default"]\n')
     assert compare(*arguments) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"rocktune: {said}")
+
+
+@pytest.mark.db_bench
+def test_a_filter_without_bits_is_compared_with_its_like_alone(
+    compare: Compare, desk: Desk, capsys: Capture
+):
+    """Beside another filter it would be measured as none, and the other proven better."""
+    text = f'[DBOptions]\n[CFOptions "default"]\n[{TABLE}]\n  filter_policy=bloomfilter\n'
+    (desk.folder / "OPTIONS").write_text(text)
+    (desk.folder / "mine").write_text(text + "  block_size=8192\n")
+    assert compare("default", "./OPTIONS", "--workload", "tiny.toml") == 2
+    (*_, line) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"rocktune: B: [{TABLE}] filter_policy (line 4) = bloomfilter does not")
+    assert "Write filter_policy=bloomfilter:10:false with your bits" in line
+    assert compare("./OPTIONS", "./mine", "--workload", "tiny.toml", "--rounds", 3) in (0, 3)
+    assert "nothing is filtered while measuring" in capsys.readouterr().err
 
 
 TWO = '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n[CFOptions "blocks"]\n  num_levels=4\n'

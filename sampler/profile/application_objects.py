@@ -1,0 +1,251 @@
+"""Objects of an application that the LOG of its database shows: filters, caches, rate limiters.
+
+An OPTIONS file holds none of them. A LOG's header names them (options/db_options.cc,
+BlockBasedTableFactory::GetPrintableOptions), and the event of each new table tells the size of its
+filter (db/event_helpers.cc).
+"""
+
+import json
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sampler.common.byte_size import format_bytes
+from sampler.options.application import with_shown_objects, without_shown_objects
+from sampler.options.caches import caches_of
+from sampler.options.normal_form import normalized
+from sampler.options.option_values import BUILT_IN_FILTERS, filter_without_bits
+from sampler.options.options_file import TABLE, parse_options
+from sampler.options.patch import Change, patched
+from sampler.profile.filter_bits import FilteredTable, filter_policy
+from sampler.profile.profile import FamilyProfile, Source
+
+_EVENT = "EVENT_LOG_v1 "
+_MOST_TABLES = 200  # of a family; the newest are kept
+_HEADING = re.compile(r"Options for column family \[(.*)\]:")
+_FIELD = re.compile(r"^\s+([a-z_]+) ?: (\S{1,80})\s*$")
+_POINTER = re.compile(r"0x0*[1-9a-f][0-9a-f]*")
+# Options of a LOG's header that name an object of the database.
+_OF_DATABASE = re.compile(
+    r"Options\.(rate_limiter|sst_file_manager\.rate_bytes_per_sec|row_cache|wal_filter): (\S+)"
+)
+_POLICY, _CACHE = "filter_policy", "block_cache"
+_COMPLETED = re.compile(r"\s*# Rocktune: (?:was (?P<was>.*)|new); LOG: ")
+
+
+@dataclass
+class _Family:
+    policy: str = ""  # the name of its filter policy in the header
+    cache: tuple[str, int] | None = None  # the address of its block cache, and its bytes
+    tables: deque[FilteredTable] = field(default_factory=lambda: deque(maxlen=_MOST_TABLES))
+    opening: int = 0  # in which its tables were made
+
+
+@dataclass(frozen=True)
+class ShownFilter:
+    """A filter policy that RocksDB makes the application's filter from."""
+
+    policy: str  # ``bloomfilter:10:false``
+    source: Source
+
+
+class ApplicationObjects:
+    """Takes a LOG's lines, the oldest first, and keeps what they tell of objects. Never raises."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, _Family] = defaultdict(_Family)
+        self._database: dict[str, str] = {}
+        self._family: str | None = None  # that the header is telling of
+        self._block = ""  # the structure that its lines are of
+        self._opening = 0
+        self._compactions: set[int] = set()
+
+    def passing(self, lines: Iterable[str]) -> Iterator[str]:
+        """The same lines, each of which has been taken."""
+        for line in lines:
+            self._take(line)
+            yield line
+
+    def filters(self) -> Mapping[str, ShownFilter]:
+        """The filters of column families, by name.
+
+        They are those of their newest tables; a family without any is taken to have the filter of
+        the others, where those have all the same.
+        """
+        found: dict[str, ShownFilter] = {}
+        for name, family in self._families.items():
+            if family.policy == "nullptr":  # its tables are older
+                continue
+            if policy := filter_policy(family.tables, family.policy):
+                text, sure = policy
+                of, beside = "num_filter_entries", ""
+                if not all(each.told for each in family.tables):
+                    of = "num_entries"
+                    beside = "; the filter's own number of entries is not in the LOG"
+                count = len(family.tables)
+                where = f"LOG: 8 * filter_size / {of} of {count} table{'s' if count > 1 else ''}"
+                found[name] = ShownFilter(text, Source(where + beside, sure))
+        for name, family in self._families.items():
+            others = {
+                found[n].policy
+                for n, of in self._families.items()
+                if n in found and of.policy == family.policy
+            }
+            if name not in found and family.policy in BUILT_IN_FILTERS and len(others) == 1:
+                where = "LOG: no table of this column family; as in the others"
+                found[name] = ShownFilter(others.pop(), Source(where, "assumed"))
+        return found
+
+    def caches(self) -> Mapping[str, int]:
+        """The bytes of the block caches of column families, by name."""
+        caches = {name: each.cache for name, each in self._families.items() if each.cache}
+        return {name: size for name, (_, size) in caches.items() if size > 0}
+
+    def shown(self) -> list[str]:
+        """The objects of the database, as ``with_shown_objects`` takes them."""
+        said = []
+        for name, text in self._database.items():
+            if name == "row_cache" and text.isdigit():
+                said.append(f"row cache of {format_bytes(int(text))}")
+            elif name.startswith("sst_file_manager") and text.isdigit() and int(text):
+                said.append(f"SST file manager that deletes {format_bytes(int(text))}/s")
+            elif name == "rate_limiter" and _POINTER.fullmatch(text):
+                said.append("rate limiter (its rate is not in the LOG; not measured)")
+            elif name == "wal_filter" and text not in ("None", "nullptr"):
+                said.append(f"WAL filter {text}")
+        return said
+
+    def _take(self, line: str) -> None:
+        if _EVENT in line:
+            self._family = None
+            if '"table_file_creation"' in line or '"compaction_started"' in line:
+                self._event(line.partition(_EVENT)[2])
+        elif "Options for column family" in line and (heading := _HEADING.search(line)):
+            self._family, self._block = heading[1], ""
+            self._families[self._family].policy = ""
+        elif self._family is not None and line.startswith(" ") and (found := _FIELD.match(line)):
+            self._of_table(self._families[self._family], found[1], found[2])
+        elif self._family is not None and line.rstrip().endswith("_options:"):
+            self._block = line.strip()
+        elif "Options." in line and (told := _OF_DATABASE.search(line)):
+            self._database[told[1]] = told[2]
+        elif "Recovered from manifest" in line:
+            self._opening += 1
+            self._compactions = set()
+
+    def _of_table(self, family: _Family, key: str, text: str) -> None:
+        if key == _POLICY:
+            family.policy = text
+        elif key == _CACHE:
+            family.cache = (text, -1) if _POINTER.fullmatch(text) else None
+        elif key == "capacity" and family.cache and self._block == "block_cache_options:":
+            family.cache = (family.cache[0], int(text) if text.isdecimal() else -1)
+            self._block = ""
+
+    def _event(self, text: str) -> None:
+        try:
+            event = json.loads(text)
+        except (ValueError, RecursionError):  # cut off
+            return
+        if not isinstance(event, dict):
+            return
+        job = event.get("job")
+        if event.get("event") == "compaction_started" and isinstance(job, int):
+            self._compactions.add(job)
+        properties = event.get("table_properties")
+        if event.get("event") != "table_file_creation" or not isinstance(properties, dict):
+            return
+        name = event.get("cf_name", properties.get("column_family_name"))
+        size, entries = _count(properties, "filter_size"), _count(properties, "num_entries")
+        if not isinstance(name, str) or not size or not entries:
+            return
+        filtered, partitions = (
+            _count(properties, key) for key in ("num_filter_entries", "index_partitions")
+        )
+        family = self._families[name]
+        if family.opening != self._opening:  # an application may have been given another filter
+            family.tables.clear()
+            family.opening = self._opening
+        version = _count(properties, "format_version")
+        family.tables.append(
+            FilteredTable(
+                filter_bytes=size,
+                entries=filtered or entries,
+                partitions=partitions or 1,
+                key_size=(_count(properties, "raw_key_size") or 0) / entries,
+                format_version=5 if version is None else version,
+                compacted=job in self._compactions,
+                told=bool(filtered),
+            )
+        )
+
+
+def _count(event: Mapping[str, Any], name: str) -> int | None:
+    """A whole number of an event; None where it is not there."""
+    value = event.get(name)
+    return value if type(value) is int and 0 <= value < 2**63 else None
+
+
+def with_objects(
+    families: Iterable[FamilyProfile], objects: ApplicationObjects
+) -> tuple[FamilyProfile, ...]:
+    """Families with their filters and block caches, as far as the LOG shows them."""
+    filters, caches, found = objects.filters(), objects.caches(), []
+    for family in families:
+        sources, shown = dict(family.sources), filters.get(family.name)
+        if shown:
+            sources[_POLICY] = shown.source
+        if family.name in caches:
+            sources[_CACHE] = Source("LOG: capacity in its header", "counted")
+        policy, cache = shown.policy if shown else None, caches.get(family.name)
+        found.append(replace(family, filter_policy=policy, block_cache=cache, sources=sources))
+    return tuple(found)
+
+
+def completed(text: str, objects: ApplicationObjects) -> str:
+    """An OPTIONS file with the filters and objects that its database's LOG shows.
+
+    Each filter policy without bits gets those of the tables; each line says why it differs.
+    """
+    file, filters, changes = parse_options(text), objects.filters(), []
+    for family in file.families:
+        part = normalized(file.as_default(family))
+        named = part.get(TABLE, _POLICY)
+        shown = filters.get(family)
+        if shown and filter_without_bits(named) in BUILT_IN_FILTERS:
+            why = f"was {named}; {shown.source.where}"
+            changes.append(Change(part.own_title(TABLE), _POLICY, shown.policy, why))
+    return with_shown_objects(patched(text, changes), objects.shown())
+
+
+def with_cache(text: str, family: str, size: int | None) -> str:
+    """An OPTIONS file with the bytes of one family's block cache, where it does not say them."""
+    file = parse_options(text)
+    if size is None or family not in file.families:
+        return text
+    part = normalized(file.as_default(family))
+    if part.table() != TABLE or caches_of(part).block is not None:
+        return text
+    why = "new; LOG: capacity of the block cache, which the program sets"
+    change = Change(part.own_title(TABLE), _CACHE, str(size), why)
+    return patched(text, [change])
+
+
+def as_it_was(text: str) -> str:
+    """The file without what ``completed`` and ``with_cache`` have put into it."""
+    kept: list[str] = []
+    was: str | None = None
+    lines = iter(without_shown_objects(text).splitlines(keepends=True))
+    for line in lines:
+        if found := _COMPLETED.match(line):
+            was = found["was"]
+            changed = next(lines, "")
+            if was is not None:
+                head, equals, rest = changed.partition("=")
+                value = rest.strip()
+                kept.append(f"{head}{equals}{rest.replace(value, was, 1)}")
+        else:
+            kept.append(line)
+    return "".join(kept)
