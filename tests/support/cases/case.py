@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -56,7 +58,7 @@ class Case:
         Args:
             folder: An empty folder, for what the command writes.
         """
-        places = {"file": str(ARTEFACTS / self.artefact), "folder": str(folder)}
+        places = {"file": str(_unpacked(ARTEFACTS / self.artefact, folder)), "folder": str(folder)}
         return [argument.format(**places) for argument in self.command]
 
     def run(self, folder: Path) -> Ran:
@@ -75,3 +77,15 @@ class Case:
             check=False,
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def _unpacked(artefact: Path, folder: Path) -> Path:
+    """The artefact, or a copy of its folder in ``folder`` where files of that are packed."""
+    if not artefact.is_dir() or not any(artefact.glob("*.gz")):
+        return artefact
+    copy = folder / artefact.name
+    shutil.copytree(artefact, copy, dirs_exist_ok=True)
+    for packed in copy.glob("*.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+    return copy
