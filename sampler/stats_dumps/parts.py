@@ -40,11 +40,13 @@ _PERCENTILE = re.compile(r"(P?\d{1,3}|COUNT|SUM) : (\d{1,20}(?:\.\d{1,9})?)")
 # have their level before it. Header lines have neither (logging/logging.h, file/env_logger.h).
 _INFO = re.compile(r"EVENT_LOG_v1|(?<!\] )\[[\w./\\:-]{1,200}\.(?:cc|h):\d{1,6}\]")
 _OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
-# Options that hold writes back, or bound what is still in memory: see `jobs.interval_report`.
+# Options that hold writes back, bound what is still in memory (see `jobs.interval_report`), or
+# tell what drops entries and where values are.
 OPTIONS = (
     "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "max_write_buffer_number",
     "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
     "write_buffer_size", "compression", "max_background_jobs", "db_write_buffer_size",
+    "blob_compression_type", "compaction_filter", "compaction_filter_factory", "compaction_style",
 )  # fmt: skip
 DATABASE = None
 DEFAULT = "default"
