@@ -25,6 +25,11 @@ class KnownBuilds:
     # The names that other hosts advertise; asked only when it must be known.
     elsewhere: Callable[[], Collection[str]] = tuple
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the builds of this machine that work, by name."""
+        return {name: build.version for name, build in self.here.items() if build}
+
     def find(self, name: str) -> InstalledDbBench | None:
         """The build of that name, where it is on this machine and works.
 

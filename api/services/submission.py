@@ -46,7 +46,11 @@ from jobs.queue import lifecycle
 from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, job_kind
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import (
+    Specification,
+    on_fitting_build,
+    specification_from_document,
+)
 from jobs.specification.validation import specification_of, usual_objective
 from jobs.specification.warm_start import require_job
 from optimizer.objective.objective_file import load_objective, objective_document
@@ -110,6 +114,12 @@ def on_own_baseline(service: Service, asked: T) -> T:
     return asked.model_copy(update=update)
 
 
+def _database_of(service: Service, workload: str) -> str | None:
+    """The RocksDB of the database that an uploaded workload was made of, by its profile."""
+    row = None if workload in service.registered else find_workload(service.engine, workload)
+    return (row.profile or {}).get("rocksdb_version") if row else None
+
+
 def _checked(
     service: Service, asked: JobChange | ExperimentRequest, start: Specification | None = None
 ) -> AnySpecification:
@@ -121,8 +131,9 @@ def _checked(
         if start is None:
             asked = on_own_baseline(service, asked)
         specification = specification_from(
-            asked, service.workloads, service.installed, start=start, builds=service.builds
-        )
+            asked, service.workloads, service.installed, start=start, builds=service.builds,
+            database=_database_of(service, asked.workload),
+        )  # fmt: skip
         require_job(service.store, specification.warm_start, field="warm_start")
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
@@ -190,24 +201,32 @@ def specification_from(
     *,
     start: Specification | None = None,
     builds: KnownBuilds | None = None,
+    database: str | None = None,
 ) -> Specification:
     """Checks all that is asked for at once; an InputError tells all that is wrong.
 
     ``workloads`` and ``builds`` are what may be named, ``installed`` is the db_bench that will
-    measure, where they are known. ``start`` is the job that is cloned: what is not asked for stays
-    as there.
+    measure, where they are known; ``database`` is the version of the database that the workload
+    was made of, by which a build is chosen where none is named. ``start`` is the job that is
+    cloned: what is not asked for stays as there.
     """
     found: list[InputError] = []
     asked = _with_plain_limits(asked, found)
     parts = _usual() if start is None else start.document()
     parts |= _documents(asked, workloads, start, found)
     parts |= parts_of(asked, found, search=parts.get("search"))
+    builds = builds or KnownBuilds()
+    chosen_for = parts.pop("chosen_for", None)
+    if chosen_for and "db_bench" not in asked.model_fields_set:
+        parts["db_bench"] = None  # chosen again, for the options and the builds of now
+        if "workload" not in asked.model_fields_set:
+            database = database or chosen_for
     named = parts.get("db_bench")
     if named not in (None, DEFAULT_BUILD):
         # Also in a clone of a job that a terminal made with a path.
         parts["db_bench"] = None  # what is wrong with it is told once
         with noting(found):
-            installed = (builds or KnownBuilds()).find(named)
+            installed = builds.find(named)
             parts["db_bench"] = named
     known = parts["workload"] is not _STAND_IN
     if known and parts["workload"].get("external") and parts.get("minutes") is not None:
@@ -215,6 +234,9 @@ def specification_from(
     built: Specification | None = None
     with noting(found):
         built = specification_of(**parts)
+    if built is not None and named is None:
+        built = on_fitting_build(built, lambda: builds.versions, database)
+        installed = builds.here[built.db_bench] if built.db_bench else installed
     if built is not None and not found:
         with noting(found):
             by_db_bench = not {"command", "external"} & parts["workload"].keys()
@@ -346,6 +368,9 @@ def _item(
         refuse_noted([InputError(e.field, e.problem) for e in findings_in(error, settings)])
         raise
     asked = on_own_baseline(service, asked)
-    specification = specification_from(asked, workloads, service.installed, builds=service.builds)
+    specification = specification_from(
+        asked, workloads, service.installed, builds=service.builds,
+        database=_database_of(service, asked.workload),
+    )  # fmt: skip
     require_measured_here(specification)
     return BatchItem(name, specification, asked.priority)

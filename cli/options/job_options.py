@@ -22,7 +22,8 @@ _FILES = {
     "baseline": "Baseline: library, db_bench or an OPTIONS file. Default: the space's.",
     "start_from": "Settings to measure first: a starting point (`rocktune starts`), an OPTIONS "
     "file, or none; repeatable. Default: the usual starting points for the load.",
-    "db_bench": "RocksDB build: a name in ROCKTUNE_BUILDS, or a path.",
+    "db_bench": "RocksDB build: a name in ROCKTUNE_BUILDS, or a path. Default: the one "
+    "that fits the version of the OPTIONS file or database.",
 }
 Workload = Annotated[str, Option(help=_FILES["workload"])]
 Baseline = Annotated[str | None, Option(help=_FILES["baseline"])]

@@ -27,8 +27,10 @@ from jobs.results.best_words import (
     numbered,
     other_candidate_lines,
     price_lines,
+    special_words,
     starting_point_lines,
     step_words,
+    tested_fitness,
     withheld_words,
 )
 from jobs.results.figures import metric_amount
@@ -297,6 +299,8 @@ def print_changed_options(
     console.print(table)
     off = [each.name for each in changed if each.name not in best]
     say(console, *[f"Inactive now: {', '.join(off)}."] * bool(off))
+    special = [special_words(each.name, best[each.name]) for each in changed if each.name in best]
+    say(console, *filter(None, special))
 
 
 def print_contributions(
@@ -371,7 +375,7 @@ def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> Non
 
 
 def batch_table(document: Mapping[str, Any]) -> Table:
-    """The table of a batch.json; changes are those of the proof's fresh runs, in percent.
+    """The table of a batch.json; fitness and changes, in percent, are those that the proof tested.
 
     Metrics that none of its jobs measured have no column.
     """
@@ -380,7 +384,8 @@ def batch_table(document: Mapping[str, Any]) -> Table:
     figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
     table = bare_table(("job",), figures, ("proven, or why not", "folder"))
     for item in items:
-        fitness, low, high = (item["fitness"][name] for name in ("fitness", "low", "high"))
+        fitness = tested_fitness(item["fitness"])
+        low, high = (item["fitness"][name] for name in ("low", "high"))
         changes = [(item["change"].get(name) or {}).get("percent") for name in metrics]
         table.add_row(
             item["item"],

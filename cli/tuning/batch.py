@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +36,12 @@ from jobs.regression.detection import regressions_of_batch
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import REPORT, require_folder
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import (
+    Specification,
+    on_fitting_build,
+    specification_from_document,
+)
+from sampler.bench.fitting_build import installed_versions
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError, refuse_noted
 from sampler.runner.settings import Settings, load_settings
@@ -83,8 +88,16 @@ def batch_command(
     still ran), or the batch is running already; 2 bad input, before any
     run; 130 interrupted (continue with --resume).
     """
-    plan = read_batch(file, complain)
+    plan = read_batch(file, complain, _fit(scheduler))
     return _run_plan(plan, scheduler, certificates, db, migrate, out, resume, as_json)
+
+
+def _fit(scheduler: str | None) -> Callable[[Specification], Specification]:
+    """Chooses a job's build among those of this machine; on a cluster its hosts have theirs."""
+    if scheduler is not None:
+        return lambda asked: asked
+    builds = cache(lambda: installed_versions(load_settings()))
+    return lambda asked: on_fitting_build(asked, builds)
 
 
 def check_command(
@@ -107,7 +120,7 @@ def check_command(
     compared; 2 bad input, before any run; 130 interrupted (continue with
     --resume).
     """
-    plan = read_batch(file, complain)
+    plan = read_batch(file, complain, _fit(scheduler))
     given = {"--junit": junit, "--markdown": markdown}
     reports = {field: path for field, path in given.items() if path is not None}
     taken, database = {file.resolve(): "FILE"}, url_of_database(db)

@@ -105,6 +105,8 @@ def profile_command(
     if not as_json:
         _show(console, found)
     say(progress, f"Written: {workload}{beside}")
+    if db_bench is None and not submit:
+        say(progress, *found.build_lines(load_settings()))
     fits = True
     if submit:
         load = sent_workload(str(workload), as_written)
@@ -125,8 +127,8 @@ def profile_command(
 
 def asked_like(
     asked: Mapping[str, Any], like: Path, out: Path, *, resume: bool, check: bool
-) -> dict[str, Any]:
-    """The settings of a job that tunes a database's own load from its own OPTIONS.
+) -> tuple[dict[str, Any], str | None]:
+    """The settings of a job that tunes a database's own load from its own OPTIONS; its version.
 
     Both are written into ``out``. A job that goes on takes what is there: the LOG of a database
     in use has grown since.
@@ -143,7 +145,10 @@ def asked_like(
     console, family = TextConsole(stderr=True), asked.get("column_family")
     if resume and workload.exists():
         say(console, f"--resume: using the profile in {workload}")
-        return _settings(asked, workload, options, family or read_profile(like).busiest())
+        if family:  # the version was asked for when the job began
+            return _settings(asked, workload, options, family), None
+        profile = read_profile(like)
+        return _settings(asked, workload, options, profile.busiest()), profile.version
     told = told_by_tenths(console)
     found = profiled(like, column_family=family, scale=asked.get("scale"), told=told)
     options.unlink(missing_ok=True)
@@ -164,7 +169,7 @@ def asked_like(
     if longer is not found:
         say(console, f"Not reproduced: {longer.chosen.not_expressed[0]}")
         longer.write(workload)
-    return _settings(asked, workload, options, found.family.name)
+    return _settings(asked, workload, options, found.family.name), found.profile.version
 
 
 def _settings(

@@ -82,17 +82,24 @@ def tune_command(
     """
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
+    from jobs.specification.specification import on_fitting_build
+    from sampler.bench.fitting_build import installed_versions
 
+    named, database = asked.get("db_bench") is not None, None
     if like is None:
         require_folder(out)
     else:
         from cli.tuning.profile import asked_like
 
-        asked = asked_like(asked, like, out, resume=resume, check=not no_check)
+        asked, database = asked_like(asked, like, out, resume=resume, check=not no_check)
     specification = specified(asked)
+    if not named and scheduler is None:
+        specification = on_fitting_build(
+            specification, lambda: installed_versions(load_settings()), database
+        )
     with open_database(db, migrate=migrate, make=True) as engine:
         backend = backend_of(scheduler, certificates, load_settings())
-        job, finished = _run(engine, specification, backend, resume=resume, out=out)
+        job, finished = _run(engine, specification, backend, resume=resume, out=out, named=named)
         return _tell(job, finished, out, db=db, as_json=as_json, verbose=verbose)
 
 
@@ -103,13 +110,15 @@ def _run(
     *,
     resume: bool,
     out: Path,
+    named: bool,
 ) -> tuple[int, JobOutcome]:
-    """The job's number, and what came of it."""
+    """The job's number, and what came of it; ``named``: the user named the build."""
     from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.held_job import JobCancelled
     from jobs.results.outcome import job_outcome
+    from jobs.specification.specification import on_build_of
     from jobs.specification.warm_start import require_job
 
     console = TextConsole(stderr=True)
@@ -122,6 +131,8 @@ def _run(
         return earlier.id, job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
+    elif not named:
+        specification = on_build_of(specification, earlier.specification)
     with interruptible("interrupted before the job began"):
         assembly = backend.assemble(
             specification, told=lambda what: say(console, what), check=lambda: None

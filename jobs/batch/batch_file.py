@@ -15,6 +15,7 @@ from jobs.batch.batch_plan import (
 from jobs.specification.experiments import sent_experiment
 from jobs.specification.named_files import BASELINES, Find, inlined, specified
 from jobs.specification.request import NONE, JobRequest
+from jobs.specification.specification import Specification
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.trials.problem import renamed
 from sampler.common.documents import names_a_file, parse_toml
@@ -39,8 +40,14 @@ _BY_NAME: Mapping[str, Collection[str]] = {
 }
 
 
-def read_batch(path: Path, tell: Tell = lambda _: None) -> BatchPlan:
+def read_batch(
+    path: Path,
+    tell: Tell = lambda _: None,
+    fit: Callable[[Specification], Specification] = lambda asked: asked,
+) -> BatchPlan:
     """Reads a batch and all files that it names, which are looked for beside it.
+
+    ``fit`` chooses the build of a job that names none.
 
     Raises:
         InputError: Something is wrong; the message names the item, the field and the mend.
@@ -51,6 +58,8 @@ def read_batch(path: Path, tell: Tell = lambda _: None) -> BatchPlan:
             problem = f"a terminal cannot run {settings['kind']} in a batch"
             raise InputError("kind", f"{problem}; send the file to a service with --url")
         specification = specified(settings, find=files_beside(path.parent))
+        if settings.get("db_bench") is None:
+            specification = fit(specification)
         require_measured_here(specification)
         return BatchItem(name, specification)
 

@@ -19,6 +19,12 @@ from sampler.bench.accepted import require_supported
 from sampler.bench.builds import build_facts, installed_build
 from sampler.bench.command_bench import CommandBench, require_program
 from sampler.bench.db_bench import DbBench
+from sampler.bench.fitting_build import (
+    database_version,
+    fit_words,
+    fitting_build,
+    installed_versions,
+)
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint
@@ -65,6 +71,9 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
 def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> Assembly:
     """Puts the parts around a db_bench (None: the user's own benchmark); errors of ``resolve``."""
     resolved = resolve(specification, installed)
+    if installed is not None and (database := specification.chosen_for) is not None:
+        build = fit_words(database, installed.version, named=specification.db_bench)
+        resolved = replace(resolved, warnings=(*build, *resolved.warnings))
     plan, confirm = resolved.plan, resolved.problem.confirm
     if installed is None:
         assert plan.workload.command is not None
@@ -137,6 +146,7 @@ def single_bench(
     scale: int | None,
     db_bench: str | None,
     configuration: Mapping[str, Value],
+    database: str | None = None,
 ) -> SingleBench:
     """Puts together what measures one configuration over a baseline.
 
@@ -146,7 +156,8 @@ def single_bench(
     The workload may be a name or a TOML file; ``options`` is the text of an OPTIONS file as the
     baseline, or the baseline ``library``, ``db_bench`` or an OPTIONS
     file, None for the library's; ``db_bench`` a build's name or the path of a program, None for
-    the one in use. The configuration has values over the baseline, full scale.
+    the one that fits the OPTIONS file, or the version of the ``database`` where no file tells it.
+    The configuration has values over the baseline, full scale.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -161,11 +172,14 @@ def single_bench(
         return SingleBench(assembly.benchmark, assembly.warnings)
     refuse_noted(wrong_scale_or_seed(scale, 1))
     load = load if scale is None else replace(load, scale=scale)
-    installed = installed_build(db_bench, settings)
-    require_supported(installed, load)
     name = None
     if options is None:
         name, options = baseline_named(baseline)
+    database = database_version(options, database) if db_bench is None else None
+    if db_bench is None and database is not None:
+        db_bench = fitting_build(database, installed_versions(settings))
+    installed = installed_build(db_bench, settings)
+    require_supported(installed, load)
     found = measured_baseline(
         load,
         installed,
@@ -178,6 +192,7 @@ def single_bench(
     plan = found.plan(load, load_space("all"))
     values = plan.space.complete(configuration)
     warnings = (
+        *(fit_words(database, installed.version, named=db_bench) if database else ()),
         *baseline_warnings(plan),
         *scale_warnings(load, values),
         *too_small_warnings(load, values),

@@ -143,10 +143,11 @@ def fidelity_check(
     if not load.by_db_bench:
         raise InputError("--check", "works only with loads of db_bench")
     family_name = family.name if options else None  # one is of an OPTIONS file
-    bench = single_bench(
+    single = single_bench(
         load, settings, options=options, column_family=family_name, drop_unknown=True,
-        scale=None, db_bench=db_bench, configuration={},
-    ).benchmark  # fmt: skip
+        scale=None, db_bench=db_bench, configuration={}, database=profile.version,
+    )  # fmt: skip
+    bench = single.benchmark
     assert isinstance(bench, DbBench)
 
     def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
@@ -171,7 +172,8 @@ def fidelity_check(
         operations = {**mine.operations, **reads}
         mine = replace(mine, operations=operations, waf=outcome.metrics.get("waf"))
         rows = compared(profile, family, measured, mine, load.scale)
-        return Findings(document=Fidelity(tuple(rows)).document())
+        told = {"warnings": list(single.warnings)}
+        return Findings(document=Fidelity(tuple(rows)).document() | told)
 
     return Experiment(identity={"load": load.name}, runs=1, measure=measure)
 

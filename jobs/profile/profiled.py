@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sampler.bench.accepted import build_version
+from sampler.bench.builds import DEFAULT_BUILD, installed_build
+from sampler.bench.fitting_build import (
+    database_version,
+    fit_words,
+    fitting_build,
+    installed_versions,
+)
 from sampler.bench.query_trace import is_trace
+from sampler.bench.user_options import user_options
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
@@ -18,6 +27,7 @@ from sampler.profile.application_objects import with_cache
 from sampler.profile.load import ChosenLoad, choose_load, load_toml, replayed_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
 from sampler.profile.reading import read_profile
+from sampler.runner.settings import Settings
 from sampler.workload.workload import least_user_bytes
 
 OPTIONS = "OPTIONS.database"
@@ -58,6 +68,26 @@ class Profiled:
     def others(self) -> list[str]:
         """The names of the other column families."""
         return [each.name for each in self.profile.families if each.name != self.family.name]
+
+    def build_lines(self, settings: Settings) -> list[str]:
+        """What the user must know of the build of this host that measures where none is named.
+
+        Beside an older one: the options of the database that it does not know.
+        """
+        options = self.profile.options
+        version = database_version(options, self.profile.version)
+        builds = installed_versions(settings) if version else {}
+        if version is None or not builds:
+            return []
+        name = fitting_build(version, builds)
+        measures = builds[name or DEFAULT_BUILD]
+        lines = fit_words(version, measures, named=name)
+        if options is not None and build_version(measures) < build_version(version):
+            installed, family = installed_build(name, settings), self.family.name
+            own = user_options(options, installed, family=family, drop_unknown=True)
+            lost = ", ".join(sorted(key for _, key in own.dropped))
+            lines += [f"It does not take: {lost}"] * bool(lost)
+        return lines
 
     def document(self, workload: Path) -> dict[str, Any]:
         """What ``rocktune profile --json`` prints; ``workload`` is where the load was written."""

@@ -27,12 +27,35 @@ def reasons(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def change_lines(result: Mapping[str, Any]) -> list[str]:
-    """A line each, as ``write_buffer_size = 32 MiB: predicted fitness +210 [120, 300]``."""
-    known = catalogue()
-    return [
-        f"{row['name']} = {option_value(row['value'], known.get(row['name']))}: {row['reason']}"
-        for row in (result["best"] or {}).get("changes") or ()
-    ]
+    """A line each, as ``write_buffer_size = 32 MiB: predicted fitness +210 [120, 300]``.
+
+    Beside a special value stands what it means.
+    """
+    rows = (result["best"] or {}).get("changes") or ()
+    return [f"{_set_to(row['name'], row['value'])}: {row['reason']}" for row in rows]
+
+
+def special_words(name: str, value: Any) -> str | None:
+    """What an option's special value, as 0 or -1, means, as a sentence; None for any other."""
+    parameter = catalogue().get(name)
+    meaning = parameter.meaning(value) if parameter else ""
+    return f"{name} = {value}: {meaning}." if meaning else None
+
+
+def _set_to(name: str, value: Any) -> str:
+    parameter = catalogue().get(name)
+    meaning = parameter.meaning(value) if parameter else ""
+    return f"{name} = {option_value(value, parameter)}{f' ({meaning})' if meaning else ''}"
+
+
+def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
+    """The fitness that the proof tested: the centre of the interval that stands beside it.
+
+    ``fitness`` of a verdict is of the medians of both sides; the test is of the fitness at the
+    geometric means of the pairs' ratios, and so is the interval.
+    """
+    low, high = verdict.get("low"), verdict.get("high")
+    return verdict.get("fitness") if low is None or high is None else (low + high) / 2
 
 
 def beside_lines(result: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.results.best_words import beside_lines, change_lines, price_lines, read_lines
+from jobs.results.best_words import (
+    beside_lines,
+    change_lines,
+    price_lines,
+    read_lines,
+    tested_fitness,
+)
 from jobs.results.output_folder import OPTIONS
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
@@ -123,6 +129,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
         f"[{best['change'][term.metric]['low']:+.1f}, {best['change'][term.metric]['high']:+.1f}]"
         for term in problem.objective.terms
     )
+    fitness = tested_fitness({"fitness": best["fitness"], **verdict})
     scales = f"measured at scale 1/{workload.scale}"
     if problem.confirm is not None:
         scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
@@ -130,7 +137,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     lines = [
         *([str(verdict["trade"])] if verdict.get("trade") else []),
         f"Tuned by Rocktune for the workload {workload.name}{how}",
-        f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} (baseline: 0), "
+        f"Objective {problem.objective.name}: fitness {fitness:.0f} (baseline: 0), "
         f"{best['runs']} paired runs",
         f"Changes with 95% intervals: {changes}",
         *read_lines(result),

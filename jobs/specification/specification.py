@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
@@ -11,6 +11,7 @@ from db.schema.job_row import JobKind, JobRow
 from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import FORMER_NAMES, SearchSettings
+from sampler.bench.fitting_build import database_version, fitting_build
 from sampler.common.errors import InputError, value_problem
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_from_document
@@ -34,6 +35,9 @@ class Specification(JobSettings):
     # The build that measures: a name that hosts know, or the path of a program of the machine that
     # the job was made on; None: the one in use on the host.
     db_bench: str | None = None
+    # The RocksDB of the database that `db_bench` was chosen for, ``9.10.0``. None: the user named
+    # the build, or nothing tells of a version.
+    chosen_for: str | None = None
     # Where the search begins: each the `name` of a shipped point, or with `options` the text of an
     # OPTIONS file. None: where the strategy usually does.
     start_from: Sequence[Mapping[str, Any]] | None = None
@@ -57,12 +61,39 @@ class Specification(JobSettings):
         search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
         said = {k: v for k, v in self.document().items() if v is not None and v is not False}
         said.pop("cores", None)
+        if said.pop("chosen_for", None) is not None:
+            said.pop("db_bench", None)
         if self.baseline_options is not None:  # once read without the ends of its lines
             said["baseline_options"] = self.baseline_options.replace("\r\n", "\n")
         said["strategy"] = former.get(self.strategy, self.strategy)
         asked = {**said, "shipped_space": self.shipped_space, "search": search}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def on_fitting_build(
+    specification: Specification,
+    builds: Callable[[], Mapping[str, str]],
+    database: str | None = None,
+) -> Specification:
+    """The specification with the build for the database that its OPTIONS file is of.
+
+    ``builds`` gives the versions of the builds at hand by name, the one in use first;
+    ``database`` is the version of the database where the file does not tell it. Only for a
+    specification whose build nobody has named.
+    """
+    database = database_version(specification.baseline_options, database)
+    workload = specification.workload
+    if database is None or {"command", "external"} & workload.keys() or not (known := builds()):
+        return specification
+    build = fitting_build(database, known)
+    return specification.model_copy(update={"db_bench": build, "chosen_for": database})
+
+
+def on_build_of(specification: Specification, stored: Mapping[str, Any]) -> Specification:
+    """The specification with the build of a stored one that it goes on with."""
+    update = {name: stored.get(name) for name in ("db_bench", "chosen_for")}
+    return specification.model_copy(update=update)
 
 
 def specification_from_document(document: Mapping[str, Any]) -> Specification:

@@ -86,7 +86,7 @@ class BenchPlan:
         """The user's file without what would override, or contradict, a value that is moved."""
         file = self.baseline_file
         for name in catalogue() if file.sections else ():
-            if self.moved(name, values) and (displaced := displaced_by(name)):
+            if self.moved(name, values) and (displaced := displaced_by(name, file)):
                 file = file.without(title_of(catalogue()[name]), displaced)
         return file
 

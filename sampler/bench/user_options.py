@@ -1,10 +1,17 @@
 """A user's OPTIONS file, ready to be a baseline: its values, and what is not measured of it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sampler.bench.accepted import Accepted, RefusedOption, accepted_part, is_known
+from sampler.bench.accepted import (
+    Accepted,
+    RefusedOption,
+    accepted_part,
+    build_version,
+    is_known,
+)
+from sampler.bench.fitting_build import fetch_words
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -119,7 +126,13 @@ def user_options(
         raise InputError(name, f"RocksDB {installed.version} refuses it: {accepted.said}")
     if accepted.refused:
         if not drop_unknown:
-            raise InputError(name, _refusal(accepted.refused, file, installed.version))
+            fix = "--drop-unknown leaves " + ("them" if len(accepted.refused) > 1 else "it")
+            raise InputError(
+                name,
+                f"{refusal_words(accepted.refused, file, installed.version)}. {fix} out while "
+                "measuring and keeps your values in the resulting OPTIONS file"
+                + _newer_build(file, installed.version),
+            )
         notes += _dropped_lines(accepted.refused, file, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
     effective, changed = _in_effect(file, values, accepted)
@@ -220,23 +233,33 @@ def _cut_numbers(file: OptionsFile) -> Iterator[str]:
 
 
 def _names(names: list[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return _first(names, _LISTED, ", ")
 
 
-def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str) -> str:
+def _first(names: list[str], most: int | None, between: str) -> str:
+    more = 0 if most is None else len(names) - most
+    return between.join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _newer_build(file: OptionsFile, version: str) -> str:
+    """How to get a build that knows a file of a newer RocksDB, as a sentence; else empty."""
+    if file.version is None or file.version[:2] <= build_version(version):
+        return ""
+    return f". {fetch_words('.'.join(map(str, file.version)), version)}"
+
+
+def refusal_words(
+    refused: Sequence[RefusedOption], file: OptionsFile, version: str, *, most: int | None = None
+) -> str:
+    """What a RocksDB of a version does not take of a file, named; of each kind ``most``."""
     unknown = [_since(each, file) for each in refused if each.unknown]
     wrong = [_said_of(each, file) for each in refused if not each.unknown]
     told = []
     if unknown:
-        told.append(f"RocksDB {version} does not know {', '.join(unknown)}")
+        told.append(f"RocksDB {version} does not know {_first(unknown, most, ', ')}")
     if wrong:
-        told.append(f"RocksDB {version} refuses {'; '.join(wrong)}")
-    fix = "--drop-unknown leaves " + ("them" if len(refused) > 1 else "it")
-    return (
-        f"{'. '.join(told)}. {fix} out while measuring and keeps your values in the resulting "
-        "OPTIONS file"
-    )
+        told.append(f"RocksDB {version} refuses {_first(wrong, most, '; ')}")
+    return ". ".join(told)
 
 
 def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
@@ -286,7 +309,7 @@ def _in_effect(
         parameter, now = known.get((section, key), whole), effect.get(section, key)
         if parameter is not None:
             lines += _changed_parameter(parameter, file, effect, found)
-        elif now is not None and not _alike(text, now):
+        elif now is not None and not same_value(text, now):
             lines += _changed_option(section, key, text, now)
         elif now is None:
             lines += _unknown_object(section, key.partition(".")[0], file, effect)
@@ -339,7 +362,8 @@ def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
     return [f"{key} = {text}: not known to db_bench, measured with {now}"]
 
 
-def _alike(text: str, now: str) -> bool:
+def same_value(text: str, now: str) -> bool:
+    """Whether two texts of an OPTIONS file are one value, as ``64M`` and ``67108864`` are."""
     if text == now or {text, now} == {"", "nullptr"}:
         return True
     bools = {"1": "true", "0": "false"}
@@ -347,6 +371,6 @@ def _alike(text: str, now: str) -> bool:
         return True
     if ":" in text and ":" in now:
         mine, theirs = text.split(":"), now.split(":")
-        return len(mine) == len(theirs) and all(map(_alike, mine, theirs))
+        return len(mine) == len(theirs) and all(map(same_value, mine, theirs))
     numbers = [(real_number if "." in each else whole_number)(each) for each in (text, now)]
     return None not in numbers and float(numbers[0] or 0) == float(numbers[1] or 0)

@@ -20,7 +20,9 @@ TABLE_STRUCT = "block_based_table_factory"
 _ACTS_WORDS: dict[Acts, str] = {
     "at once": "immediately",
     "new memtables": "from the next memtable on",
+    "next files": "in files written from then on; there is nothing to rewrite",
     "new files": "in new SST files; compaction rewrites the existing ones",
+    "new blob files": "in new blob files; garbage collection rewrites the existing ones",
     "next compaction": "from the next compaction on",
     "whole rewrite": "in full after a full compaction",
     "restart": "in full after the database is reopened",
@@ -130,6 +132,7 @@ def _lines(rows: Sequence[tuple[Change, Applying | None]], *, called: bool) -> I
     restart = [c.key for c, how in rows if c.after is not None and not (how and how.call)]
     by_hand = [c.key for c, _ in rows if c.after is None]
     rewrite = [c.key for c, how in rows if how and how.acts in ("new files", "whole rewrite")]
+    blobs = [c.key for c, how in rows if how and how.acts == "new blob files"]
     if restart:
         yield f"Restart with OPTIONS.ini to change: {', '.join(restart)}."
     if by_hand:
@@ -138,6 +141,13 @@ def _lines(rows: Sequence[tuple[Change, Applying | None]], *, called: bool) -> I
         yield (
             "Existing SST files keep the old value until they are compacted (CompactRange with "
             f"BottommostLevelCompaction::kForce rewrites all): {', '.join(rewrite)}."
+        )
+    if blobs:
+        yield (
+            "Existing blob files keep the old value until garbage is collected from them "
+            "(CompactRange with BottommostLevelCompaction::kForce, blob_garbage_collection_policy "
+            "= kForce and blob_garbage_collection_age_cutoff = 1 rewrites all): "
+            f"{', '.join(blobs)}."
         )
     if any(c.key == "num_levels" for c, _ in rows):
         yield (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sampler.options.option_facts import OptionFact, derived_values, option_facts, section_kind
-from sampler.options.option_values import whole_number
+from sampler.options.option_values import title_of, whole_number
 from sampler.options.options_file import (
     CF,
     DB,
@@ -158,18 +158,23 @@ def without_derived(options: OptionsFile) -> OptionsFile:
     return options.without(CF, derived)
 
 
-def displaced_by(parameter: str) -> list[str]:
-    """Keys, of its section, that cannot stay where a parameter is moved.
+def displaced_by(parameter: str, file: OptionsFile) -> list[str]:
+    """Keys of a file, in the parameter's section, that cannot stay where the parameter is moved.
 
-    They are the old options beside which it does nothing, and what means nothing any more.
+    They are the old options beside which it does nothing, and what means nothing any more. An old
+    option whose value overrides nothing, as ``max_background_flushes=-1``, stays.
     """
     known = catalogue()[parameter]
     if not known.is_option:
         return []
-    own = {each.key for each in catalogue().values()}
-    keys = [key for (_, key), fact in option_facts().items() if fact.overrides == known.key]
+    own, title = {each.key for each in catalogue().values()}, title_of(known)
+    facts = [fact for fact in option_facts().values() if fact.overrides == known.key]
+    keys = [
+        fact.key for fact in facts
+        if fact.key not in own and file.get(title, fact.key) not in (None, *fact.overrides_unless)
+    ]  # fmt: skip
     sized = ["arena_block_size"] if parameter == "write_buffer_size" else []
-    return [*(key for key in keys if key not in own), *sized]
+    return [*keys, *sized]
 
 
 def memtable_in_full(text: str) -> str:

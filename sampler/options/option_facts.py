@@ -34,11 +34,16 @@ FactType = Literal[
     "time", "rate",
 ]  # fmt: skip
 Measure = Literal["scale", "keep", "leave_out", "derive"]
-# From when on a change acts, once RocksDB has it. ``new files``: in tables that are written from
-# then on, where the others keep theirs until they are compacted. ``whole rewrite``: in full when
-# everything was compacted. ``restart``: when the database, and every table in it, is opened anew.
+# From when on a change acts, once RocksDB has it. ``next files``: on files that are written from
+# then on; no file holds what came of it, so there is nothing to rewrite. ``new files``: in tables
+# that are written from then on, where the others keep theirs until they are compacted. ``new blob
+# files``: likewise, of blob files and until garbage is collected from them. ``whole rewrite``: in
+# full when everything was compacted. ``restart``: when the database, and every table in it, is
+# opened anew. By the comments of options.h, advanced_options.h and table.h: an option is of ``new
+# files`` where another value makes another table for reads or for the size on disk.
 Acts = Literal[
-    "at once", "new memtables", "new files", "next compaction", "whole rewrite", "restart"
+    "at once", "new memtables", "next files", "new files", "new blob files", "next compaction",
+    "whole rewrite", "restart",
 ]  # fmt: skip
 # What RocksDB derives when an option is 0, -1 or not set. A file that RocksDB wrote holds the
 # derived values, not the zeros: of a tree that is measured at another size they have to be derived

@@ -34,15 +34,22 @@ def _parameter(row: dict[str, str]) -> Parameter:
         **{name: _literal(kind, row[name]) for name in ("low", "high") if row[name]},
         **{name: _bound(row[name]) for name in ("floor", "ceiling")},
     }
+    meanings = tuple(_meaning(kind, text) for text in row["special"].split("|") if text)
     return Parameter(
         kind=kind,
         quantum=int(row["quantum"] or 1),
         choices=tuple(_choice(kind, text) for text in row["choices"].split("|") if text),
-        special=tuple(_literal(kind, text) for text in row["special"].split("|") if text),
+        special=tuple(value for value, _ in meanings),
+        meanings=meanings,
         active_if=tuple(_condition(text) for text in row["active_if"].split(";") if text),
         run_time=row["name"] in _RUN_TIME,
         **found,
     )
+
+
+def _meaning(kind: Kind, text: str) -> tuple[Value, str]:
+    value, _, words = text.partition("=")
+    return _literal(kind, value), words
 
 
 def _literal(kind: Kind, text: str) -> Value:

@@ -58,6 +58,7 @@ class Parameter:
     choices: tuple[tuple[Value, str], ...] = ()
     # Values outside the range with a meaning of their own (-1, 0 = automatic).
     special: tuple[Value, ...] = ()
+    meanings: tuple[tuple[Value, str], ...] = ()  # what each of them means, in words
     # floor, ceiling: limits set by other parameters; they hold by construction in draws.
     floor: Bound | None = None
     ceiling: Bound | None = None
@@ -102,6 +103,10 @@ class Parameter:
         return (
             f"{format_bytes(value)}{'/s' * self.name.endswith('_rate')}" if sized else str(value)
         )
+
+    def meaning(self, value: Any) -> str:
+        """What a special value means, in words; empty for any other value."""
+        return dict(self.meanings).get(value, "")
 
     def nearest_multiple(self, number: float) -> int:
         """The multiple of its quantum that is nearest to a number, and at least the quantum."""

@@ -27,10 +27,16 @@ from jobs.specification.measured_baseline import (
     scale_warnings,
 )
 from optimizer.budget.power import LEAST_PAIRS
-from sampler.bench.accepted import require_supported
+from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
+from sampler.bench.fitting_build import (
+    database_version,
+    fit_words,
+    fitting_build,
+    installed_versions,
+)
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError
@@ -197,13 +203,31 @@ def require_rounds(rounds: int, seed: int) -> None:
         raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
 
 
+def on_one_build(sides: Sequence[Side], settings: Settings) -> list[Side]:
+    """The sides, those that name no build on the one that fits the newest of their OPTIONS files.
+
+    On the same, so that options are compared and not builds.
+    """
+    told = (database_version(side.options) for side in sides if side.build is None)
+    newest = max(filter(None, told), key=build_version, default=None)
+    installed = installed_versions(settings) if newest else {}
+    if newest is None or not installed:
+        return [*sides]
+    name = fitting_build(newest, installed)
+    notes = fit_words(newest, installed[name or DEFAULT_BUILD], named=name)
+    return [
+        side if side.build else replace(side, build=name, notes=(*side.notes, *notes))
+        for side in sides
+    ]
+
+
 def subjects_of(
     sides: Sequence[Side], around: str | None, loads: Sequence[Workload], settings: Settings
 ) -> list[Subject]:
     """A and B, or A with half and double its value of the parameter; errors of ``subject_of``."""
     subjects = [
         subject_of(name, side, loads, settings, field=name)
-        for name, side in zip("AB", sides, strict=False)
+        for name, side in zip("AB", on_one_build(sides, settings), strict=False)
     ]
     if around is not None:
         found = sides_around(subjects[0].side, subjects[0].values, around)

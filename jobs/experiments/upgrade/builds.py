@@ -14,6 +14,7 @@ from sampler.bench.accepted import Accepted, accepted_part
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import refusal_words, same_value
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
@@ -22,6 +23,7 @@ from sampler.parameters.parameter import Parameter
 from sampler.space.encoding import draw
 from sampler.space.space import Configuration
 
+_LISTED = 12  # names in one line
 Place = tuple[str, str]  # section and key
 Values = Mapping[Place, str]
 
@@ -143,8 +145,11 @@ class OwnFile:
     """The user's file under the old and the new build."""
 
     accepted: Accepted  # what the new build takes of it
-    # options that the file names and that have another value in effect
+    # options that the file names, and whose value in effect with the new build is neither the
+    # file's nor that of the old build
     changed: tuple[ChangedValue, ...]
+    # options that the file names, that the old build changes, and the new one takes as written
+    changed_by_old: tuple[ChangedValue, ...]
     # options that the file names, the old build has in effect, and the new one reads and ignores
     ignored: tuple[str, ...]
     compared: bool  # whether the old build takes the whole file, too
@@ -172,22 +177,27 @@ def own_file(
     options = options.of_family(DEFAULT_FAMILY)
     before, after = accepted_part(old, options), accepted_part(new, options)
     if before.effect is None or (before.refused and not drop_unknown):
-        said = before.said or "; ".join(each.said for each in before.refused)
+        said = before.said or refusal_words(before.refused, options, old.version, most=_LISTED)
         problem = f"RocksDB {old.version}, the old build, rejects it: {said}"
         mend = "give the file that you use with it, or leave those options out with --drop-unknown"
         raise InputError("--options", f"{problem}; {mend}")
     was, now = (dict(leaves(each.effect)) if each.effect else {} for each in (before, after))
-    left_out = {(each.section, each.key) for each in after.refused}
-    named = [place for place, _ in leaves(options) if place not in left_out]
+    # What a build was not given, it has not changed.
+    left_out = {(each.section, each.key) for each in (*before.refused, *after.refused)}
+    written_as = {place: text for place, text in leaves(options) if place not in left_out}
+    named = list(written_as)
     # One option may be written in another form: as a structure, or as one value.
     written = {(section, key.partition(".")[0]) for section, key in now}
     gone = [
         key for section, key in named
         if (section, key) in was and (section, key.partition(".")[0]) not in written
     ]  # fmt: skip
+    changed = _changed(named, was, now)
+    by_old = [c for c in changed if same_value(written_as[c.section, c.key], c.new)]
     return OwnFile(
         accepted=after,
-        changed=_changed(named, was, now),
+        changed=tuple(each for each in changed if each not in by_old),
+        changed_by_old=tuple(by_old),
         ignored=tuple(gone) if after.effect else (),
         compared=not before.refused,
     )

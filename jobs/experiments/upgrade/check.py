@@ -201,6 +201,7 @@ def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
         "said": file.accepted.said,
         "refused": [asdict(each) for each in file.accepted.refused],
         "changed": [asdict(each) for each in file.changed],
+        "changed_by_old": [asdict(each) for each in file.changed_by_old],
         "ignored": list(file.ignored),
     }
 
@@ -378,11 +379,17 @@ def _of_file(file: OwnFile) -> list[str]:
     if file.changed:
         names = ", ".join(map(str, file.changed))
         told.append(f"The new build silently changes values of your OPTIONS file: {names}.")
+    if file.changed_by_old:
+        names = ", ".join(map(str, file.changed_by_old))
+        told.append(
+            "The old build changes values of your OPTIONS file that the new build takes as "
+            f"written: {names}."
+        )
     if file.ignored:
         names = ", ".join(file.ignored)
         told.append(f"The new build accepts but ignores options of your OPTIONS file: {names}.")
     if file.opens:
-        same = file.compared and not file.changed and not file.ignored
+        same = file.compared and not (file.changed or file.changed_by_old or file.ignored)
         as_it_is = ", with the same values in effect" if same else ""
         told.append(f"The new build opens a database with your OPTIONS file{as_it_is}.")
     return told

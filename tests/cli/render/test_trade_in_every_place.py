@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_screen import print_changed_options, print_outcome
+from cli.render.outcome_screen import batch_table, print_changed_options, print_outcome
 from jobs.report.artifacts import report_html
-from jobs.results.best_words import price_lines
+from jobs.results.best_words import change_lines, price_lines
 from jobs.results.export import describe
 from jobs.results.outcome import JobOutcome
 from sampler.workload.tree_reads import READS
@@ -91,6 +91,34 @@ def test_a_changed_option_has_a_row_with_all_columns_at_80():
     assert "fitness gain by" in said and "+193 [-51, +427]" in said
     assert "6872052531" in said and "max_bytes_for_level_multiplier" not in said
     assert all(name in said for name in list(before)[:3])
+
+
+def test_a_special_value_is_told_with_its_meaning():
+    before = {"compaction_readahead_size": 2 * 2**20, "bytes_per_sync": 0}
+    after = {"compaction_readahead_size": 0, "bytes_per_sync": 2**20}
+    console = Console(record=True, width=200)
+    print_changed_options(console, before, after)
+    meaning = (
+        "compactions do not read ahead since 8.8; before 8.8 2 MiB with direct reads, else the "
+        "kernel decides"
+    )
+    assert console.export_text().splitlines()[-1] == f"compaction_readahead_size = 0: {meaning}."
+    row = {"name": "compaction_readahead_size", "value": 0, "reason": "why"}
+    (line,) = change_lines({"best": {"changes": [row]}})
+    assert line == f"compaction_readahead_size = 0 ({meaning}): why"
+
+
+def test_a_row_of_a_batch_has_one_fitness():
+    """The medians gave 1085, the test 872: the interval is of the second."""
+    verdict = {"fitness": 1085.0, "low": 561.0, "high": 1183.0, "p": 0.001}
+    item = {
+        "item": "load", "state": "done", "error": None, "folder": "load", "trials": 96,
+        "fitness": verdict, "confirmed": True, "why": "fitness 872 [561, 1,183]", "change": {},
+    }  # fmt: skip
+    console = Console(record=True, width=200)
+    console.print(batch_table({"items": [item]}))
+    said = console.export_text().splitlines()[-1]
+    assert said.split() == ["load", "96", "872", "561", "to", "1183", "yes", "load"]
 
 
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):

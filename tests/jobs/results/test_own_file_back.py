@@ -88,6 +88,24 @@ def test_public_files_come_back_with_the_changes_alone(name: str, installed: Ins
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("old", "gone"), [
+    ({"max_background_flushes": "-1", "max_background_compactions": "-1"}, set()),
+    ({"max_background_flushes": "-1", "max_background_compactions": "3"},
+     {"max_background_compactions"}),
+])  # fmt: skip
+def test_an_old_option_that_overrides_nothing_stays(
+    old: Mapping[str, str], gone: set[str], installed: InstalledDbBench, tmp_path: Path
+):
+    path = tmp_path / "OPTIONS"
+    lines = "".join(f"  {key}={value}\n" for key, value in old.items())
+    path.write_text(f'[DBOptions]\n{lines}[CFOptions "default"]\n')
+    text = exported(path, installed, {"max_background_jobs": 6})
+    found = read_user_options(text)
+    assert found.get(DB, "max_background_jobs") == "6"
+    assert old.keys() - found.sections[DB].keys() == gone
+    assert text.count("removed: it would override max_background_jobs") == len(gone)
+
+
 def test_what_the_application_has_stands_in_the_file_again(installed: InstalledDbBench):
     path = CASES / "04-ardb-custom-comparator-5.14/OPTIONS"
     text = exported(path, installed, TUNED)

@@ -230,6 +230,42 @@ def test_another_number_of_levels_is_warned_of(key: str, warned: bool):
     assert any("files beyond num_levels" in line for line in steps.lines) is warned
 
 
+NOTHING_TO_REWRITE = {
+    DB: ("bytes_per_sync", "strict_bytes_per_sync", "writable_file_max_buffer_size", "db_host_id"),
+    CF: (
+        "compression_opts.parallel_threads", "paranoid_file_checks", "sample_for_compression",
+        "blob_file_size", "check_flush_compaction_key_order", "preserve_internal_time_seconds",
+    ),
+    TABLE: (
+        "skip_table_builder_flush", "prepopulate_block_cache", "verify_compression",
+        "detect_filter_construct_corruption", "reserve_table_builder_memory",
+    ),
+}  # fmt: skip
+
+
+def test_of_what_no_table_holds_nothing_is_to_be_rewritten():
+    for title, keys in NOTHING_TO_REWRITE.items():
+        for key in keys:
+            steps = steps_of([Change(title, key, "0", "1")], OptionsFile())
+            assert not any("CompactRange" in line for line in steps.lines), key
+            ((_, how),) = steps.rows
+            assert how is not None and how.document()["acts"] == "next files", key
+            assert how.when == "in files written from then on; there is nothing to rewrite"
+
+
+def test_tables_and_blob_files_are_rewritten_each_in_their_own_way():
+    changes = [
+        Change(CF, "compression_opts.level", "3", "6"),
+        Change(CF, "blob_compression_type", "kNoCompression", "kZSTD"),
+        Change(TABLE, "filter_policy", "nullptr", "bloomfilter:10:false"),
+    ]
+    tables, blobs = (x for x in steps_of(changes, OptionsFile()).lines if "CompactRange" in x)
+    assert tables.startswith("Existing SST files keep the old value until they are compacted")
+    assert tables.endswith("rewrites all): compression_opts.level, filter_policy.")
+    assert blobs.startswith("Existing blob files keep the old value until garbage is collected")
+    assert blobs.endswith(": blob_compression_type.")
+
+
 @pytest.mark.db_bench
 def test_the_calls_are_taken_by_a_running_database(installed: InstalledDbBench, tmp_path: Path):
     file = OptionsFile({**SET, "Version": {"rocksdb_version": installed.version}})

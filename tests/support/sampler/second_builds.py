@@ -62,3 +62,16 @@ def without_option(folder: Path, name: str, key: str) -> Path:
     sed = f"/^ *{key}=/d"
     last = WRITES % {"program": REAL, "sed": sed}
     return build(folder, name, REFUSES % {"key": key}, last=last.replace("%", "%%"))
+
+
+def of_version(folder: Path, name: str, version: str, body: str = "") -> Path:
+    """A build that says that it is of another version."""
+    last = """\
+out=$(mktemp)
+%(program)s "$@" 2> "$out"
+status=$?
+sed 's/version 7[.]8[.]3/version VERSION/' "$out" >&2
+rm -f "$out"
+exit $status
+""".replace("VERSION", version)
+    return build(folder, name, body, last=last)

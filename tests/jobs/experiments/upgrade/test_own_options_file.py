@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from jobs.experiments.upgrade.builds import own_file
+from jobs.experiments.upgrade.check import upgrade_sentences
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, parse_options
@@ -108,3 +109,43 @@ def test_a_file_that_the_old_build_refuses_is_bad_input(
     old = probe(without_option(tmp_path, "old", "bytes_per_sync"))
     with pytest.raises(InputError, match=r"--options: RocksDB [\d.]+, the old build, rejects it"):
         own_file(old, installed, OWN)
+
+
+def test_a_change_of_the_old_build_is_not_blamed_on_the_new_one(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    """As ``write_dbid_to_manifest=true``, which 7.8.3 turns off and 9.10.0 keeps."""
+    body = """\
+[ -n "$file" ] && sed 's/num_levels=6/num_levels=7/' "$file" > "$file.x" \\
+    && set -- "$@" "--options_file=$file.x"
+"""
+    file = own_file(probe(build(tmp_path, "old", body)), installed, OWN)
+    assert file.opens and file.changed == ()
+    assert [str(each) for each in file.changed_by_old] == ["num_levels (7 -> 6)"]
+    told = upgrade_sentences([], {}, {}, [], file)
+    assert told[0] == (
+        "The old build changes values of your OPTIONS file that the new build takes as written: "
+        "num_levels (7 -> 6)."
+    )
+    assert "with the same values in effect" not in " ".join(told)
+
+
+def test_what_the_old_build_refuses_the_new_one_has_not_changed(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    old = probe(without_option(tmp_path, "old", "num_levels"))
+    file = own_file(old, installed, OWN, drop_unknown=True)
+    assert file.opens and not file.compared
+    assert (file.changed, file.changed_by_old) == ((), ())
+
+
+def test_what_the_old_build_refuses_is_named_in_one_line(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    keys = "".join(f"  no_option_{number}=1\n" for number in range(14))
+    own = parse_options(f'[DBOptions]\n{keys}[CFOptions "default"]\n  num_levels=6\n')
+    with pytest.raises(InputError) as refused:
+        own_file(installed, probe(build(tmp_path, "same")), own)
+    said = str(refused.value)
+    assert said.count("no_option_") == 12 and " and 2 more; give the file" in said
+    assert "Could not find" not in said
