@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sampler.bench.installed import find_db_bench, probe
 from sampler.machine.machine import fingerprint
-from tests.support.cases import loads, logs, options
+from tests.support.cases import loads, logs, options, other_forms, profiles
 from tests.support.cases.case import Case, Ran
 
 PAGE = Path("docs/results/real_files.md")
@@ -21,6 +21,8 @@ _PARTS = (
     ("OPTIONS files", options.CASES),
     ("Loads", loads.CASES),
     ("LOGs and outputs", logs.CASES),
+    ("Databases", profiles.CASES),
+    ("Other forms", other_forms.CASES),
 )
 _HEAD = """# Real files: expected and got
 

@@ -17,6 +17,7 @@ from jobs.interval_report.documents import (
     most_written,
     notes,
     read_openings,
+    shows_families,
     stats_document,
     totals_table,
 )
@@ -89,7 +90,7 @@ def _tables(opening: Opening) -> list[tuple[str, Table]]:
     tables = []
     if counted := _stalls(opening):
         tables.append(("Stalls by reason", _table(counted)))
-    if len(opening.families) > 1:
+    if shows_families(opening):
         tables.append(("Column families", _table(family_table(opening))))
     shown = [part for part in most_written(opening) if part.levels]
     return tables + [

@@ -20,6 +20,7 @@ from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.trials.problem import renamed
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.options.other_forms import other_form
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
@@ -92,7 +93,12 @@ def _read(
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError("FILE", f"cannot read {str(path)!r}: {reason}") from None
-    document = parse_toml(text, field=str(path))
+    try:
+        document = parse_toml(text, field=str(path))
+    except InputError:
+        if told := other_form(text):
+            raise InputError(str(path), f"{told}. A batch is written in TOML") from None
+        raise
     found: list[InputError] = []
     name = ""
     with noting(found):

@@ -20,6 +20,7 @@ from sampler.stats_dumps.stall_reasons import (
     added,
 )
 
+_NO_STALL_LINE = "it has no line `Cumulative stall`, which RocksDB writes below ** DB Stats **"
 # Reason -> (what happened, option that delays, option that stops, what else to look at).
 _ADVICE: dict[str, tuple[str, str, str, str]] = {
     L0_FILES: (
@@ -79,7 +80,11 @@ def line_counts(opening: Opening) -> dict[str, dict[tuple[str, str], int]]:
 
 
 def stall_answer(opening: Opening) -> str:
-    """Whether writes stalled, for how long, why, and which options to look at."""
+    """Whether writes stalled, for how long, why, and which options to look at.
+
+    That they did not is said by the database's own line alone: the counts are of the families that
+    the file tells of, and may be cut off.
+    """
     last = opening.intervals[-1]
     percent, seconds = last.cumulative_stall_percent, opening.stall_seconds
     counted = opening.stalls
@@ -87,8 +92,9 @@ def stall_answer(opening: Opening) -> str:
     if not percent and not seconds and not why:
         if opening.stall_lines:
             return f"No stall had ended by the last dump, but {_told(opening)}"
-        if percent is None and seconds is None and not counted:
-            return "The file does not show whether writes stalled."
+        if percent is None and seconds is None:
+            zero = " The counts by reason in it are 0." if counted else ""
+            return f"The file does not show whether writes stalled: {_NO_STALL_LINE}.{zero}"
         return "Writes did not stall."
     head = _head(percent, seconds)
     if why:
@@ -287,7 +293,8 @@ def _unflushed(opening: Opening, came: float) -> str:
             f"{told}, and memtables hold at most {most:.4g} GiB, so at least "
             f"{gap - most:.3g} GiB were saved by {saved}"
         )
-    return f"{told}; the other {gap:.3g} GiB were still in memtables or were saved by {saved}"
+    left = f"the other {gap:.3g} GiB ({gap / came:.0%})"
+    return f"{told}; {left} were still in memtables or were saved by {saved}"
 
 
 def _memtables(families: Sequence[Mapping[str, str]]) -> float | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from jobs.interval_report import answers
 from sampler.common.errors import InputError
-from sampler.profile.database_files import encoding_of, packed_with
+from sampler.options.other_forms import is_options_file, other_form
+from sampler.profile.database_files import encoding_of, packed_with, quiet_log
 from sampler.stats_dumps.dumps import SLACK
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, Part, read_contents
@@ -21,6 +22,10 @@ _NONE = (
     "--stats_interval_seconds=1 --stats_per_interval=1, or the RocksDB LOG of a database whose "
     "stats_dump_period_sec is not 0"
 )
+_WHOLE = (
+    "give the LOG, or paste a dump from ** DB Stats ** (MyRocks: from Type: DBSTATS) to its end"
+)
+_LINES = f"`Cumulative writes`, `Cumulative compaction` and a table by level; {_WHOLE}"
 _TOO_OLD = (
     f"has statistics of LevelDB or of RocksDB before {OLDEST}, which lack the uptime; give a "
     f"LOG or an output of RocksDB {OLDEST} or later"
@@ -46,13 +51,26 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
     contents = read_contents(text)
     openings = openings_in(contents)
     if not any(opening.told for opening in openings):
-        raise InputError(field, _problem(text, contents))
+        raise InputError(field, _problem(path, text, contents, openings))
     return openings
 
 
-def _problem(text: str, contents: Contents) -> str:
+def _problem(path: Path, text: str, contents: Contents, openings: Sequence[Opening]) -> str:
+    """Why a text tells nothing, and what to give instead."""
+    if contents.quiet:
+        return quiet_log(path)
+    if openings and not contents.stalls:
+        version = f" of RocksDB {openings[-1].version}" if openings[-1].version else ""
+        return f"has no interval statistics but the uptime: its dumps{version} lack {_LINES}"
+    if any(part.at is None for part in contents.parts) and not contents.older:
+        return f"has no interval statistics: its dumps have no line `Uptime(secs)`; {_WHOLE}"
     if contents.older:
         return _TOO_OLD
+    if not contents.parts and not contents.versions:
+        if is_options_file(text):
+            return "is an OPTIONS file; give the LOG of its database, or --baseline the file"
+        if told := other_form(text):
+            return told
     if contents.stalls:
         told = answers.lines_alone(line for _, line in contents.stalls)
         return f"{_NONE}. Its lines show why writes were held back: {told}"
@@ -177,12 +195,26 @@ def notes(opening: Opening) -> list[str]:
         told.append("The only dump was written as the database was opened: all figures are 0.")
     idle = [p for p in opening.families if p.at is not None and last.at - p.at > SLACK]
     if idle:
-        why = " because they were idle" if idle[0].block else ""
+        in_log = idle[0].block > 0  # of a dump that is whole
+        why = " because they were idle" if in_log else ""
+        least = f", as of {max(p.at or 0.0 for p in idle):,.6g} s: the least that was written"
         told.append(
             f"{len(idle)} of {len(opening.families)} column families are not in the last "
-            f"dump{why}; their last known totals are used."
+            f"dump{why}; their last known totals are used{'' if in_log else least}."
+        )
+    if any(p.own_clock and _of_table(p) for p in opening.families):
+        told.append(
+            "A dump ends before its line `Cumulative compaction`: what was written is read from "
+            "its table by level, which rounds to 0.1 GiB."
         )
     return [each for each in told if each]
+
+
+def _of_table(part: Part) -> bool:
+    figures = part.figures
+    return (
+        "total_compaction_write_gib" in figures and "total_compaction_write_mib_s" not in figures
+    )
 
 
 def stats_document(log: str, openings: Sequence[Opening]) -> Row:
@@ -289,6 +321,13 @@ def level_table(part: Part) -> list[list[str]]:
         if row["level"] != "Int"
     ]
     return _table(LEVEL_COLUMNS, shown)
+
+
+def shows_families(opening: Opening) -> bool:
+    """Whether a table of families says more than the totals do: of one, its own amplification."""
+    alone = any(family_amplification(part) is not None for part in opening.families)
+    whole = answers.write_amplification(opening).value
+    return len(opening.families) > 1 or (whole is None and alone)
 
 
 def family_table(opening: Opening) -> list[list[str]]:

@@ -110,7 +110,7 @@ def _tables(openings: Sequence[Opening]) -> list[tuple[str, list[list[str]]]]:
     tables = [("Totals", documents.totals_table(openings))]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f", opening {number}"
-        if len(opening.families) > 1:
+        if documents.shows_families(opening):
             tables.append((f"Column families{place}", documents.family_table(opening)))
         tables += [
             (f"Levels of {shown_name(part.family)}{place}", documents.level_table(part))

@@ -14,6 +14,7 @@ from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import names_guide
 from sampler.options.normal_form import read_user_options
+from sampler.options.other_forms import other_form
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points, point_names
@@ -158,6 +159,8 @@ def _options_text(given: str) -> str:
             "as UTF-8",
         ) from None
     except (OSError, ValueError):
+        if told := other_form(given):  # pasted in place of a path
+            raise InputError("--baseline", told) from None
         problem = f"{given!r:.80} is neither library, db_bench nor a readable OPTIONS file"
         raise InputError("--baseline", problem) from None
 

@@ -53,8 +53,8 @@ class Accepted:
 def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
     """The file without the options that a build complains of, found by trying.
 
-    RocksDB names one option at a time; each is left out until it opens. Of a structure only the
-    field goes.
+    RocksDB names one option at a time; each is left out until it opens. Of a structure, and of a
+    list of structures, only the field goes.
     """
     refused: list[RefusedOption] = []
     for _ in range(1 + sum(1 for _ in leaves(options))):
@@ -65,7 +65,7 @@ def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
         found = _named_in(said, options) or _found_by_halving(build, options, said)
         if found is None:
             break
-        section, key, value = found
+        section, key, value = _field_of(build, found, options, said)
         refused.append(RefusedOption(section=section, key=key, value=value, said=said))
         options = without_leaf(options, section, key)
     return Accepted(part=None, effect=None, refused=tuple(refused), said=said)
@@ -91,6 +91,39 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
         return key not in words, unknown and is_known(section, key), key.count(".")
 
     return min(named, key=order, default=None)
+
+
+def _field_of(
+    build: InstalledDbBench, found: tuple[str, str, str], options: OptionsFile, said: str
+) -> tuple[str, str, str]:
+    """The field of a structure that a complaint about all of it comes from, where it is one.
+
+    RocksDB says of a new field in a list of objects no more than the name of the list. Where the
+    complaint stays without all of its fields, the list itself is what is refused.
+    """
+    section, key, _ = found
+    fields = [
+        (name, text)
+        for (title, name), text in leaves(options)
+        if title == section and name.startswith(f"{key}.") and not name.endswith(".id")
+    ]
+    if not fields or not _UNKNOWN.search(said):
+        return found
+
+    def complains(names: Collection[str]) -> bool:
+        part = options
+        for name in names:
+            part = without_leaf(part, section, name)
+        tried = try_options(build.program, part)
+        return tried.options is None and _PREFACE.sub("", tried.complaint) == said
+
+    gone = [name for name, _ in fields]
+    if complains(gone):
+        return found
+    for name, text in fields:
+        if complains([each for each in gone if each != name]):
+            return section, name, text
+    return found
 
 
 def is_known(section: str, key: str) -> bool:

@@ -21,6 +21,7 @@ from sampler.options.measured_part import (
     foreign_factory,
     foreign_table,
     measured_part,
+    one_writer,
     unmeasured_options,
     without_derived,
 )
@@ -45,6 +46,7 @@ from sampler.options.options_file import (
     leaves,
     parse_options,
     parse_struct,
+    unnumbered,
 )
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -90,6 +92,8 @@ class UserOptions:
             found |= {p.name for p in options if p.section == "Table"}
         if self.values.get("cache_size") == 0:
             found.add("cache_size")
+        if one_writer(self.file):
+            found.add("allow_concurrent_memtable_write")
         if self.values.get("use_direct_io_for_compaction_reads"):
             found.add("mmap_read")  # RocksDB refuses both together (db_impl_open.cc)
         return frozenset(found)
@@ -150,6 +154,11 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
     elif factory := foreign_factory(file):
         instead = "measured with RocksDB's default"
         yield f"table_factory = {factory[:60]}: not known to db_bench, {instead}"
+    if cause := one_writer(file):
+        yield (
+            "allow_concurrent_memtable_write is not in the file: measured with false, because "
+            f"RocksDB opens no database otherwise with {cause}"
+        )
     if filter_without_bits(policy := file.get(TABLE, _FILTER)):
         yield (
             f"{_FILTER} = {str(policy)[:60]}: its bits per key are not in the file, and RocksDB "
@@ -262,15 +271,15 @@ def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
 def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = enclosing_fact(refused.section, refused.key)
-    if fact is None or fact.key != refused.key:
+    if fact is None or fact.key != unnumbered(refused.key):
         titles = (t for t in (DB, CF, TABLE) if t != refused.section and is_known(t, refused.key))
         for title in titles:
             own = file.own_title(refused.section), file.own_title(title)
             return f"{refused.key} in [{own[0]}] (it belongs in [{own[1]}])"
         return _as_written(refused, file)
     if not fact.since:
-        return refused.key
-    return f"{refused.key} (since {fact.since}{'' if fact.since_is_exact else ' or earlier'})"
+        return fact.key
+    return f"{fact.key} (since {fact.since}{'' if fact.since_is_exact else ' or earlier'})"
 
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
@@ -333,6 +342,8 @@ def _changed_parameter(
     if was is not None and parameter.is_numeric and abs(float(was) - float(now)) <= 1e-6:
         return []
     found[name] = now
+    if file.get(title_of(parameter), parameter.key) is None:  # `_notes` tells what was put in
+        return []
     text = file.get(title_of(parameter), parameter.key) or ""
     if parameter.key == _FILTER and filter_without_bits(text):  # told already
         return []

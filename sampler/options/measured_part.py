@@ -12,12 +12,14 @@ from sampler.options.option_facts import OptionFact, derived_values, option_fact
 from sampler.options.option_values import title_of, whole_number
 from sampler.options.options_file import (
     CF,
+    DB,
     DEFAULT_FAMILY,
     TABLE,
     OptionsFile,
     format_struct,
     leaves,
     parse_struct,
+    unnumbered,
     without_leaf,
 )
 from sampler.parameters.catalogue import catalogue
@@ -25,6 +27,7 @@ from sampler.parameters.catalogue import catalogue
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
 _TABLE_FACTORY = "table_factory"
+_CONCURRENT, _IN_PLACE = "allow_concurrent_memtable_write", "inplace_update_support"
 # The tables that RocksDB has; db_bench 7.8.3 dies of the fields of any other, 9.10.0 of its name.
 _TABLES = ("BlockBasedTable", "PlainTable", "CuckooTable")
 # The kinds of memtable, in the spellings of all versions: before 6.28 a file holds the name alone,
@@ -50,7 +53,7 @@ def enclosing_fact(section: str, key: str) -> OptionFact | None:
 
     ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
     """
-    kind, facts = section_kind(section), option_facts()
+    kind, facts, key = section_kind(section), option_facts(), unnumbered(key)
     while key:
         if (kind, key) in facts:
             return facts[kind, key]
@@ -73,6 +76,8 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
+    if one_writer(part):
+        part = part.with_values(DB, {_CONCURRENT: "false"})
     for section, key in unmeasured_options(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
@@ -86,6 +91,23 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     if scale != 1 and fifo and fact is not None and part.get(CF, key) is None:
         part = part.with_values(CF, {key: divided(fact.default, scale)})
     return part
+
+
+def one_writer(options: OptionsFile) -> str | None:
+    """What keeps several threads from writing into a memtable at once, as ``key = text``.
+
+    RocksDB then opens no database with ``allow_concurrent_memtable_write``, which is its default
+    (db/column_family.cc, CheckConcurrentWritesSupported). None where nothing does, or where the
+    file says that option itself.
+    """
+    if options.get(DB, _CONCURRENT) is not None:
+        return None
+    memtable = options.get(CF, MEMTABLE) or ""
+    fields = parse_struct(memtable) if memtable.startswith("{") else {}
+    if fields.get("id", memtable).partition(":")[0] in _KINDS:
+        return f"{MEMTABLE} = {memtable[:60]}"
+    inplace = options.get(CF, _IN_PLACE) in ("true", "1")
+    return f"{_IN_PLACE} = {options.get(CF, _IN_PLACE)}" if inplace else None
 
 
 def foreign_table(options: OptionsFile) -> str | None:

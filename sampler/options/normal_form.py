@@ -8,6 +8,7 @@ brought into the form that RocksDB itself writes before anything is read of it. 
 
 from dataclasses import replace
 
+from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
 from sampler.options.option_values import read_values, whole_number
 from sampler.options.options_file import (
@@ -16,9 +17,11 @@ from sampler.options.options_file import (
     TABLE,
     OptionsFile,
     format_struct,
+    list_members,
     parse_options,
     parse_struct,
 )
+from sampler.options.other_forms import not_options
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 
@@ -43,9 +46,16 @@ def read_user_options(
 ) -> OptionsFile:
     """One column family of a user's OPTIONS file as its default one, in its normal form.
 
-    Errors are those of ``parse_options`` and of ``OptionsFile.as_default``.
+    Errors are those of ``parse_options`` and of ``OptionsFile.as_default``; a text of another form
+    that is known is named.
     """
-    return normalized(parse_options(text, name=name).as_default(family))
+    try:
+        found = parse_options(text, name=name)
+    except InputError:
+        if told := not_options(text):
+            raise InputError(name, told) from None
+        raise
+    return normalized(found.as_default(family))
 
 
 def normalized(options: OptionsFile) -> OptionsFile:
@@ -63,6 +73,10 @@ def normalized(options: OptionsFile) -> OptionsFile:
     for title, keys in sections.items():
         if title == DB or title == options.table():
             _gather_dotted(keys)
+    for keys in sections.values():
+        for key, value in keys.items():
+            if members := list_members(value):  # as RocksDB reads it
+                keys[key] = ":".join(members)
     for key in _LISTED:
         if key in family:
             family[key] = _compression_struct(family[key])

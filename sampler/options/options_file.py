@@ -81,7 +81,7 @@ class OptionsFile:
         struct, *members = key.split(".")
         text = self.sections.get(section, {}).get(struct)
         for member in members:
-            text = None if text is None else parse_struct(text).get(member)
+            text = None if text is None else _member(text, member)
         return text
 
     def with_values(self, section: str, values: Mapping[str, str]) -> OptionsFile:
@@ -133,6 +133,10 @@ class OptionsFile:
 def _edited(struct: str, key: str, text: str | None) -> str:
     """A structure with one of its fields, ``field`` or ``field.field``, set; None: left out."""
     name, _, member = key.partition(".")
+    if members := list_members(struct):
+        number = int(name) if len(members) > 1 else 0
+        members[number] = _edited(members[number], member if len(members) > 1 else key, text)
+        return ":".join(members)
     fields = parse_struct(struct)
     if member:
         text = _edited(fields.get(name, "{}"), member, text)
@@ -156,6 +160,34 @@ def parse_struct(text: str) -> dict[str, str]:
     return fields
 
 
+def list_members(text: str) -> list[str]:
+    """The structures of a list, ``{{id=A;}:{id=B;}}`` or ``{id=A;}:{id=B;}``; else none.
+
+    RocksDB writes the first form and, of more than one structure, reads only the second.
+    """
+    inner = text.strip()
+    listed = inner.startswith("{{") and inner.endswith("}}")
+    members, depth, start = [], 0, 0
+    inner = inner[1:-1] if listed else inner
+    for position, character in enumerate(inner + ":"):
+        depth += (character == "{") - (character == "}")
+        if character in ":;" and depth <= 0:
+            members.append(inner[start:position].strip())
+            start = position + 1
+    members = [each for each in members if each]
+    if not all(each.startswith("{") and each.endswith("}") for each in members):
+        return []
+    return members if listed or len(members) > 1 else []
+
+
+def _member(text: str, name: str) -> str | None:
+    """A field of a structure, or of a list of one; of a longer list the structure of a number."""
+    members = list_members(text)
+    if len(members) > 1:
+        return members[int(name)] if name.isdecimal() and int(name) < len(members) else None
+    return parse_struct(members[0] if members else text).get(name)
+
+
 def struct_parts(inner: str) -> Iterator[str]:
     """What stands between the semicolons of a structure without its braces; ``;`` joins it."""
     depth = start = 0
@@ -174,7 +206,8 @@ def format_struct(fields: Mapping[str, str]) -> str:
 def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
     """Every option that is a plain value, as ((section, key), text).
 
-    Of a structure its fields, ``struct.field``, and their fields.
+    Of a structure its fields, ``struct.field``, and their fields. Of a list of structures those of
+    each, ``list.0.field``; of a list of one ``list.field``.
     """
     for section, keys in options.sections.items():
         if section != VERSION:
@@ -184,11 +217,21 @@ def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _fields(key: str, text: str) -> Iterator[tuple[str, str]]:
+    members = list_members(text)
+    for number, member in enumerate(members):
+        yield from _fields(f"{key}.{number}" if len(members) > 1 else key, member)
+    if members:
+        return
     fields: Mapping[str, str] = parse_struct(text) if text.startswith("{") else {}
     if not fields:
         yield key, text
     for name, value in fields.items():
         yield from _fields(f"{key}.{name}", value)
+
+
+def unnumbered(key: str) -> str:
+    """The name of a leaf without the numbers of structures in lists: ``list.0.field``."""
+    return ".".join(part for part in key.split(".") if not part.isdecimal())
 
 
 def without_leaf(options: OptionsFile, section: str, key: str) -> OptionsFile:

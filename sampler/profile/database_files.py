@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from sampler.common.errors import InputError
-from sampler.options.options_file import parse_options
+from sampler.options.options_file import DB, parse_options
 
 _OLD_LOG = re.compile(r"LOG\.old\.(\d{1,20})")
 _OPTIONS = re.compile(r"OPTIONS-(\d{1,12})")
@@ -65,6 +65,21 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
             "db_log_dir, give the LOG there",
         )
     return logs, _newest_options(path, told)
+
+
+def quiet_log(log: Path) -> str:
+    """Why a LOG that holds its header alone tells nothing, and how to get one that does."""
+    try:
+        options = _newest_options(log.parent, lambda _: None)
+    except OSError:
+        options = None
+    level = parse_options(options).get(DB, "info_log_level") if options else None
+    said = f" = {level} in the OPTIONS file beside it" if level else ""
+    return (
+        f"holds its header but no event and no dump, whatever stats_dump_period_sec is: "
+        f"info_log_level{said} is above INFO_LEVEL; open the database with "
+        "info_log_level=INFO_LEVEL, run the load, and give the LOG"
+    )
 
 
 def logs_in(folder: Path) -> list[Path]:

@@ -15,9 +15,10 @@ from statistics import median
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.options.other_forms import is_options_file, other_form
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.database_files import find_files, lines_of
+from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
     MIB,
     STATISTICS,
@@ -63,6 +64,8 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
+    if contents.quiet and not events.count:
+        raise InputError(f"LOG {logs[-1]}", f"{quiet_log(logs[-1])}, or a trace")
     log = LogEvidence(events, *_chosen(events, dumps))
     in_log = [each for each in events.openings if each.in_log]
     if not log.opened.in_log:
@@ -88,6 +91,9 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
 
 
 def _not_rocksdb(log: Path) -> str:
+    start = "".join(islice(lines_of(log), 100))
+    if told := None if is_options_file(start) else other_form(start):
+        return told
     for line in islice(lines_of(log), 1000):
         if _LEVELDB.search(line):
             return "is a LevelDB LOG; give a RocksDB LOG"

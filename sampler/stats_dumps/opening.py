@@ -14,6 +14,7 @@ from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part
 from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
 
 _MIB = 1024.0  # in a GiB
+_LEAST_OF_TABLE = 1.0  # GiB
 _STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 3.x
 
 
@@ -67,9 +68,12 @@ class Opening:
 
     @property
     def told(self) -> bool:
-        """Whether anything is known of writes, compactions or stalls besides the clock."""
+        """Whether anything is known of writes, compactions or stalls besides the clock.
+
+        Counts of stalls that are all 0 tell nothing by themselves: they are of single families.
+        """
         figures = (astuple(each)[2:] for each in self.intervals)  # without at and seconds
-        return bool(self.stalls) or any(f is not None for each in figures for f in each)
+        return any(self.stalls.values()) or any(f is not None for each in figures for f in each)
 
     @property
     def stall_seconds(self) -> float | None:
@@ -185,12 +189,13 @@ def _with_compaction(dump: Dump) -> dict[str, Part]:
             family=DEFAULT, line=database.line, block=database.block,
             at=database.at, seconds=database.seconds,
         )  # fmt: skip
-        compaction = {n: v for n, v in database.figures.items() if "_compaction_" in n}
-        default.figures = compaction | default.figures
+        its = ("_compaction_", "_flush_")
+        own = {n: v for n, v in database.figures.items() if any(part in n for part in its)}
+        default.figures = own | default.figures
         families[DEFAULT] = default
     for part in families.values():
-        if not part.own_clock and "total_compaction_write_gib" not in part.figures:
-            part.figures |= _from_table(part)
+        if "total_compaction_write_gib" not in part.figures:
+            part.figures |= _from_table(part) if not part.own_clock else _cut_off(part)
     return families
 
 
@@ -213,6 +218,16 @@ def _from_table(part: Part) -> dict[str, float]:
     return figures
 
 
+def _cut_off(part: Part) -> dict[str, float]:
+    """Totals of a family whose dump ends before ``Cumulative compaction``, as what is pasted may.
+
+    Its table tells them to 0.1 GiB: to 5% from 1 GiB on. Less is too little to go by.
+    """
+    totals = {n: value for n, value in _from_table(part).items() if n.endswith("_gib")}
+    kept = totals.get("total_compaction_write_gib", 0.0) >= _LEAST_OF_TABLE
+    return {n: value for n, value in totals.items() if n.startswith("total_")} if kept else {}
+
+
 def _interval(
     dump: Dump, told: Mapping[str, Part], known: Mapping[str, Part], *, last: bool
 ) -> Interval:
@@ -222,8 +237,10 @@ def _interval(
     """
     database = dump.parts.get(DATABASE)
     figures: Figures = database.figures if database is not None else {}
-    # db_bench is told of at least one family: a dump of it without any is cut off.
-    latest = {**known, **told}.values() if told or dump.block > 0 else ()
+    latest = {**known, **told}.values()
+    # db_bench is told of at least one family: a dump of it without any is cut off, and what they
+    # wrote until then is not known. Their totals before are the least that it can be.
+    rated = latest if told or dump.block > 0 else ()
 
     def number(name: str, seconds: float | None = None, factor: float = 1.0) -> float | None:
         """A figure of the database, over seconds where they are given."""
@@ -247,10 +264,10 @@ def _interval(
         ),
         ingested_gib=number("total_ingest_gib"),
         compaction=rate("write"),
-        cumulative_compaction=_sum(_total_rate(part, dump.at, "write") for part in latest),
+        cumulative_compaction=_sum(_total_rate(part, dump.at, "write") for part in rated),
         compacted_gib=_sum(part.figures.get("total_compaction_write_gib") for part in latest),
         compaction_read=rate("read"),
-        cumulative_compaction_read=_sum(_total_rate(part, dump.at, "read") for part in latest),
+        cumulative_compaction_read=_sum(_total_rate(part, dump.at, "read") for part in rated),
         stall_percent=_first(
             number("interval_stall_percent"), number("interval_stall_seconds", dump.seconds, 100.0)
         ),

@@ -36,6 +36,9 @@ _HISTOGRAM = re.compile(
     r"^\s*(rocksdb\.[\w.-]{1,200}) (?:statistics Percentiles :=> )?(?=P?50 : )"
 )
 _PERCENTILE = re.compile(r"(P?\d{1,3}|COUNT|SUM) : (\d{1,20}(?:\.\d{1,9})?)")
+# Below its header a LOG has lines with the place in the source, and events; warnings and errors
+# have their level before it. Header lines have neither (logging/logging.h, file/env_logger.h).
+_INFO = re.compile(r"EVENT_LOG_v1|(?<!\] )\[[\w./\\:-]{1,200}\.(?:cc|h):\d{1,6}\]")
 _OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
 # Options that hold writes back, bound what is still in memory (see `jobs.interval_report`), or
 # tell what drops entries and where values are.
@@ -91,6 +94,17 @@ class Contents:
     # Some options of a column family, as a LOG's header lists them.
     options: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
     older: bool = False  # whether tables of LevelDB or of a RocksDB before 2.0 were seen
+    opened: bool = False  # whether a LOG's header has its last line, which an opening writes
+    informed: bool = False  # whether a line of the level INFO was seen outside of dumps
+
+    @property
+    def quiet(self) -> bool:
+        """Whether a LOG has its header and nothing of the level INFO, events and dumps included.
+
+        So it is with ``info_log_level`` above ``INFO_LEVEL``. RocksDB before 5.0, whose lines tell
+        no place in its source, is never said to be so.
+        """
+        return self.opened and not (self.informed or self.recovered or self.parts)
 
 
 def read_contents(text: str) -> Contents:
@@ -232,6 +246,8 @@ class _Reader:
 
     def _of_file(self, number: int, line: str) -> None:
         contents = self.contents
+        if not contents.informed:
+            contents.informed = _INFO.search(line) is not None
         if "COUNT" in line and (found := _TICKER.match(line)):
             if self._tickers is None:
                 self._tickers = self._statistics(number)
@@ -262,6 +278,8 @@ class _Reader:
             self._part = None
         elif "Options" in line:
             self._option(number, line)
+        elif "DB pointer " in line:
+            contents.opened = True
         elif (columns := header_columns(line)) is not None:
             # 2.8 and 3.0 have no heading, and in what people post it may be cut off.
             contents.older |= "Time(sec)" in columns

@@ -6,17 +6,26 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cases import loads, logs, options
+from tests.support.cases import loads, logs, options, other_forms, profiles
 from tests.support.cases.case import Case, Ran
 from tests.support.cli.terminal import Desk
 
 CASES = [
     pytest.param(
         case,
-        marks=[pytest.mark.db_bench] if case.db_bench else [],
+        marks=[
+            *([pytest.mark.db_bench] if case.db_bench else []),
+            *([pytest.mark.xfail(strict=True, reason=case.missing)] if case.missing else []),
+        ],
         id=f"{case.artefact} {case.command[0]}",
     )
-    for case in (*options.CASES, *loads.CASES, *logs.CASES)
+    for case in (
+        *options.CASES,
+        *loads.CASES,
+        *logs.CASES,
+        *profiles.CASES,
+        *other_forms.CASES,
+    )
 ]
 
 

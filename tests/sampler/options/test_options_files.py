@@ -15,9 +15,12 @@ from sampler.options.options_file import (
     format_options,
     format_struct,
     leaves,
+    list_members,
     parse_options,
     parse_struct,
+    unnumbered,
     within_its_folder,
+    without_leaf,
 )
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
@@ -223,3 +226,38 @@ def test_the_deepest_and_largest_structures_are_read_in_every_form():
 def test_dotted_keys_and_a_structure_are_put_together_in_their_order():
     own = read_user_options(f"[{DB}]\n[{CF}]\na={{b=1;c=2;}}\na.d=3\nx.y=4\na.b=5\n")
     assert own.sections[CF] == {"a": "{b=5;c=2;d=3;}", "x": "{y=4;}"}
+
+
+ONE, OTHER = "{id=A;window=9;ratio=0.5;}", "{id=B;window=7;}"
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        (f"{{{ONE}}}", [ONE]),
+        (f"{{{ONE}:{OTHER}}}", [ONE, OTHER]),
+        (f"{ONE}:{OTHER}", [ONE, OTHER]),
+        (ONE, []),
+        ("{a={b=1;};}", []),
+        ("bloomfilter:10:false", []),
+        ("kSnappyCompression:kZSTD", []),
+        ("{}", []),
+        ("", []),
+    ],
+)
+def test_a_list_of_structures_is_told_from_a_structure(text: str, members: list[str]) -> None:
+    assert list_members(text) == members
+
+
+def test_fields_of_structures_in_a_list_are_options_of_their_own() -> None:
+    one = OptionsFile({CF: {"list": f"{{{ONE}}}"}})
+    assert dict(leaves(one)) == {
+        (CF, "list.id"): "A", (CF, "list.window"): "9", (CF, "list.ratio"): "0.5"
+    }  # fmt: skip
+    assert one.get(CF, "list.window") == "9"
+    assert without_leaf(one, CF, "list.window").get(CF, "list") == "{id=A;ratio=0.5;}"
+    two = OptionsFile({CF: {"list": f"{{{ONE}:{OTHER}}}"}})
+    assert two.get(CF, "list.1.window") == "7"
+    assert (CF, "list.1.window") in dict(leaves(two))
+    assert without_leaf(two, CF, "list.1.window").get(CF, "list") == f"{ONE}:{{id=B;}}"
+    assert unnumbered("list.1.window") == "list.window"

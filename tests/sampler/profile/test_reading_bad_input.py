@@ -38,9 +38,10 @@ def log(tmp_path: Path) -> Path:
         (LEVELDB.encode(), "is a LevelDB LOG; give a RocksDB LOG"),
         (os.urandom(3 * 2**20), "is not a RocksDB LOG"),
         (bytes(3 * 2**20), "is not a RocksDB LOG"),
+        (b"[osd]\nbluestore_rocksdb_options = a=1,b=2\n", "is a configuration of Ceph"),
         (gzip.compress(SAMPLE), "is compressed with gzip; decompress it first"),
     ],
-    ids=["empty", "nginx", "leveldb", "garbage", "zeros", "packed"],
+    ids=["empty", "nginx", "leveldb", "garbage", "zeros", "ceph", "packed"],
 )
 def test_other_files_are_refused(log: Path, content: bytes, problem: str) -> None:
     log.write_bytes(content)

@@ -63,6 +63,10 @@ def _screen(artefact: str, *sentences: str, status: int = 0) -> Case:
 
 _SAMPLES = "20-log-parser-samples"
 _BASALT = "22-basalt-two-families-5.x"
+_OXIGRAPH = "47-oxigraph-10.7.5-twelve-families"
+_QUEUE = "49-event-queue-pasted-dumps"
+_MYROCKS = "51-myrocks-show-engine-status"
+_CEPH = "52-ceph-osd-journal"
 _MADE = "40-made-from-the-failures"
 _BENCH = "25-db_bench-two-runs-8.9/db_bench.log"
 
@@ -130,6 +134,75 @@ CASES: tuple[Case, ...] = (
         stall_percent=0.0, families__0__total_flush_gib=0.012, families__1__name="connections",
         families__1__levels__0__size_mib=495.55, stalls__level_score__stops=0,
     ),
+    # Twelve families, and a LOG cut to its header, which WARN_LEVEL leaves alone in it.
+    _screen(
+        f"{_OXIGRAPH}/LOG",
+        "info_log_level = WARN_LEVEL in the OPTIONS file beside it is above INFO_LEVEL",
+        "open the database with info_log_level=INFO_LEVEL",
+        status=2,
+    ),
+    Case(
+        artefact=f"{_OXIGRAPH}",
+        command=("profile", "{file}"),
+        expected=dict.fromkeys(("info_log_level = WARN_LEVEL", "or a trace"), True),
+        read=_said("info_log_level = WARN_LEVEL", "or a trace"),
+        status=2,
+    ),
+    # Pasted into issues: the first without a table, the second with its only family at 1,621 s.
+    _case(
+        f"{_QUEUE}/queue-dbstats.txt",
+        openings=1, intervals=1, seconds=4233.0, writes_gib=4.10, writes_mib_s=0.99,
+        stall_seconds=308.74, stall_percent=7.3, highest_stall_percent=15.2,
+        write_amplification=None, compaction_gib=None,
+    ),
+    _screen(
+        f"{_QUEUE}/queue-dbstats.txt",
+        "Writes waited for 7.3% of the time (308.74 s)", "The file counts no reason",
+    ),
+    _case(
+        f"{_QUEUE}/queue-tail.txt",
+        openings=1, seconds=2094.8, writes_gib=7.58, stall_percent=0.0, compaction_gib=0.33,
+        database__total_writes_count="200M", write_amplification=0.33 / 7.58,
+    ),
+    _screen(
+        f"{_QUEUE}/queue-tail.txt",
+        "Writes did not stall.",
+        "their last known totals are used, as of 1,621 s: the least that was written",
+        "the other 7.25 GiB (96%) were still in memtables or were saved by",
+    ),
+    # SHOW ENGINE ROCKSDB STATUS: all of it, and the table alone, of which the end is missing.
+    _case(
+        f"{_MYROCKS}/myrocks-full.txt",
+        openings=1, seconds=57886.6, writes_gib=27.78, compaction_gib=474.6,
+        write_amplification=474.6 / 27.78, families__0__name="default",
+        families__0__levels__5__write_amplification=25.6, families__0__levels__1__files=7,
+        families__0__levels__3__size_mib=14167.48, families__0__levels__2__write_gib=247.9,
+        stalls__l0_files__delays=3, stalls__pending_compaction_bytes__delays=12,
+    ),
+    _case(
+        f"{_MYROCKS}/myrocks-status.txt",
+        openings=1, seconds=57886.6, compaction_gib=474.6, writes_gib=None,
+        write_amplification=None, families__0__total_flush_gib=18.273,
+        families__0__write_amplification=474.6 / 18.273, stall_percent=None,
+    ),
+    _screen(
+        f"{_MYROCKS}/myrocks-status.txt",
+        "write amplification per flushed byte", "25.973",
+        "what was written is read from its table by level, which rounds to 0.1 GiB",
+        "The file does not show whether writes stalled",
+    ),
+    _case(
+        f"{_MYROCKS}/myrocks-dbstats.txt",
+        openings=1, seconds=79985.6, writes_gib=27.78, stall_percent=0.0, compaction_gib=None,
+    ),
+    # From the journal of Ceph's OSD, each line with a prefix and one cut off by a pager.
+    _case(
+        f"{_CEPH}/osd-journal.txt",
+        openings=1, intervals=1, seconds=600.2, compaction_gib=0.0, stall_percent=None,
+        stall_seconds=None,
+    ),
+    _screen(f"{_CEPH}/osd-journal.txt", "The file does not show whether writes stalled"),
+    _screen(f"{_CEPH}/osd-log.txt", "has no interval statistics", status=2),
     # Two runs pasted one after the other.
     _case(
         _BENCH, 0,
@@ -147,6 +220,10 @@ CASES: tuple[Case, ...] = (
         "of 1.55 GiB of user writes, flushes had written 1.337 GiB by the last dump",
         "2.1 GiB moved to a lower level unchanged (trivial moves)",
         "Look at max_write_buffer_number",
+    ),
+    _screen(
+        f"{_MADE}/uptime-alone.LOG",
+        "has no interval statistics but the uptime", "give the LOG", status=2,
     ),
     # The second dump leaves the family of 39.41 GiB out.
     _case(
