@@ -7,7 +7,15 @@ import pytest
 
 from sampler.bench.installed import InstalledDbBench, TriedOptions, try_options
 from sampler.options.option_facts import OptionFact, derived_values, option_facts
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_struct
+from sampler.options.options_file import (
+    CF,
+    DB,
+    TABLE,
+    OptionsFile,
+    format_options,
+    list_members,
+    parse_struct,
+)
 from sampler.parameters.catalogue import catalogue
 from tests.support.cases.case import ARTEFACTS
 from tests.support.sampler.versions import asserts, default_in, ignores, knows, version_of
@@ -59,8 +67,8 @@ def keys_of(sections: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str]]:
         for key, text in values.items():
             found.add((kind_of(title), key))
             if text.startswith("{") and "=" in text:
-                inner = text[1:-1] if text.startswith("{{") else text
-                found |= {(kind_of(title), f"{key}.{field}") for field in parse_struct(inner)}
+                for struct in list_members(text) or [text]:
+                    found |= {(kind_of(title), f"{key}.{field}") for field in parse_struct(struct)}
     return {(section, key) for section, key in found if not key.endswith(".id")}
 
 
