@@ -1,6 +1,7 @@
 """The console and the table of every command: text on them is nothing but text."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
@@ -14,7 +15,7 @@ from typer import Option
 
 from sampler.common.untrusted_text import printable
 
-_WIDTH = 200  # a pipe has none of its own; a table must not be cut for it
+_WIDTH = 10_000  # a pipe has none of its own: what reads it cuts no line
 
 
 class TextConsole(Console):
@@ -22,10 +23,30 @@ class TextConsole(Console):
 
     Markup and emoji are off. All that is printed, in tables and bars too, comes by ``render``:
     what a terminal would obey is taken out there, and what Rich itself says to it is added later.
+
+    Without a terminal a table is as wide as its cells, unless ``COLUMNS`` says how wide it may be.
     """
 
     def __init__(self, *, stderr: bool = False, highlight: bool = True) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=highlight)
+        if not self.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
+            self.width = _WIDTH
+
+    def on_broken_pipe(self) -> None:
+        """Ends the command, for whoever read its output has gone (``rocktune tune 2>&1 | head``).
+
+        Standard error tells how far work is: without it the work ends as by Ctrl-C, and can be
+        gone on with. Standard output has what was asked for: then nothing is left to do.
+
+        Raises:
+            KeyboardInterrupt: Nobody reads standard error any more.
+            SystemExit: Nobody reads standard output any more.
+        """
+        if not self.stderr:
+            super().on_broken_pipe()
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        raise KeyboardInterrupt
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -41,10 +62,7 @@ class TextConsole(Console):
 
 def screen(*, stderr: bool = False) -> Console:
     """A console for lines and tables, without colours for figures."""
-    console = TextConsole(stderr=stderr, highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDTH
-    return console
+    return TextConsole(stderr=stderr, highlight=False)
 
 
 def json_alone(what: str) -> Any:

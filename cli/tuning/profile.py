@@ -95,9 +95,8 @@ def profile_command(
         replay=replay,
         told=told_by_tenths(progress),
     )
-    if out is None:
-        found.require_unwritten(workload)
     options = workload.with_suffix(".OPTIONS")
+    found.require_unwritten(workload, options, named=out is not None)
     found.write(workload, options)
     beside = f" and {options}" if found.profile.options is not None else ""
     document = found.document(workload)

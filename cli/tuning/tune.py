@@ -142,8 +142,8 @@ def _run(
         job_id = earlier.id
     else:
         job_id = store.create_job(specification.document(), specification.digest())
-    say(console, f"job {job_id}, results in {out}")
     try:
+        say(console, f"job {job_id}, results in {out}")
         return job_id, run_here(
             engine, job_id, specification, assembly, load_settings(),
             console=console, backend=backend,

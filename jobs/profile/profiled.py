@@ -98,17 +98,26 @@ class Profiled:
             "not_expressed": list(self.chosen.not_expressed),
         }
 
-    def require_unwritten(self, workload: Path) -> None:
-        """Refuses a workload file that is there already and says something else.
+    def require_unwritten(self, workload: Path, options: Path, *, named: bool = False) -> None:
+        """Refuses to replace files that say something else and that nobody has named.
+
+        ``named``: the user names the workload file, so it may be replaced, and with it the OPTIONS
+        file that an earlier profile wrote beside it.
 
         Raises:
-            InputError: It does, and may have been changed by hand.
+            InputError: One does, and may be the user's own.
         """
-        if workload.exists() and workload.read_bytes() != load_toml(self.chosen).encode():
-            raise InputError(
-                "--out",
-                f"{str(workload)!r} already exists and differs; name a file to replace",
-            )
+        for path, text in ((workload, load_toml(self.chosen)), (options, self.profile.options)):
+            if text is None or (named and (path == workload or workload.exists())):
+                continue
+            try:
+                if path.exists() and path.read_bytes() != text.encode():
+                    problem = f"{str(path)!r} already exists and differs"
+                    fix = f"move it away, or name {'another' if named else 'a'} file with --out"
+                    raise InputError("--out", f"{problem}; {fix}")
+            except OSError as error:
+                problem = f"{str(path)!r} already exists and cannot be read: {error.strerror}"
+                raise InputError("--out", problem) from None
 
     def write(self, workload: Path, options: Path | None = None) -> None:
         """Writes the workload file, and the database's OPTIONS where they are known.

@@ -11,6 +11,7 @@ was built with, and prints the sizes (tools/sst_dump_tool.cc, table/sst_file_dum
 
 import re
 import shutil
+import stat
 import struct
 import subprocess
 import tempfile
@@ -256,7 +257,7 @@ def _with_codecs(
     number = max(small, key=small.__getitem__, default=0)
     table = folder / f"{number:06d}.sst"
     blobs = events.of_all_openings(family.name).counts["blobs"]  # tables hold their places
-    if not number or not table.is_file() or blobs:
+    if not number or not _is_regular(table) or blobs:
         return family
     printed = _printed(program, table, "--command=recompress").replace("\n", " ")
     found = {codec: (int(size), int(blocks)) for codec, size, blocks in _SIZE.findall(printed)}
@@ -272,6 +273,14 @@ def _with_codecs(
         if ratio is not None:
             sources["compression_ratio"] = Source(f"{where}, with Snappy", "estimated")
     return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
+
+
+def _is_regular(path: Path) -> bool:
+    """Whether it is a file; what a link leads to is not read, as of all files of a database."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:

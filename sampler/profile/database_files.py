@@ -53,7 +53,7 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
         if not path.exists():
             raise InputError(field, "does not exist; give a database folder or its LOG")
         if not path.is_dir():
-            options = _newest_options(path.parent, told) if path.name == "LOG" else None
+            options = newest_options_text(path.parent, told) if path.name == "LOG" else None
             return [path.resolve()], options
         logs = logs_in(path)
     except OSError as error:
@@ -64,7 +64,7 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
             "has no LOG, so it is not a RocksDB database folder; if its OPTIONS file sets "
             "db_log_dir, give the LOG there",
         )
-    return logs, _newest_options(path, told)
+    return logs, newest_options_text(path, told)
 
 
 def quiet_log(log: Path) -> str:
@@ -123,7 +123,14 @@ def _opened(path: Path, field: str) -> int:
     return handle
 
 
-def _newest_options(folder: Path, told: Callable[[str], None]) -> str | None:
+def newest_options_text(folder: Path, told: Callable[[str], None]) -> str | None:
+    """The text of the newest OPTIONS file of a folder that can be read; None where there is none.
+
+    ``told`` is given a line on each that is passed over, such as a link or a pipe.
+
+    Raises:
+        OSError: The folder may not be listed.
+    """
     names = [each.name for each in folder.iterdir()]
     numbered = sorted((int(f[1]), n) for n in names if (f := _OPTIONS.fullmatch(n)))
     newest_first = [name for _, name in reversed(numbered)]

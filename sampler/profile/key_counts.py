@@ -69,10 +69,14 @@ class KeyCounts:
             held[mark] = state + _READ
 
     def halve(self) -> None:
-        """Drops about half of the keys."""
+        """Drops about half of the keys; of few ones hot keys, too."""
         if not self._mask:
-            hot = nlargest(_HOT_KEYS, self._rest.items(), key=lambda each: _uses(each[1]))
-            self._hot = dict(hot)
+            most = min(_HOT_KEYS, len(self._rest) // 4)
+            self._hot = _most_used(most, self._rest)
+        elif len(self._rest) < len(self._hot):
+            hot = _most_used(len(self._hot) // 2, self._hot)
+            self._rest |= {mark: state for mark, state in self._hot.items() if mark not in hot}
+            self._hot = hot
         self._mask = 2 * self._mask + 1
         kept = (mark for mark in self._rest if not self._mask & int.from_bytes(mark, "little"))
         self._rest = {mark: self._rest[mark] for mark in kept if mark not in self._hot}
@@ -86,6 +90,10 @@ class KeyCounts:
         reads, reads_per_key = _half(states >> 32, weights)
         writes, writes_per_key = _half((states & _WRITES) >> 1, weights)
         return Skew(reads, writes, reads_per_key, writes_per_key)
+
+
+def _most_used(most: int, states: dict[bytes, int]) -> dict[bytes, int]:
+    return dict(nlargest(most, states.items(), key=lambda each: _uses(each[1])))
 
 
 def _half(

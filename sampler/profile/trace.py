@@ -4,16 +4,16 @@ import contextlib
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-from sampler.bench.installed import newest_options
 from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, open_trace
 from sampler.common.errors import InputError
+from sampler.options.options_file import parse_options
 from sampler.profile.compressibility import ratio_of_values
-from sampler.profile.database_files import lines_of, logs_in
+from sampler.profile.database_files import lines_of, logs_in, newest_options_text
 from sampler.profile.key_counts import KeyCounts
 from sampler.profile.profile import (
     OPERATIONS,
@@ -26,8 +26,11 @@ from sampler.profile.profile import (
 
 FIELD = "trace"
 MOST_KEYS = 500_000  # told apart at a time, about 250 bytes each
+MOST_FAMILIES = 10_000  # each takes some 2 kB
+MOST_SAMPLED = 2**22  # bytes of values of all families
+MOST_SIZES = 200_000  # of values, told apart at a time in all families
 _STEP_BYTES = 2**22  # of the trace, after which the keys are counted
-_EXACT_SIZE = 2**12  # a larger value's size is kept to one in 4096
+_EXACT_BITS = 13  # of a value's size: a larger one than 8191 is kept to one in 4096
 _SAMPLE_BYTES = 2**18  # of values, whose compressibility is tried
 _SECOND = 1_000_000  # us
 _FAMILY = re.compile(r"olumn family \[(.{1,200})\] \(ID (\d{1,9})\)")
@@ -61,6 +64,7 @@ class _Tally:
     sample: list[bytes] = field(default_factory=list)
     sampled: int = 0  # bytes
     every: int = 1  # value that is kept for the sample
+    bits: int = _EXACT_BITS  # that are kept of a value's size
 
     def add(self, what: str, key: bytes, value: bytes) -> None:
         if what == "delete_range":
@@ -73,8 +77,7 @@ class _Tally:
         if what in ("put", "merge"):
             size = len(value)
             self.value_bytes += size
-            cut = max(0, size.bit_length() - _EXACT_SIZE.bit_length())
-            self.sizes[size >> cut << cut] += 1
+            self.sizes[self._rounded(size)] += 1
             if not (self.operations["put"] + self.operations["merge"]) % self.every:
                 self._keep(value)
 
@@ -83,8 +86,27 @@ class _Tally:
         self.sample.append(value[:_SAMPLE_BYTES])
         self.sampled += len(self.sample[-1])
         if self.sampled > 2 * _SAMPLE_BYTES and len(self.sample) > 1:
+            self.thin()
+
+    def _rounded(self, size: int) -> int:
+        cut = max(0, size.bit_length() - self.bits)
+        return size >> cut << cut
+
+    def thin(self) -> None:
+        """Keeps half of the sample."""
+        if len(self.sample) > 1:
             self.sample, self.every = self.sample[1::2], 2 * self.every
-            self.sampled = sum(map(len, self.sample))
+        else:
+            self.sample = [value[: len(value) // 2] for value in self.sample]
+        self.sampled = sum(map(len, self.sample))
+
+    def coarsen(self) -> None:
+        """Keeps a bit less of each value's size."""
+        self.bits -= 1
+        sizes = Counter[int]()
+        for size, times in self.sizes.items():
+            sizes[self._rounded(size)] += times
+        self.sizes = sizes
 
 
 @dataclass
@@ -115,12 +137,34 @@ class _Whole:
             self.peak = max(self.peak, self.in_second)
         for what, family, key, value in done:
             self.families[family].add(what, key, value)
+        if len(self.families) > MOST_FAMILIES:
+            problem = f"has operations on more than {MOST_FAMILIES:,} column families"
+            raise InputError(FIELD, f"{problem}; record a part of them, or profile the LOG")
 
     def bound(self) -> None:
-        """Drops keys where there are too many."""
-        held = [tally.counts for tally in self.families.values()]
-        while sum(map(len, held)) > MOST_KEYS:
-            max(held, key=len).halve()
+        """Keeps less of the families of which most is kept, where that is too much."""
+        tallies = list(self.families.values())
+        _bound(tallies, MOST_KEYS, lambda each: len(each.counts), lambda each: each.counts.halve())
+        _bound(tallies, MOST_SAMPLED, lambda each: each.sampled, _Tally.thin)
+        _bound(tallies, MOST_SIZES, lambda each: len(each.sizes), _Tally.coarsen)
+
+
+def _bound(
+    tallies: list[_Tally],
+    most: int,
+    size: Callable[[_Tally], int],
+    less: Callable[[_Tally], None],
+) -> None:
+    total = sum(map(size, tallies))
+    before = total + 1
+    while most < total < before:
+        before = total
+        for each in sorted(tallies, key=size, reverse=True):
+            if total <= most:
+                return
+            total -= size(each)
+            less(each)
+            total += size(each)
 
 
 def read_trace_profile(
@@ -163,7 +207,7 @@ def _profile(path: Path, trace: Records, whole: _Whole) -> DatabaseProfile:
     part = f", incomplete: {trace.ended}" if trace.ended else ""
     where = f"trace: {whole.records:,} records{part}"
     seconds = (whole.last - whole.first) / _SECOND or None
-    names = _names(path.parent)
+    names = _names(path.parent, whole.families)
     counted = Source(where, "counted")
     cut = Unknown(f"the rest of the trace: {trace.ended}", "record it again")
     return DatabaseProfile(
@@ -221,13 +265,15 @@ def _value_size(tally: _Tally) -> ValueSize:
     return ValueSize(tally.value_bytes / seen[-1], p50, p99)
 
 
-def _names(folder: Path) -> dict[int, str]:
-    options = newest_options(folder)
-    # RocksDB lists them by id; those that were dropped before are not among them.
-    names = dict(enumerate(options.families)) if options else {0: "default"}
+def _names(folder: Path, ids: Collection[int]) -> dict[int, str]:
+    """The names of column families by id, from what lies beside a trace."""
+    names = {0: "default"}
     with contextlib.suppress(OSError):  # a folder that may not be listed
+        text = newest_options_text(folder, lambda _: None)
+        # RocksDB lists them by id; those that were dropped before are not among them.
+        names |= enumerate(parse_options(text).families) if text else ()
         for log in logs_in(folder):
             with contextlib.suppress(InputError):
                 found = filter(None, map(_FAMILY.search, lines_of(log)))
-                names |= {int(each[2]): each[1] for each in found}
+                names |= {int(each[2]): each[1] for each in found if int(each[2]) in ids}
     return names

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.progress import Progress, TextColumn
 
 from cli.options.exits import complain
-from cli.render.screen import TextConsole, bare_table
+from cli.render.screen import TextConsole, bare_table, screen
 from sampler.common.untrusted_text import printable
 from tests.support import ROOT
 
@@ -77,3 +77,18 @@ def test_an_error_is_one_line_of_text(text: str):
     line = said.getvalue()
     assert line.endswith("\n") and line[:-1].isprintable()
     assert line == f"rocktune: {printable(' '.join(text.split()))}\n"
+
+
+@pytest.mark.parametrize(("columns", "wraps"), [(None, False), ("60", True), ("wide", False)])
+def test_a_table_without_a_terminal_is_as_wide_as_its_cells(
+    columns: str | None, wraps: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    for console in (TextConsole(), screen()):
+        console.file = io.StringIO()
+        table = bare_table(("name", "why"))
+        table.add_row("a", "word " * 400)
+        console.print(table)
+        assert (len(console.file.getvalue().splitlines()) > 2) is wraps

@@ -149,13 +149,14 @@ def test_a_write_that_fails_leaves_the_old_file(
     out = tmp_path / "OPTIONS.ini"
     out.write_text("of yesterday")
     before = sorted(tmp_path.iterdir())
-    real = Path.write_bytes
+    real = os.fdopen
 
-    def full(self: Path, content: bytes) -> int:
-        real(self, content[:10])
+    def full(descriptor: int, mode: str) -> None:
+        with real(descriptor, mode) as file:
+            file.write(b"of today, ")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fdopen", full)
     assert client("options", done, "--out", out, url=service.url) == 2
     assert out.read_text() == "of yesterday"
     assert sorted(tmp_path.iterdir()) == before

@@ -87,6 +87,28 @@ def test_a_signal_ends_it_and_it_goes_on_later(
 
 
 @pytest.mark.slow
+def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: Desk, pipe: int):
+    """As of ``rocktune tune 2>&1 | head -1``."""
+    os.mkfifo(desk.folder / "go")
+    script = "echo holds > {0}/measured; read -r _ < {0}/go; printf '{{\"waf\": 2.0}}\\n'"
+    workload = write_workload(desk.folder, script=script.format(desk.folder))
+    asked = ["tune", "--workload", workload, "--space", write_space(desk.folder), "--objective",
+             "waf", "--trials", 12, "--db", desk.database, "--out", desk.out]  # fmt: skip
+    with desk.start(*asked) as process:
+        in_its_fifth_trial(process, pipe)
+        assert process.stderr is not None
+        process.stderr.close()
+        (desk.folder / "go").write_text("\n")
+        assert process.wait(timeout=60) == 130
+    assert left_running(desk.mark) == []
+    engine = make_engine(desk.database)
+    left = JobStore(engine).job(1)
+    engine.dispose()
+    assert (left.state, left.why) == (JobState.CANCELLED, "interrupted; it can be resumed")
+    assert left.lease_owner is None
+
+
+@pytest.mark.slow
 def test_a_kill_ends_the_benchmark_too(
     desk: Desk, zygote: Zygote, arguments: list[object], pipe: int
 ):

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -205,11 +206,14 @@ class TestItsFiles:
         write_artifacts(finished, tmp_path)
         before = {path.name: path.read_bytes() for path in tmp_path.glob("*.*")}
 
-        def full(path: Path, content: bytes) -> int:
-            path.write_text(content[: len(content) // 2].decode(errors="ignore"))
+        real = os.fdopen
+
+        def full(descriptor: int, mode: str) -> None:
+            with real(descriptor, mode) as file:
+                file.write(b"half of ")
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "write_bytes", full)
+        monkeypatch.setattr(os, "fdopen", full)
         with pytest.raises(
             InputError, match="No space left on device; all that was measured is kept"
         ):

@@ -49,13 +49,21 @@ def test_a_load_that_is_long_enough_stays():
 
 
 def test_a_file_that_was_changed_by_hand_is_not_replaced_unasked(tmp_path: Path):
-    found, file = _profiled(1e6), tmp_path / "mine.toml"
-    found.require_unwritten(file)
-    found.write(file)
-    found.require_unwritten(file)
-    file.write_text("# mine\n")
-    with pytest.raises(InputError, match="already exists and differs"):
-        found.require_unwritten(file)
+    found, file, options = _profiled(1e6), tmp_path / "mine.toml", tmp_path / "mine.OPTIONS"
+    found.require_unwritten(file, options)
+    found.write(file, options)
+    found.require_unwritten(file, options)
+    for changed in (file, options):
+        was = changed.read_bytes()
+        changed.write_text("# mine\n")
+        with pytest.raises(InputError, match=rf"--out: '.*{changed.name}' already exists and dif"):
+            found.require_unwritten(file, options)
+        found.require_unwritten(file, options, named=True)  # to be replaced with what is beside it
+        changed.write_bytes(was)
+    file.unlink()
+    options.write_text("# mine\n")  # not from an earlier profile, which leaves both
+    with pytest.raises(InputError, match=r"--out: '.*mine\.OPTIONS' already exists and differs"):
+        found.require_unwritten(file, options, named=True)
 
 
 def test_the_database_s_folder_is_never_written_into(tmp_path: Path):

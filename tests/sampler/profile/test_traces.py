@@ -156,6 +156,43 @@ def test_no_more_keys_are_held_than_are_allowed(tmp_path: Path):
             assert len(whole_trace.families[0].counts) <= 3_500
 
 
+@pytest.fixture
+def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("KEYS", 3_000), ("SAMPLED", 30_000), ("SIZES", 6_000)):
+        monkeypatch.setattr(reading, f"MOST_{name}", most)
+
+
+@pytest.mark.usefixtures("bounds")
+@pytest.mark.parametrize("families", [1, 60, 900])
+def test_memory_is_bounded_however_many_families_there_are(families: int):
+    """Keys used most are kept, but not all keys of many small families."""
+    draw = random.Random(7)
+    held = reading._Whole()
+    for number in range(20_000):
+        tally = held.families[number % families]
+        tally.add("put", b"%d" % number, draw.randbytes(draw.randrange(20, 9_000)))
+        if not number % 500:
+            held.bound()
+    held.bound()
+    tallies = held.families.values()
+    assert sum(len(each.counts) for each in tallies) <= 3_000
+    assert sum(each.sampled for each in tallies) <= 30_000
+    assert sum(map(len, (each.sample[0] for each in tallies))) <= 30_000
+    assert sum(len(each.sizes) for each in tallies) <= 6_000
+    sizes = [size for each in tallies for size in each.sizes.elements()]
+    assert len(sizes) == 20_000
+    assert sum(sizes) / len(sizes) == pytest.approx(4_500, rel=0.35)
+
+
+def test_a_trace_of_more_families_than_a_database_has_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reading, "MOST_FAMILIES", 50)
+    assert len(profiled(tmp_path, *(get(1, n, b"a") for n in range(50))).families) == 50
+    with pytest.raises(InputError, match="trace: has operations on more than 50 column families"):
+        profiled(tmp_path, *(get(1, n, b"a") for n in range(51)))
+
+
 def test_progress_is_told_in_percents_of_the_bytes(tmp_path: Path):
     lines: list[str] = []
     read_trace_profile(zipf(tmp_path), told=lines.append)
@@ -250,3 +287,23 @@ def test_only_the_logs_of_a_database_are_opened_beside_a_trace(tmp_path: Path):
     path = tmp_path / "my.trace"
     path.write_bytes(whole(get(1, 1, b"a")))
     assert names(path) == ["later"]
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a link", "a link to a pipe", "nested"])
+def test_of_options_files_beside_a_trace_only_plain_ones_are_read(tmp_path: Path, kind: str):
+    path = tmp_path / "my.trace"
+    path.write_bytes(whole(get(1, 1, b"a")))
+    text = '[DBOptions]\n[CFOptions "default"]\n[CFOptions "{}"]\n'
+    (tmp_path / "OPTIONS-000005").write_text(text.format("mine"))
+    odd, elsewhere = tmp_path / "OPTIONS-000009", tmp_path / "elsewhere"
+    if kind == "a pipe":
+        os.mkfifo(odd)  # to open it would wait for ever
+    elif kind == "nested":
+        odd.write_text(text.format("theirs") + "  a=" + "{b=" * 900 + "}" * 900)
+    else:
+        odd.symlink_to(elsewhere)
+        if kind == "a link":
+            elsewhere.write_text(text.format("theirs"))
+        else:
+            os.mkfifo(elsewhere)
+    assert names(path) == ["mine"]
