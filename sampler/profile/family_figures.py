@@ -14,9 +14,11 @@ from sampler.profile.log_events import (
     FamilyEvents,
     LogEvents,
     Opened,
+    value_bytes,
 )
 from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
+from sampler.profile.value_sizes import WrittenSizes
 from sampler.stats_dumps.figure_lines import Cell, count_of
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.parts import Part
@@ -30,7 +32,7 @@ _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or
 _RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
 _BATCH_BYTES = 12 + 1 + 1
-_USUAL_VARIATION = 0.25
+_LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
 _NO_CODEC = ("", "NoCompression")
 GIB, MIB = 2**30, 2**20
 _LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
@@ -196,12 +198,17 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         return
     if with_value <= 0:
         return
-    mean = total["raw_value_size"] / with_value
+    mean = value_bytes(total) / with_value
     batches = evidence.log.histogram("bytes.per.write")
     if len(whole.value_means) == 1 and mean == int(mean):
         where += "; their means are equal, so values have one size"
-        yield Figures({"value_size": ValueSize(mean, mean, mean)}, where, "estimated")
-    elif (
+        yield Figures({"value_size": ValueSize(mean, mean, mean, 0.0)}, where, "estimated")
+        return
+    deviation = _deviation(total, mean)
+    sure: Sure = "counted" if deviation is None else "estimated"
+    if deviation is not None:
+        where += "; their deviation by how far the means of the tables lie apart"
+    if (
         evidence.alone
         and batches
         and batches["COUNT"] == evidence.log.tickers.get("number.keys.written")
@@ -210,19 +217,25 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         beside = _BATCH_BYTES + key_size + (2 if mean > 127 else 1)
         p50, p99 = (max(0.0, batches[name] - beside) for name in ("P50", "P99"))
         where += "; percentiles from the buckets of histogram rocksdb.bytes.per.write"
-        yield Figures({"value_size": ValueSize(mean, p50, p99)}, where, "estimated")
+        size = ValueSize(mean, p50, p99, deviation)
+        yield Figures({"value_size": size}, where, "estimated")
     else:
         unknown = {"median and 99th percentile of the value size": TRACE}
-        yield Figures({"value_size": ValueSize(mean)}, where, unknown=unknown)
+        size = ValueSize(mean, deviation=deviation)
+        yield Figures({"value_size": size}, where, sure, unknown)
 
 
-def _variation(size: ValueSize) -> float:
-    """Standard deviation of the logarithm of sizes, where that is normal, by mean and median."""
-    if size.mean is None or not size.p50:
-        return _USUAL_VARIATION
-    if size.p50 == size.p99:
-        return 0.0
-    return max(_USUAL_VARIATION, math.sqrt(max(0.0, 2 * math.log(size.mean / size.p50))))
+def _deviation(total: Counter[str], mean: float) -> float | None:
+    """Standard deviation of the sizes of values, by the means of tables; None of too few.
+
+    The mean of a table of n values deviates by that of one over the square root of n, where their
+    sizes do not hang on when they came.
+    """
+    if total["tables"] < _LEAST_TABLES:
+        return None
+    values = total["num_entries"] - total["num_deletions"]
+    apart = total["value_squares"] - values * mean**2
+    return math.sqrt(max(0.0, apart) / (total["tables"] - 1))
 
 
 def _compression(
@@ -239,7 +252,7 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or whole.counts["blobs"] or (name or evidence.codec) in _NO_CODEC:
             continue
-        packed = replace(packed_of(name or evidence.codec, sums), variation=_variation(values))
+        packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
         if kind == FLUSH:
             each = sums["num_entries"] / sums["tables"]
             packed = replace(packed, spread=live / each, sequences=round(each))

@@ -34,6 +34,7 @@ from sampler.profile.scaled_counts import (
     Counts,
     Shape,
 )
+from sampler.profile.value_sizes import WrittenSizes
 from sampler.workload.db_bench_benchmarks import MOST_REPEATS
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
@@ -81,7 +82,7 @@ def choose_load(
             f"shows no operation of column family {family.name!r}: the LOG has no flush and no "
             "statistics; give a LOG that covers some hours of the load, or a trace",
         )
-    pair = (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
+    pair = (family.key_size or _USUAL_KEY) + _sizes(family).mean
     if pair > _MOST_PAIR:
         problem = f"shows {format_bytes(pair)} per key and value, above RocksDB's maximum (3 GiB)"
         raise InputError("PATH", f"{problem}: the LOG is damaged; give another, or a trace")
@@ -92,13 +93,13 @@ def choose_load(
         "name": name,
         "help": f"Operations of column family {printable(family.name)}{span}, scaled down",
         "key_size": max(1, round(family.key_size or _USUAL_KEY)),
-        "value_size": max(1, round(family.value_size.mean or _USUAL_VALUE)),
+        "value_size": _sizes(family).mean,
         "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
         "scale": scale,
         "settle": "wait",
         "timeout_seconds": 600,
     }
-    flags = {**_value_flags(family), **_write_flags(profile)}
+    flags = {**_sizes(family).flags(), **_write_flags(profile)}
     document |= _operations(family, shape, flags)
     if shape.before:
         document["prepare"] = {"benchmarks": ["filluniquerandom"], "num": shape.before}
@@ -107,19 +108,8 @@ def choose_load(
     return ChosenLoad(workload, document, _reasons(profile, family), missing)
 
 
-def _value_flags(family: FamilyProfile) -> dict[str, Value]:
-    """Values of different sizes, where their quantiles are told: normal, as wide as the 99%."""
-    size = family.value_size
-    if size.mean is None or size.p99 is None or size.p99 <= 1.05 * size.mean:
-        return {}
-    # db_bench's normal distribution has three deviations on each side; 99% are 2.33 above.
-    half = min((size.p99 - size.mean) / 2.326 * 3, size.mean - 1)
-    low, high = round(size.mean - half), round(size.mean + half)
-    return {
-        "value_size_distribution_type": "normal",
-        "value_size_min": low,
-        "value_size_max": high,
-    }
+def _sizes(family: FamilyProfile) -> WrittenSizes:
+    return WrittenSizes.of(family.value_size, _USUAL_VALUE)
 
 
 def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
@@ -221,22 +211,20 @@ def even_share(uses: float) -> float:
 
 
 def _mixed(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
-    """``mixgraph``: gets, puts and seeks in one, with values of one size and a power of keys.
+    """``mixgraph``: gets, puts and seeks in one, with a power of keys.
 
     db_bench draws a key as the x at which a x^b is uniform (PowerCdfInversion). Then the share
     0.5^(1/b) of all keys takes half of the operations, and 1/a is their number to the b-th power.
     """
     puts = shape.puts - shape.first
     total = shape.gets + puts + shape.seeks
-    value = float(max(1, round(family.value_size.mean or _USUAL_VALUE)))
     length = float(max(0, round(family.scan_length or 0)))
     mixed: dict[str, Value] = {
         "reads": total,
         "mix_get_ratio": round(shape.gets / total, 4),
         "mix_put_ratio": round(puts / total, 4),
         "mix_seek_ratio": round(shape.seeks / total, 4),
-        "value_theta": value, "value_k": 0.0, "value_sigma": 0.0,
-        "mix_max_value_size": int(value) + 1,
+        **_sizes(family).mixgraph_flags(),
         "iter_theta": length, "iter_k": 0.0, "iter_sigma": 0.0,
     }  # fmt: skip
     skew = _skew(family)
@@ -244,6 +232,8 @@ def _mixed(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict
         power = math.log(0.5) / math.log(skew)
         mixed |= {"key_dist_a": float(f"{shape.num**-power:.6g}"), "key_dist_b": round(power, 4)}
     kept = {n: v for n, v in flags.items() if n in ("disable_wal", "sync")}
+    if shape.first:  # what fills the database draws as other benchmarks do, as evenly
+        kept |= _sizes(family).drawn_evenly().flags()
     return _beside_reads(shape, "mixgraph", kept | mixed)
 
 
@@ -307,8 +297,6 @@ def _not_expressed(
         yield "multigets: their keys are read one by one"
     if len(names) > ROUNDS:
         yield f"concurrent operations: the kinds run one after the other, in {ROUNDS} rounds"
-    if "mixgraph" in names and _value_flags(family):
-        yield "different value sizes: mixgraph writes every value with the mean size"
     skew = _skew(family)
     if skew is not None and "mixgraph" not in names:
         yield (

@@ -14,7 +14,7 @@ from typing import Any
 
 from sampler.profile.overwrites import Held, Merge, Writes
 
-_EVENT = "EVENT_LOG_v1 "
+_EVENT, _RANGES = "EVENT_LOG_v1 ", "num_range_deletes"
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)")
 # A flush that the end of a process cancels makes a table and does not commit it.
 _COMMITTED = re.compile(r" Level-0 commit (?:flush result of )?table #(\d{1,18}): memtable ")
@@ -24,10 +24,11 @@ _MOST_STEPS = 2000  # of the history of a family in an opening, even; more are m
 _MOST_NUMBER = 2**63
 FLUSH, COMPACTION = "flushes", "compactions"
 KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
-# What is added up of tables, besides ``tables`` and ``file_size``.
+# What is added up of tables, besides ``tables``, ``file_size`` and ``value_squares``: of each the
+# square of the bytes of its values over their number, which tells how much sizes differ.
 _PROPERTIES = (
     "num_entries", "num_deletions", "num_merge_operands", "raw_key_size", "raw_value_size",
-    "data_size", "num_data_blocks",
+    "data_size", "num_data_blocks", "num_range_deletions",
 )  # fmt: skip
 
 
@@ -100,7 +101,8 @@ class LogEvents:
         self._compacted: set[int] = set()  # jobs that made a compaction and put it into the tree
         self._inputs: dict[int, list[int]] = {}
         self._outputs: dict[int, dict[int, Table]] = defaultdict(dict)
-        self._memtables: dict[tuple[int, str], tuple[int, int]] = {}  # entries and deletes
+        # Entries, deletes, and range deletes where they are told.
+        self._memtables: dict[tuple[int, str], tuple[int, int, int | None]] = {}
         # Tables of flushes that are not committed; entries, deletes and merges of their memtables.
         self._flushes: dict[int, tuple[Table, int, int, int]] = {}
 
@@ -200,7 +202,9 @@ class LogEvents:
         match event["event"]:
             case "flush_started":
                 entries, deletes = _number(event, "num_entries"), _number(event, "num_deletes")
-                memtables = entries, min(entries, deletes)
+                # Older versions count range deletes among the entries, and not by themselves.
+                ranges = _number(event, _RANGES) if _RANGES in event else None
+                memtables = entries, min(entries, deletes), ranges
                 self._memtables[job, self._family_of.get(job, "")] = memtables
             case "table_file_creation":
                 self._made(job, event)
@@ -234,18 +238,22 @@ class LogEvents:
         entries, deletions = (_number(properties, each) for each in _PROPERTIES[:2])
         codec = str(properties.get("compression", ""))
         sums = family.made[kind, codec, 2 * deletions <= entries]
-        sums.update({each: _number(properties, each) for each in _PROPERTIES})
-        sums.update(tables=1, file_size=size)
+        sums_of = Counter({each: _number(properties, each) for each in _PROPERTIES})
+        sums.update(sums_of)
+        sums.update(tables=1, file_size=size, value_squares=_value_squares(sums_of))
         family.counts.update(made=size, flushed=size if kind == FLUSH else 0)
         if entries > deletions and len(family.value_means) < 2:
-            family.value_means.add(_number(properties, "raw_value_size") / (entries - deletions))
+            family.value_means.add(round(value_bytes(sums_of) / (entries - deletions), 6))
         table = Table(name, 0, size, entries, deletions)
         if kind == COMPACTION:
             self._outputs[job][number] = table
             return
         merges = _number(properties, "num_merge_operands")
         family.counts["merged"] += merges
-        self._flushes[number] = (table, *(memtables or (entries, deletions)), merges)
+        if memtables:
+            entries, deletions, ranges = memtables
+            deletions += sums_of["num_range_deletions"] if ranges is None else ranges
+        self._flushes[number] = (table, entries, min(entries, deletions), merges)
         if recovered:
             self._commit(number, opened)
 
@@ -285,6 +293,17 @@ class LogEvents:
         for number, table in self._outputs.pop(job, {}).items():
             table.level = _number(event, "output_level")
             self.live[number] = table
+
+
+def value_bytes(sums: Counter[str]) -> float:
+    """Bytes of the values of tables: RocksDB counts the end of a range delete as one, too."""
+    ends = sums["num_range_deletions"] * (sums["raw_key_size"] / sums["num_entries"] - KEY_TRAILER)
+    return max(0.0, sums["raw_value_size"] - ends)
+
+
+def _value_squares(sums: Counter[str]) -> int:
+    values = sums["num_entries"] - sums["num_deletions"]
+    return round(value_bytes(sums) ** 2 / values) if values > 0 else 0
 
 
 def _number(event: Mapping[str, Any], name: str) -> int:

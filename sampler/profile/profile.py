@@ -25,7 +25,7 @@ _FAMILY: Mapping[str, Any] = {
     "codec": str,
     **dict.fromkeys(("entries", "overwrite_share", "waf", "hit_rate", "scan_length"), float),
     **dict.fromkeys(("table_bytes", "table_entries", "keys_in", "keys_dropped"), float),
-    "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
+    "value_size": dict.fromkeys(("mean", "p50", "p99", "deviation"), float),
     "operations": dict.fromkeys(OPERATIONS, float),
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
     "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
@@ -61,6 +61,7 @@ class ValueSize:
     mean: float | None = None
     p50: float | None = None
     p99: float | None = None
+    deviation: float | None = None  # the standard one
 
 
 @dataclass(frozen=True)

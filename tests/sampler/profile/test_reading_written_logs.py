@@ -138,6 +138,20 @@ def test_deletes_and_merges_are_counted_by_memtables(read: Read) -> None:
     assert "deletes are assumed" in family.sources["overwrite_share"].where
 
 
+@pytest.mark.parametrize("told", [{"num_range_deletes": 20}, {}])  # newer versions tell it
+def test_range_deletes_are_no_puts_and_hold_no_values(read: Read, told: dict[str, int]) -> None:
+    """RocksDB counts them among entries and deletes, and their ends, 16 bytes, as values."""
+    lines = [
+        "x [default] [JOB 5] Flushing memtable",
+        event("flush_started", job=5, num_entries=100, num_deletes=10, **told),
+        table(5, 100, 5, num_deletions=30, num_range_deletions=20, raw_value_size=70 * 100 + 320),
+        "x [default] Level-0 commit table #5: memtable #1 done",
+    ]
+    (family,) = read(HEADER, lines).families
+    assert family.operations == {"put": 70, "delete": 30, "merge": 0}
+    assert family.value_size.mean == 100
+
+
 def test_values_in_blob_files_are_asked_for(read: Read) -> None:
     blob = [event("blob_file_creation", job=5, cf_name="default", file_number=7)]
     profile = read(HEADER, flush(5, 100, 100), blob)
