@@ -3,7 +3,7 @@
 `rocktune tune --like` begins with it, too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ from jobs.results.figures import figure_rows
 from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, family_document, span_words
+from sampler.profile.profile import DatabaseProfile, Source, family_document, span_words
 from sampler.profile.reading import read_profile
 from sampler.runner.settings import load_settings
 from sampler.workload.workload_file import load_workload
@@ -194,9 +194,19 @@ def _show(console: Console, found: Profiled) -> None:
     of = f"RocksDB {profile.version}" if profile.version else "RocksDB, version unknown"
     span = f", {span_words(profile.seconds)}" if profile.seconds else ""
     say(console, f"{of}{span}, column families: {len(profile.families)}")
+    database = [*_of_database(profile)]
+    if database:
+        several = ", all column families together" if len(profile.families) > 1 else ""
+        say(console, "", f"Database{several}")
+        console.print(_table(database, profile.sources))
     for family in profile.families:
         say(console, "", f"Column family {family.name}")
-        console.print(_family_table(profile, family))
+        total = sum(family.operations.values())
+        rows = (
+            (field, what, f"{total:,.0f}: {value}" if field == "operations" else value)
+            for field, what, value in figure_rows(family_document(family))
+        )
+        console.print(_table(rows, family.sources))
     say(console, *(f"Unknown: {each.what}. To find out: {each.how}" for each in profile.unknown))
     beside = f". Not profiled: {', '.join(found.others)}" if found.others else ""
     say(console, "", f"Profiled for tuning: column family {found.family.name}{beside}")
@@ -205,18 +215,25 @@ def _show(console: Console, found: Profiled) -> None:
     say(console, *(f"Not reproduced: {line}" for line in found.chosen.not_expressed))
 
 
-def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
+def _table(rows: Iterable[tuple[str, str, str]], sources: Mapping[str, Source]) -> Table:
     table = bare_table(("figure",), ("value",), ("confidence", "source"))
-    total = sum(family.operations.values())
-    for field, what, value in (*figure_rows(family_document(family)), *_of_database(profile)):
-        source = family.sources.get(field) or profile.sources.get(field)
-        count = f"{total:,.0f}: " if field == "operations" else ""
+    for field, what, value in rows:
+        source = sources.get(field)
         sure, where = (source.sure, source.where) if source else ("", "")
-        table.add_row(what, f"{count}{value}", sure, where)
+        table.add_row(what, value, sure, where)
     return table
 
 
 def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
+    """Field, name and value of what is known of all families together, as RocksDB counts it."""
+    counted = {name: profile.operations.get(name) for name in ("get", "multiget", "seek")}
+    reads = [f"{count:,.0f} {name}s" for name, count in counted.items() if count]
+    if len(profile.families) > 1 and reads:
+        yield "operations", "reads", ", ".join(reads)
+        if profile.hit_rate is not None:
+            yield "hit_rate", "gets that find a key", f"{100 * profile.hit_rate:.3g}%"
+        if profile.scan_length is not None:
+            yield "scan_length", "keys per scan", f"{profile.scan_length:.4g}"
     if profile.batch_size is not None:
         yield "batch_size", "keys per write", f"{profile.batch_size:.4g}"
     if profile.ingest_rate is not None:

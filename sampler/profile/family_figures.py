@@ -160,7 +160,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
         *_compression(evidence, written, values, keys.fields.get("entries", 0)),
         keys,
         *_operations(evidence),
-        *_reads(evidence),
+        *(read_figures(evidence.log) if evidence.alone else ()),
         Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
     ]
@@ -310,8 +310,6 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     elif evidence.alone:
         did |= log.reads()
         where += "; reads from tickers"
-    else:
-        unknown = {"gets, seeks and multigets": f"tickers add up all column families: {TRACE}"}
     sure: Sure = "counted" if evidence.alone and not deletes + merges else "estimated"
     if evidence.later > 1:
         did = {name: count * evidence.later for name, count in did.items()}
@@ -319,10 +317,9 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     yield Figures({"operations": did}, where, sure, unknown)
 
 
-def _reads(evidence: Evidence) -> Iterator[Figures]:
-    tickers = evidence.log.tickers
-    if not evidence.alone or not tickers:
-        return
+def read_figures(log: LogEvidence) -> Iterator[Figures]:
+    """Hit rate and length of scans, of all families together."""
+    tickers = log.tickers
     gets = tickers.get("number.keys.read", 0) + tickers.get("number.multiget.keys.read", 0)
     hits = [tickers.get(f"{where}.hit", 0) for where in ("memtable", "l0", "l1", "l2andup")]
     if gets:

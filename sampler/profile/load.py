@@ -41,7 +41,7 @@ from sampler.workload.workload_file import workload_from_document
 
 ROUNDS = 4  # of benchmarks that run one after the other where one cannot mix them
 _EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
-_USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
+_USUAL_KEY, _USUAL_VALUE, _USUAL_RATIO = 16, 1024, 0.5  # where nothing tells it
 _MOST_PAIR = 3 * 2**30  # bytes of a key with its value
 _SECONDS = 5  # that a replay takes, where the database keeps up
 _LEAST_FAMILIES = 2  # with one, db_bench's replay dies of an assertion (7.8 to 11.8)
@@ -79,8 +79,8 @@ def choose_load(
     if not counts.writes and not counts.reads:
         raise InputError(
             "PATH",
-            f"shows no operation of column family {family.name!r}: the LOG has no flush and no "
-            "statistics; give a LOG that covers some hours of the load, or a trace",
+            f"shows no operation of column family {family.name!r}: {_why_none(profile, family)}; "
+            "give a LOG that covers some hours of the load, or a trace",
         )
     pair = (family.key_size or _USUAL_KEY) + _sizes(family).mean
     if pair > _MOST_PAIR:
@@ -94,7 +94,7 @@ def choose_load(
         "help": f"Operations of column family {printable(family.name)}{span}, scaled down",
         "key_size": max(1, round(family.key_size or _USUAL_KEY)),
         "value_size": _sizes(family).mean,
-        "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
+        "compression_ratio": round(min(1.0, max(0.01, _ratio(family))), 4),
         "scale": scale,
         "settle": "wait",
         "timeout_seconds": 600,
@@ -108,8 +108,21 @@ def choose_load(
     return ChosenLoad(workload, document, _reasons(profile, family), missing)
 
 
+def _why_none(profile: DatabaseProfile, family: FamilyProfile) -> str:
+    told = (each for each in profile.unknown if each.what.startswith("operations"))
+    of = f" of column family {family.name!r}: "
+    why = (each.what.partition(of)[2] for each in told if of in each.what)
+    return next(why, "the LOG has no flush and no statistics")
+
+
 def _sizes(family: FamilyProfile) -> WrittenSizes:
     return WrittenSizes.of(family.value_size, _USUAL_VALUE)
+
+
+def _ratio(family: FamilyProfile) -> float:
+    """That of the values; else the one that makes tables as large, or db_bench's default."""
+    ratio = family.compression_ratio or family.doubted.get("compression_ratio")
+    return ratio or _USUAL_RATIO
 
 
 def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
@@ -290,6 +303,13 @@ def _not_expressed(
             f"the write rate: {profile.ingest_rate / 2**20:.3g} MiB/s on average{peak}; the load "
             "writes as fast as it can"
         )
+    read = {name: profile.operations.get(name, 0.0) for name in ("get", "multiget", "seek")}
+    if others and any(read.values()) and not any(map(family.operations.get, read)):
+        told = ", ".join(f"{count:,.0f} {name}s" for name, count in read.items() if count)
+        yield (
+            f"reads: {told} of all column families together, which statistics do not tell apart; "
+            "the load has none"
+        )
     names, flags = document["benchmarks"], document["flags"]
     if profile.batch_size and profile.batch_size >= 1.5 and "batch_size" not in flags:
         yield f"batches of {profile.batch_size:.3g} keys: {names[0]} writes key by key"
@@ -318,6 +338,8 @@ def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
     for field, figure in fields.items():
         source = family.sources.get(figure) or profile.sources.get(figure)
         found[field] = f"{source.where} ({source.sure})" if source else "assumed: not in the input"
+        if figure in family.doubted and figure == field:
+            found[field] = "assumed: it makes tables as large as the database's"
     return found
 
 

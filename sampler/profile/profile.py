@@ -18,7 +18,10 @@ _MOST_TEXT = 1000
 _ANY = "*"  # any name
 # The shape of ``profile_document``: a type, a list of a shape, or an object by its names.
 _SOURCES = {_ANY: {"where": str, "sure": str}}
-_PLAIN = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
+_PLAIN = (
+    "seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share",
+    "hit_rate", "scan_length",
+)  # fmt: skip
 _FAMILY: Mapping[str, Any] = {
     "name": str,
     **dict.fromkeys(("key_size", "compression_ratio"), float),
@@ -30,6 +33,7 @@ _FAMILY: Mapping[str, Any] = {
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
     "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
     "codecs": {_ANY: float},
+    "doubted": {_ANY: float},
     "sources": _SOURCES,
 }
 _PROFILE: Mapping[str, Any] = {
@@ -112,6 +116,8 @@ class FamilyProfile:
     scan_length: float | None = None  # mean of Next and Prev after a Seek
     skew: Skew = field(default_factory=Skew)
     sources: Mapping[str, Source] = field(default_factory=dict)  # by the name of the field
+    # Figures by field that contradict others, so they are told as unknown; see contradictions.py.
+    doubted: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,9 @@ class DatabaseProfile:
     stall_percent: float | None = None
     sync_share: float | None = None  # of writes to the WAL, those that were synced
     wal: bool | None = None  # whether writes go through it
+    # Of all families together, as statistics have them.
+    hit_rate: float | None = None
+    scan_length: float | None = None
     latency: Mapping[str, float] = field(default_factory=dict)  # ``get_p99`` and so on, us
     sources: Mapping[str, Source] = field(default_factory=dict)
     unknown: tuple[Unknown, ...] = ()
@@ -203,7 +212,7 @@ def profile_from_document(document: Mapping[str, Any]) -> DatabaseProfile:
 
 
 def _family(document: Mapping[str, Any]) -> FamilyProfile:
-    made = {"sources": {}, "codecs": document["codecs"]}
+    made = {"sources": {}, "codecs": document["codecs"], "doubted": document["doubted"]}
     made |= {"value_size": ValueSize(**document["value_size"]), "skew": Skew(**document["skew"])}
     made["levels"] = tuple(Level(**each) for each in document["levels"])
     shares = document["operations"].items()

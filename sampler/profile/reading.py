@@ -16,6 +16,7 @@ from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.compressibility import with_codecs
+from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of
 from sampler.profile.family_figures import (
     MIB,
@@ -27,9 +28,16 @@ from sampler.profile.family_figures import (
     compression_of,
     family_profile,
     gathered,
+    read_figures,
 )
 from sampler.profile.log_events import LogEvents, Opened
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, Sure, Unknown
+from sampler.profile.profile import (
+    DatabaseProfile,
+    FamilyProfile,
+    Source,
+    Sure,
+    Unknown,
+)
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
@@ -37,6 +45,7 @@ from sampler.stats_dumps.parts import Contents, read_lines
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
 _LATENCIES = ("get", "write", "seek", "multiget")
+_READS = Source("LOG: tickers rocksdb.number.keys.read, db.seek and multiget.get", "counted")
 _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
 
 
@@ -69,16 +78,20 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     families = with_codecs(path, families, events)
     # A live table may tell what the LOG does not.
     told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
-    figures, sources = gathered((*_writes(log), *_rates(log), *_latency(log)))
-    return DatabaseProfile(
+    figures, sources = gathered((*_writes(log), *_rates(log), *read_figures(log), *_latency(log)))
+    profile = DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
         options=options_text,
         **figures,
         operations=_operations(families, log),
-        sources=sources,
-        unknown=(*_unknown(log, options), *(each for each in unknown if each.what not in told_of)),
+        sources={**sources, **({"operations": _READS} if log.reads() else {})},
+        unknown=(
+            *_unknown(log, options, [each.name for each in families]),
+            *(each for each in unknown if each.what not in told_of),
+        ),
     )
+    return without_contradictions(profile)
 
 
 def _not_rocksdb(log: Path) -> str:
@@ -191,13 +204,17 @@ def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str
     return {**total, **log.reads()}
 
 
-def _unknown(log: LogEvidence, options: OptionsFile | None) -> Iterator[Unknown]:
+def _unknown(
+    log: LogEvidence, options: OptionsFile | None, names: Sequence[str]
+) -> Iterator[Unknown]:
     if options is None:
         yield Unknown("options", "profile the database folder, or one with LOG and OPTIONS-NUMBER")
     if log.dump is None:
         yield Unknown("rates, batch size, syncs and stalls", STATISTICS)
     if not log.tickers:
         yield Unknown("hit rate, scan length and latencies", STATISTICS)
+    if any(log.reads().values()) and sum(map(log.used, names)) > 1:
+        yield Unknown("gets, seeks and multigets by column family", TRACE)
     yield Unknown("skew of reads and writes", TRACE)
 
 

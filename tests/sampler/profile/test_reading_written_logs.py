@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile
 from sampler.profile.reading import read_profile
 from tests.support.sampler.written_dumps import Dump, Family
@@ -84,6 +85,10 @@ def test_families_share_what_was_written_by_their_memtables(read: Read) -> None:
     assert (first.operations["put"], second.operations["put"]) == (200, 600)
     assert "get" not in first.operations
     assert profile.operations["get"] == 150  # of which family, nothing tells
+    assert profile.hit_rate == 0.0 and profile.sources["operations"].sure == "counted"
+    assert "gets, seeks and multigets by column family" in {e.what for e in profile.unknown}
+    load = choose_load(profile, second, name="x")
+    assert any(line.startswith("reads: 150 gets of all column") for line in load.not_expressed)
     assert first.waf == pytest.approx(100 / (2**30 / 4))
 
 
