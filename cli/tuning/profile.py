@@ -27,7 +27,7 @@ from cli.render.screen import (
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
-from jobs.experiments.experiment import NOTHING_KEPT, RunsObserver
+from jobs.experiments.experiment import KeptRuns, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
 from jobs.profile.profiled import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
@@ -60,7 +60,7 @@ def profile_command(
         Path | None, Option(help="Workload file to write. Default: the folder's name, with .toml.")
     ] = None,
     check: Annotated[
-        bool, Option("--check", help="Run the workload once, and compare it with the database.")
+        bool, Option("--check", help="Run the workload 2 to 5 times; compare with the database.")
     ] = False,
     replay: Annotated[
         bool, Option("--replay", help="Write a workload that replays the trace.")
@@ -78,7 +78,8 @@ def profile_command(
     """Writes a workload that imitates a database, from its folder, LOG or trace.
 
     Exit status: 0 written (with --check: write amplification and tree agree, or the input
-    has neither), 3 the workload does not behave like the database, 2 bad input.
+    has neither), 3 the workload does not behave like the database, or its runs cannot tell,
+    2 bad input.
     """
     if submit and not check:
         raise InputError("--submit", "works only with --check, which the job runs; add it")
@@ -115,7 +116,7 @@ def profile_command(
         return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)
     if check:
         document["fidelity"] = _fidelity(found, workload, db_bench, progress)
-        fits = document["fidelity"]["fits"]
+        fits = bool(document["fidelity"]["fits"])
         if not as_json:
             show_told(console, JobKind.PROFILE_CHECK, document["fidelity"])
     if as_json:
@@ -180,12 +181,18 @@ def _settings(
 def _fidelity(
     found: Profiled, workload: Path, db_bench: str | None, console: Console
 ) -> Mapping[str, Any]:
-    """Runs the load once, and lays it beside the database."""
+    """Runs the load, and lays it beside the database."""
     load, options = load_workload(str(workload)), found.profile.options
     experiment = fidelity_check(
         found.profile, found.family, load, load_settings(), options=options, db_bench=db_bench
     )
-    return experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_on_change(console))).document
+    observer = RunsObserver(
+        waiting=told_on_change(console),
+        starts=lambda _case, _side, number: say(
+            console, f"Check: run {number} of at most {experiment.runs}"
+        ),
+    )
+    return experiment.measure(KeptRuns([], lambda _: None), observer).document
 
 
 def _show(console: Console, found: Profiled) -> None:

@@ -24,6 +24,7 @@ from studies.recovery.known_load import KnownLoad, trace_truth_of, truth_of
 
 _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")
 _TOLD = ("key_size", "compression_ratio", "overwrite_share")
+STATISTICS = "statistics.txt"  # RocksDB's own counters at the end, kept beside the LOG
 _ANSWERS = (0, 3)  # exit statuses of the product's yes and no
 
 
@@ -53,6 +54,7 @@ def make_database(load: KnownLoad, work: Path, settings: Settings) -> Path:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise InputError("db_bench", f"{load.name} ended badly: {ended.stderr[-400:]}")
+        (made / STATISTICS).write_text(ended.stdout, encoding="utf-8")
         for path in [*database.glob("LOG*"), *database.glob("OPTIONS-*")]:
             shutil.copy2(path, made)
         if load.traced:
