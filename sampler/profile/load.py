@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,17 @@ def choose_load(
     flags = {**_sizes(family).flags(), **_write_flags(profile)}
     document |= _operations(family, shape, flags)
     if shape.before:
-        document["prepare"] = {"benchmarks": ["filluniquerandom"], "num": shape.before}
+        document["prepare"] = _filled(family, shape.before, document["benchmarks"])
     workload = workload_from_document(document)
     missing = tuple(_not_expressed(profile, family, shape, document))
     return ChosenLoad(workload, document, _reasons(profile, family), missing)
+
+
+def _filled(family: FamilyProfile, keys: int, benchmarks: Sequence[str]) -> dict[str, Any]:
+    """What was there before: values of the same sizes as what is written then."""
+    sizes = _sizes(family).drawn_evenly() if "mixgraph" in benchmarks else _sizes(family)
+    flags = {"flags": dict(sizes.flags())} if sizes.varied else {}
+    return {"benchmarks": ["filluniquerandom"], "num": keys, **flags}
 
 
 def _why_none(profile: DatabaseProfile, family: FamilyProfile) -> str:
@@ -388,7 +395,7 @@ def replayed_load(
     }
     if share < 1:
         document["trace_until"] = float(f"{seconds:.6g}")
-    document |= {"flags": flags, "prepare": {"benchmarks": ["filluniquerandom"], "num": entries}}
+    document |= {"flags": flags, "prepare": _filled(family, entries, document["benchmarks"])}
     missing = (
         "the data from before the trace: [prepare] fills as many keys of the same sizes, but not "
         "the same keys; set num to fit your database",

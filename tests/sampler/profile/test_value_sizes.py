@@ -32,6 +32,17 @@ def test_sizes_are_as_wide_as_they_are_told_to_be(
         assert np.std(drawn) == pytest.approx(size.deviation, rel=0.15)
 
 
+def test_what_was_there_before_has_the_same_sizes() -> None:
+    family = FamilyProfile(
+        name="default", key_size=16.0, value_size=ValueSize(100.0, deviation=29.0),
+        operations={"put": 6e5}, overwrite_share=0.9, entries=6_000_000,
+    )  # fmt: skip
+    load = choose_load(DatabaseProfile(families=(family,)), family, name="x").workload
+    assert load.prepare is not None
+    sizes = WrittenSizes.of(family.value_size).flags().items()
+    assert sizes <= dict(load.prepare.flags).items() and sizes <= dict(load.flags).items()
+
+
 @pytest.mark.parametrize("operations", [{"put": 1e6}, {"put": 1e6, "get": 2e6, "seek": 1e6}])
 @pytest.mark.parametrize("deviation", [0.0, 29.0, 50.0])
 def test_every_load_writes_sizes_of_that_deviation(
