@@ -68,6 +68,7 @@ class Packed:
     per_block: float  # entries of a block
     packed: float  # bytes of compressed blocks for each entry
     sizes: WrittenSizes | None = None  # None: each value has ``value_size``
+    in_order: bool = False  # whether keys were written in order, so that values go on from it
     spread: float = 1.0  # distance of the numbers of neighbouring keys
     # Of so many sequence numbers the entries have one each; 0: they were zeroed.
     sequences: int = 0
@@ -173,7 +174,7 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
     source *= 1 + (packed.sizes.high if packed.sizes else value_size) // len(source)
     blocks = max(4, min(_BLOCKS, round(_LEAST_BYTES / (value_size * packed.per_block))))
     varied = packed.sizes if packed.sizes and packed.sizes.varied else None
-    number, total, entries = 0, 0, 0
+    number, total, entries, at = 0, 0, 0, 0
     for block in range(blocks):
         count = max(1, round(packed.per_block * (block + 1)) - round(packed.per_block * block))
         content, before = bytearray(), b""
@@ -184,8 +185,12 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
             size = varied.draw(random) if varied else value_size
             # db_bench takes one value after the other, so those of one size begin at multiples.
             step = 1 if varied else size
-            at = step * int(random.integers(max(1, (len(source) - size) // step)))
+            if not packed.in_order:
+                at = step * int(random.integers(max(1, (len(source) - size) // step)))
+            elif at + size > len(source):
+                at = 0
             value = source[at : at + size] if random.random() < packed.valued else b""
+            at += size
             shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0
             content += _varint(shared) + _varint(len(key) - shared) + _varint(len(value))
             content += key[shared:] + value

@@ -17,7 +17,15 @@ from sampler.profile.log_events import (
     value_bytes,
 )
 from sampler.profile.overwrites import overwrites
-from sampler.profile.profile import FamilyProfile, Level, Source, Sure, Unknown, ValueSize
+from sampler.profile.profile import (
+    FamilyProfile,
+    Level,
+    Source,
+    Sure,
+    Unknown,
+    ValueSize,
+    written_in_order,
+)
 from sampler.profile.value_sizes import WrittenSizes
 from sampler.stats_dumps.figure_lines import Cell, count_of
 from sampler.stats_dumps.opening import Opening
@@ -157,7 +165,7 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     levels, where = _levels(evidence)
     found = [
         *sizes,
-        *_compression(evidence, written, values, keys.fields.get("entries", 0)),
+        *_compression(evidence, written, values, keys.fields),
         keys,
         *_operations(evidence),
         *(read_figures(evidence.log) if evidence.alone else ()),
@@ -239,8 +247,10 @@ def _deviation(total: Counter[str], mean: float) -> float | None:
 
 
 def _compression(
-    evidence: Evidence, whole: FamilyEvents, values: ValueSize, live: int
+    evidence: Evidence, whole: FamilyEvents, values: ValueSize, keys: Mapping[str, Any]
 ) -> Iterator[Figures]:
+    live, read = keys.get("entries", 0), evidence.own.counts["read"]
+    in_order = written_in_order(keys.get("overwrite_share"), read, live)
     by_codec = Counter[str]()
     for (_, codec, _), sums in whole.made.items():
         by_codec[codec or evidence.codec] += sums["data_size"]
@@ -255,7 +265,8 @@ def _compression(
         packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
         if kind == FLUSH:
             each = sums["num_entries"] / sums["tables"]
-            packed = replace(packed, spread=live / each, sequences=round(each))
+            spread = 1.0 if in_order else live / each
+            packed = replace(packed, spread=spread, sequences=round(each), in_order=in_order)
         ratio = value_ratio(packed)
         if ratio:
             saved = "" if ratio.sure else "; nothing was saved, which fits lower ratios too"

@@ -25,7 +25,12 @@ from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.options.option_facts import usual_number
 from sampler.parameters.parameter import Value
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, span_words
+from sampler.profile.profile import (
+    DatabaseProfile,
+    FamilyProfile,
+    span_words,
+    written_in_order,
+)
 from sampler.profile.scaled_counts import (
     MOST_OPERATIONS,
     MOST_TURNOVERS,
@@ -183,8 +188,7 @@ def _document(shape: Shape, benchmarks: list[str], flags: Mapping[str, Value]) -
 def _filling(family: FamilyProfile, shape: Shape) -> str:
     if shape.overwritten >= NONE:
         return "fillrandom"
-    read, entries = family.keys_in, family.entries
-    in_order = read is not None and entries is not None and read < 0.2 * entries
+    in_order = written_in_order(shape.overwritten, family.keys_in, family.entries)
     return "fillseq" if in_order else "filluniquerandom"
 
 

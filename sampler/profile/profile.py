@@ -15,6 +15,7 @@ OPERATIONS = ("put", "delete", "merge", "get", "seek", "multiget")
 # nearly; or taken over from what is usual, because nothing tells it.
 Sure = Literal["counted", "estimated", "assumed"]
 _MOST_TEXT = 1000
+_NONE, _MOVED = 0.01, 0.2  # shares of puts and of keys
 _ANY = "*"  # any name
 # The shape of ``profile_document``: a type, a list of a shape, or an object by its names.
 _SOURCES = {_ANY: {"where": str, "sure": str}}
@@ -167,6 +168,15 @@ class DatabaseProfile:
     def busiest(self) -> str:
         """The name of the family that most is written into, by bytes; ``default`` on a tie."""
         return max(self.families, key=lambda each: (_written(each), each.name == "default")).name
+
+
+def written_in_order(
+    overwritten: float | None, keys_in: float | None, entries: float | None
+) -> bool:
+    """Whether keys came in order: none was overwritten, and compactions read next to none."""
+    if overwritten is None or keys_in is None or entries is None:
+        return False
+    return overwritten < _NONE and keys_in < _MOVED * entries
 
 
 def span_words(seconds: float) -> str:
