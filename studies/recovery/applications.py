@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,15 @@ import numpy as np
 import rocksdict
 
 from sampler.profile.compressibility import values_source
-from studies.json_lines import append_line
-from studies.recovery.making import STATISTICS
+from sampler.profile.reading import read_profile
+from sampler.runner.settings import Settings
+from studies.json_lines import append_line, read_lines
+from studies.recovery.making import STATISTICS, about_row, amplification, found_in
 
 TRUTH = "truth.json"  # what the application counted, kept beside the LOG
 _MIB = 2**20
 _BATCH = 50  # writes of a call
-_LAST_DUMP = 2.5  # seconds until RocksDB's last dump of statistics, one a second
+_LAST_DUMP = 7.0  # seconds: RocksDB dumps statistics each second, and writes its LOG out in five
 _CODECS = {
     "none": rocksdict.DBCompressionType.none, "snappy": rocksdict.DBCompressionType.snappy,
     "lz4": rocksdict.DBCompressionType.lz4, "zstd": rocksdict.DBCompressionType.zstd,
@@ -84,7 +86,7 @@ class _Told:
     at: int = 0  # where its next value begins in the source
 
 
-def _uneven(generator: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
+def uneven(generator: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
     """Sizes of a lognormal distribution, of 100 bytes on average."""
     drawn = generator.lognormal(np.log(100) - 0.5**2 / 2, 0.5, count)
     return np.clip(drawn.round(), 1, None).astype(int)
@@ -97,7 +99,7 @@ def _some_large(generator: np.random.Generator, count: int) -> np.ndarray[Any, A
 
 APPLICATIONS = (
     Application("app-uneven-values", {
-        "default": Family(150_000, 20_000, _uneven),
+        "default": Family(150_000, 20_000, uneven),
     }),
     Application("app-blobs", {
         "default": Family(8000, 700, one_size(8192), blobs_from=4096, buffer=256 << 10,
@@ -146,11 +148,13 @@ def make_application(application: Application, work: Path) -> Path:
         return kept
     work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=work, prefix=".making-") as folder:
-        made, database = Path(folder) / "made", Path(folder) / "db"
+        made, database = Path(folder) / "made", Path(folder) / "new"
         made.mkdir()
         told: dict[str, _Told] = {}
         for seed in range(application.openings):
-            counters = _opening(application, database, told, seed)
+            left = Path(folder) / f"left-{seed}"
+            counters = _opening(application, database, left, told, seed)
+            database = left
         (made / STATISTICS).write_text(counters, encoding="utf-8")
         append_line(made / TRUTH, _truth(application, told))
         for path in [*database.glob("LOG*"), *database.glob("OPTIONS-*")]:
@@ -159,8 +163,14 @@ def make_application(application: Application, work: Path) -> Path:
     return kept
 
 
-def _opening(application: Application, database: Path, told: dict[str, _Told], seed: int) -> str:
-    """Opens, does all rounds, waits for the last dump and closes; returns RocksDB's counters."""
+def _opening(
+    application: Application, database: Path, left: Path, told: dict[str, _Told], seed: int
+) -> str:
+    """Opens, does all rounds, waits for the last dump; returns RocksDB's counters.
+
+    What is ``left`` is a copy from before the database is closed, as after a crash: closing would
+    flush what is in memory.
+    """
     names = application.families
     options = {name: _options(family, application) for name, family in names.items()}
     access = rocksdict.AccessType.read_write()
@@ -193,8 +203,10 @@ def _opening(application: Application, database: Path, told: dict[str, _Told], s
         time.sleep(application.pause)
     time.sleep(_LAST_DUMP)
     counters = options["default"].get_statistics() if application.statistics else None
+    shutil.copytree(database, left)
     readers.clear()
     db.close()
+    shutil.rmtree(database)
     return counters or ""
 
 
@@ -304,6 +316,13 @@ def _family_truth(application: Application, family: Family, told: _Told) -> dict
     }
 
 
-def families_of(application: Application) -> Sequence[str]:
-    """Names, in the order of the page."""
-    return list(application.families)
+def recovered_application(
+    application: Application, kept: Path, _settings: Settings
+) -> list[dict[str, Any]]:
+    """A row of what the application counted and what the profile of its LOG says."""
+    (true,) = read_lines(kept / TRUTH)
+    profile = read_profile(kept)
+    about = {"rocksdb": profile.version, "families": list(application.families)}
+    true = {**true, "waf": amplification(kept)}
+    found = found_in(profile)
+    return [{"kind": "log", **about_row(application, kept), **about, "true": true, "found": found}]
