@@ -25,7 +25,7 @@ from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
 from sampler.options.option_values import whole_number
 from sampler.options.options_file import CF, OptionsFile
-from sampler.profile.family_figures import READS
+from sampler.profile.evidence import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
 from sampler.profile.reading import read_profile
 from sampler.runner.outcome import Outcome, TrialState

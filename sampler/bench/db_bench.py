@@ -31,7 +31,7 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
 from sampler.bench.query_trace import write_slice
-from sampler.bench.rocksdb_log import LEVEL_BYTES, LogReader
+from sampler.bench.rocksdb_log import LogReader
 from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
@@ -252,11 +252,9 @@ class DbBench:
         beside = f", after {prepared.seconds:.1f} s of preparation" if prepared else ""
         reason = why_untold(workload)
         untold = (f"sa is not measured: {reason}",) if reason else ()
-        levels = {LEVEL_BYTES.format(n): size for n, size in sorted(log.compacted.items())}
-
         ran = Outcome(
             state=TrialState.DONE,
-            counters={**(output.tickers or log.tickers), **levels},
+            counters={**(output.tickers or log.tickers), **log.level_bytes},
             effective=effective,
             warnings=(*warnings, *changed, *untold),
             bench_seconds=ended.wall_seconds,

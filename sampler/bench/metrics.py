@@ -68,6 +68,10 @@ def trial_metrics(
     for name in _WRITTEN:
         if name not in tickers:
             raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
+    for (event, names), count in log.lacking.items():
+        if event != "compaction_finished" or names == "job":  # others tell only of levels
+            lacks = f"{count} {event} events without {names}"
+            raise MissingMeasurement(f"RocksDB's LOG has {lacks}: its version is not known")
     counted = sum(tickers[name] for name in _WRITTEN)
     stored = stored_bytes(counted, log, at_rest=workload.owes == "wait")
     load_time = load_seconds(output, workload)

@@ -6,30 +6,21 @@ once, or read whole beside the compactions that are timed; and half of it would 
 compactions are under way.
 """
 
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sampler.bench.db_bench_output import parse_tickers
+from sampler.stats_dumps.events import MARK, LogEvent, event_of
 
 _STAMP = re.compile(r"^(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ", re.MULTILINE)
-_EVENT = re.compile(r"EVENT_LOG_v1 (\{.*\})$", re.MULTILINE)
-# Of files that were made (event_helpers.cc): a table's event tells its size, a blob file's the
-# bytes of its blobs; neither is one that failed.
-_CREATED = re.compile(
-    r'"event": "(table|blob)_file_creation", "file_number": \d+, '
-    r'"(?:file_size|total_blob_count": \d+, "total_blob_bytes)": (\d{1,15})\b'
-)
-# Of compactions that ended (compaction_job.cc): the level that they wrote to, and how much.
-_COMPACTED = re.compile(
-    r'"event": "compaction_finished", .*?"output_level": (\d{1,2}), .*?'
-    r'"total_output_size": (\d{1,15})\b'
-)
+# Of files that were made: a blob file's event tells the bytes of its blobs, not its size.
+_SIZES = {"table_file_creation": "file_size", "blob_file_creation": "total_blob_bytes"}
+_COMPACTED = ("output_level", "total_output_size")
 _WORK = {
     "flush_started": True,
     "flush_finished": False,
@@ -62,6 +53,15 @@ class RocksdbLog:
     tickers: Mapping[str, int] = field(default_factory=dict)
     created_bytes: int = 0  # of all table and blob files that flushes and compactions have made
     compacted: Mapping[int, int] = field(default_factory=dict)  # bytes by the level written to
+    # What is counted here of events that lack it, by (event, names of the field), and how many.
+    lacking: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def level_bytes(self) -> dict[str, int]:
+        """What compactions wrote, by level, as counters; none where an event does not tell it."""
+        if any(event == "compaction_finished" for event, _ in self.lacking):
+            return {}
+        return {LEVEL_BYTES.format(n): size for n, size in sorted(self.compacted.items())}
 
     @property
     def working(self) -> int:
@@ -71,14 +71,24 @@ class RocksdbLog:
 
 def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
-    work = work_events(text)
+    work: list[tuple[float, bool, int]] = []
+    compacted, created, lacking = Counter[int](), 0, Counter[tuple[str, str]]()
+    for event in _events(text):
+        if event.kind in _WORK:
+            work += [found] if (found := _work(event)) else []
+            lacking.update(_lacking(event, ["job"]))
+        if size := _SIZES.get(event.kind):
+            created += 0 if event.failed else event.count(size)
+            lacking.update(_lacking(event, [size]))
+        if event.kind == "compaction_finished":
+            level = event.count("output_level")
+            blobs = event.count("total_blob_output_size")
+            compacted[level] += event.count("total_output_size") + blobs
+            lacking.update(_lacking(event, _COMPACTED))
     last_event = {job: begins for _, begins, job in work}
     # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     # counters are whole when the histograms after them have begun.
     last = text.rfind(_HISTOGRAM)
-    compacted = Counter[int]()
-    for match in _COMPACTED.finditer(text):
-        compacted[int(match[1])] += int(match[2])
     dump = text.rfind(_DUMP, 0, last) if last >= 0 else -1
     dump_end = text.find(_HISTOGRAM, dump)
     return RocksdbLog(
@@ -90,8 +100,9 @@ def parse_log(text: str) -> RocksdbLog:
         under_way=frozenset(job for job, begins in last_event.items() if begins),
         ended=frozenset(job for _, begins, job in work if not begins),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
-        created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
+        created_bytes=created,
         compacted=+compacted,  # without levels that nothing was written to
+        lacking=lacking,
     )
 
 
@@ -110,22 +121,33 @@ def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
         tickers=later.tickers or earlier.tickers,
         created_bytes=earlier.created_bytes + later.created_bytes,
         compacted=Counter(earlier.compacted) + Counter(later.compacted),
+        lacking=Counter(earlier.lacking) + Counter(later.lacking),
     )
 
 
 def work_events(text: str) -> list[tuple[float, bool, int]]:
     """When flushes and compactions began (True) and ended (False), and their numbers."""
-    events: list[tuple[float, bool, int]] = []
-    for match in _EVENT.finditer(text):
-        try:
-            event = json.loads(match.group(1))
-        except (ValueError, RecursionError):
-            continue
-        micros, name, job = (event.get(key) for key in ("time_micros", "event", "job"))
-        known = isinstance(name, str) and name in _WORK and type(job) is int
-        if known and type(micros) is int and 0 <= micros < 10**17:
-            events.append((micros / 1e6, _WORK[name], job))
-    return events
+    return [found for event in _events(text) if (found := _work(event))]
+
+
+def _events(text: str) -> Iterator[LogEvent]:
+    at = text.find(MARK)
+    while at >= 0:
+        end = text.find("\n", at)
+        if event := event_of(text[at : end if end >= 0 else len(text)]):
+            yield event
+        at = text.find(MARK, at + 1)
+
+
+def _lacking(event: LogEvent, fields: Sequence[str]) -> list[tuple[str, str]]:
+    return [] if event.cut else [(event.kind, names) for names in event.missing(fields)]
+
+
+def _work(event: LogEvent) -> tuple[float, bool, int] | None:
+    micros, job = event.micros, event.number("job") if event.kind in _WORK else None
+    if job is None or micros is None or micros >= 10**17:
+        return None
+    return micros / 1e6, _WORK[event.kind], job
 
 
 def _last_stamp(text: str, words: str) -> float | None:

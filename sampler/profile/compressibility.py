@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sampler.profile.log_events import KEY_TRAILER, LogEvents, value_bytes
+from sampler.profile.family_events import KEY_TRAILER, value_bytes
+from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import FamilyProfile, Source
 from sampler.profile.value_sizes import WrittenSizes
 
@@ -262,7 +263,8 @@ def _with_codecs(
     }
     number = max(small, key=small.__getitem__, default=0)
     table = folder / f"{number:06d}.sst"
-    if not number or not table.is_file():
+    blobs = events.of_all_openings(family.name).counts["blobs"]  # tables hold their places
+    if not number or not table.is_file() or blobs:
         return family
     printed = _printed(program, table, "--command=recompress").replace("\n", " ")
     found = {codec: (int(size), int(blocks)) for codec, size, blocks in _SIZE.findall(printed)}

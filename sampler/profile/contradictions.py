@@ -69,7 +69,7 @@ def _put_and_left(family: FamilyProfile) -> Contradiction | None:
     share = family.rewrite_share if family.rewrite_share is not None else family.overwrite_share
     if share is None or family.entries is None or not puts:
         return None
-    left = puts * (1 - share) - deletes
+    left = puts * (1 - share) - deletes - family.removed
     if family.entries >= left * (1 - _APART):
         return None
     why = (
@@ -82,7 +82,7 @@ def _put_and_left(family: FamilyProfile) -> Contradiction | None:
 def _none_left(family: FamilyProfile) -> Contradiction | None:
     """A family into which keys were put is empty only where some were deleted."""
     puts, deletes = _written(family)
-    if family.entries != 0 or deletes or not puts:
+    if family.entries != 0 or deletes or family.removed or not puts:
         return None
     why = f"there would be none, but {puts:,.0f} keys were put and none was deleted"
     return Contradiction(("entries",), why)

@@ -2,25 +2,26 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from sampler.profile.compressibility import packed_of, value_ratio
-from sampler.profile.log_events import (
-    COMPACTION,
-    FLUSH,
-    KEY_TRAILER,
-    FamilyEvents,
-    LogEvents,
-    Opened,
-    value_bytes,
+from sampler.profile.compressibility import Packed, packed_of, value_ratio
+from sampler.profile.evidence import (
+    GIB,
+    MIB,
+    STATISTICS,
+    TRACE,
+    Evidence,
+    Figures,
+    LogEvidence,
+    gathered,
 )
+from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
 from sampler.profile.overwrites import overwrites
 from sampler.profile.profile import (
     FamilyProfile,
     Level,
-    Source,
     Sure,
     Unknown,
     ValueSize,
@@ -28,131 +29,21 @@ from sampler.profile.profile import (
 )
 from sampler.profile.value_sizes import WrittenSizes
 from sampler.stats_dumps.figure_lines import Cell, count_of
-from sampler.stats_dumps.opening import Opening
-from sampler.stats_dumps.parts import Part
 
-TRACE = "record a trace with DB::StartTrace and profile it"
-STATISTICS = (
-    "open the database with its own statistics and stats_dump_period_sec above 0, and profile "
-    f"it again after some periods; or {TRACE}"
-)
 _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
 _RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
-_BATCH_BYTES = 12 + 1 + 1
+_BATCH_HEADER = 12
+_BATCH_BYTES = _BATCH_HEADER + 1 + 1
+_MUCH = 0.1  # of what was written, in memory
 _LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
 _NO_CODEC = ("", "NoCompression")
-GIB, MIB = 2**30, 2**20
-_LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
-_ROUNDING_GIB = 0.0055
-READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
-
-
-@dataclass(frozen=True)
-class LogEvidence:
-    """What was read of a database's LOGs, and the opening that operations are counted in."""
-
-    events: LogEvents
-    opened: Opened
-    dump: Opening | None  # what dumps tell of that opening
-
-    @property
-    def tickers(self) -> Mapping[str, int]:
-        """The last ones, without ``rocksdb.``; empty without statistics.
-
-        So they are where they also count earlier openings, or other databases, of the process.
-        """
-        if self.dump is None:
-            return {}
-        found = {name.removeprefix("rocksdb."): n for name, n in self.dump.tickers.items()}
-        came, counted = self.dump.intervals[-1].ingested_gib, found.get("bytes.written")
-        if came is None or counted is None:
-            return found
-        agree = abs(counted / GIB - came) <= _ROUNDING_GIB + 0.001 * came
-        return found if agree else {}
-
-    def histogram(self, name: str) -> Mapping[str, float]:
-        """A histogram of the last statistics; empty where it counts nothing."""
-        told = self.dump.histograms if self.dump and self.tickers else {}
-        found = told.get(f"rocksdb.{name}", {})
-        return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
-
-    def count(self, name: str) -> float | None:
-        """A count of the last dump, as RocksDB rounds it."""
-        return count_of(self.dump.database.get(name)) if self.dump else None
-
-    def part(self, family: str) -> Part | None:
-        """The last part of a family in the dumps."""
-        parts = self.dump.families if self.dump else ()
-        return next((part for part in parts if part.family == family), None)
-
-    def until_dump(self, family: str) -> Counter[str]:
-        """Counts of a family in the opening until the last dump; until its end without a dump."""
-        if self.dump and self.opened.at_dump is not None:
-            return self.opened.at_dump.get(family, Counter())
-        return self.opened.families.get(family, FamilyEvents()).counts
-
-    def used(self, family: str) -> bool:
-        """Whether a family holds or was given anything."""
-        part = self.part(family)
-        return any(family in each.families for each in self.events.openings) or bool(
-            part
-            and (part.figures.get("total_flush_gib") or any(row["files"] for row in part.levels))
-        )
-
-    def reads(self) -> dict[str, float]:
-        """Gets, seeks and multigets of all families, where statistics are on."""
-        told = self.tickers
-        return {name: float(told[ticker]) for name, ticker in READS.items() if ticker in told}
-
-    def ingested(self) -> float | None:
-        """Bytes of write batches, until the last dump."""
-        if "bytes.written" in self.tickers:
-            return float(self.tickers["bytes.written"])
-        last = self.dump.intervals[-1] if self.dump else None
-        if last is None or last.ingested_gib is None:
-            return None
-        if last.ingested_gib >= _LEAST_GIB or last.cumulative_writes is None:
-            return last.ingested_gib * GIB
-        return last.cumulative_writes * MIB * last.at
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a family's figures are made of."""
-
-    name: str
-    alone: bool  # whether the database has no other family
-    log: LogEvidence
-    codec: str  # by the options, where tables do not tell it; "" if neither does
-    written: float | None  # keys that were written to the family, until the last dump
-    came_in: float | None  # their bytes in write batches
-
-    @property
-    def own(self) -> FamilyEvents:
-        """The events of the family in the opening that operations are counted in."""
-        return self.log.opened.families.get(self.name, FamilyEvents())
-
-    @property
-    def later(self) -> float:
-        """Keys that were flushed by the end of the LOG over those of the last dump, at least 1."""
-        return max(1.0, self.own.counts["written"] / self.written) if self.written else 1.0
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Fields of a profile and their source; and what is not known, with how to learn it."""
-
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    where: str = ""
-    sure: Sure = "counted"
-    unknown: Mapping[str, str] = field(default_factory=dict)
-
-
-def gathered(found: Collection[Figures]) -> tuple[dict[str, Any], dict[str, Source]]:
-    """All fields together, and where each comes from."""
-    fields = {name: value for each in found for name, value in each.fields.items()}
-    return fields, {name: Source(each.where, each.sure) for each in found for name in each.fields}
+_BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
+_PLACE = 64  # bytes of a blob's place in a table, at most (blob_index.h)
+_DROPPED = "compaction.key.drop."
+_MOST_HIDDEN = 0.3  # of the entries that were flushed, by recoveries
+_NEARLY_ALL = 0.95
+_ONE_RUN = 0.9  # of the entries of a tree, in its largest sorted run
 
 
 def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ...]]:
@@ -160,14 +51,15 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     whole = evidence.log.events.of_all_openings(evidence.name)
     own = evidence.log.opened.families.get(evidence.name, whole)
     written = own if own.summed(FLUSH) else whole
-    keys, sizes = _keys(evidence), list(_sizes(evidence, written))
-    values = next((f.fields["value_size"] for f in sizes if "value_size" in f.fields), ValueSize())
+    keys, sizes = _keys(evidence, whole), list(_sizes(evidence, written))
+    fields_of_sizes, _ = gathered(sizes)
+    values = fields_of_sizes.get("value_size", ValueSize())
     levels, where = _levels(evidence)
     found = [
         *sizes,
         *_compression(evidence, written, values, keys.fields),
         keys,
-        *_operations(evidence),
+        *_operations(evidence, values, fields_of_sizes.get("key_size")),
         *(read_figures(evidence.log) if evidence.alone else ()),
         Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
@@ -201,10 +93,13 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     key_size = total["raw_key_size"] / total["num_entries"] - KEY_TRAILER
     yield Figures({"key_size": key_size}, where)
     with_value = total["num_entries"] - total["num_deletions"]
-    if whole.counts["blobs"]:
+    if whole.counts["blobs"] and not whole.counts["valued"]:
         yield Figures(unknown={"value size": f"values are in blob files: {TRACE}"})
         return
     if with_value <= 0:
+        return
+    if whole.counts["blobs"]:  # tables hold their places
+        yield _sizes_of_blobs(whole)
         return
     mean = value_bytes(total) / with_value
     batches = evidence.log.histogram("bytes.per.write")
@@ -246,6 +141,18 @@ def _deviation(total: Counter[str], mean: float) -> float | None:
     return math.sqrt(max(0.0, apart) / (total["tables"] - 1))
 
 
+def _sizes_of_blobs(whole: FamilyEvents) -> Figures:
+    """Of values as they came into memtables: blob files hold them compressed."""
+    mean = whole.counts["values"] / whole.counts["valued"]
+    where = f"LOG: bytes and entries of {whole.counts['memtables']} flushed memtables"
+    if len(whole.ingested_means) == 1:
+        mean = next(iter(whole.ingested_means))
+        where += "; their means are equal, so values have one size"
+        return Figures({"value_size": ValueSize(mean, mean, mean, 0.0)}, where, "estimated")
+    unknown = {"median and 99th percentile of the value size": TRACE}
+    return Figures({"value_size": ValueSize(mean)}, where, "estimated", unknown=unknown)
+
+
 def _compression(
     evidence: Evidence, whole: FamilyEvents, values: ValueSize, keys: Mapping[str, Any]
 ) -> Iterator[Figures]:
@@ -258,9 +165,12 @@ def _compression(
     if codec:
         told = any(name for _, name, _ in whole.made)
         yield Figures({"codec": codec}, f"LOG: {'most of the tables' if told else 'options'}")
+    if whole.counts["blobs"]:  # a table of their places tells nothing of values
+        yield _compression_of_blobs(evidence, whole, values)
+        return
     # Tables of flushes come first: their sequence numbers are known not to be zeroed.
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
-        if not valued or whole.counts["blobs"] or (name or evidence.codec) in _NO_CODEC:
+        if not valued or (name or evidence.codec) in _NO_CODEC:
             continue
         packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
         if kind == FLUSH:
@@ -277,19 +187,85 @@ def _compression(
     yield Figures(unknown={"compression_ratio": _RECOMPRESS})
 
 
-def _keys(evidence: Evidence) -> Figures:
+def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: ValueSize) -> Figures:
+    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc)."""
+    total, counts = whole.summed(FLUSH, COMPACTION), whole.counts
+    places = total["raw_value_size"] / max(1, total["num_entries"] - total["num_deletions"])
+    key = total["raw_key_size"] / max(1, total["num_entries"]) - KEY_TRAILER
+    stored = counts["blob_bytes"] / counts["blobs"] - _BLOB_HEADER - key
+    ratio = None
+    if values.mean is not None and evidence.blob_codec not in _NO_CODEC and places <= _PLACE:
+        packed = Packed(evidence.blob_codec, 0.0, values.mean, 1.0, per_block=1.0, packed=stored)
+        ratio = value_ratio(replace(packed, sizes=WrittenSizes.of(values)))
+    if ratio is None or not ratio.sure:
+        how = "blob files are not compressed, or not all values are in them"
+        return Figures(unknown={"compression_ratio": f"{how}: {TRACE}"})
+    where = f"LOG: {counts['blobs']} blobs with {evidence.blob_codec}"
+    return Figures({"compression_ratio": ratio.value}, where, "estimated")
+
+
+def _hidden(evidence: Evidence, whole: FamilyEvents) -> str | None:
+    """Why the entries that RocksDB dropped do not tell overwrites; None where they do."""
+    events, name, counts = evidence.log.events, evidence.name, whole.counts
+    tickers = evidence.log.tickers
+    if counts["lost_writes"] or counts["lost_records"]:
+        return f"{'; '.join(events.unknown.words())}: {TRACE}"
+    if events.hidden[name] > _MOST_HIDDEN * counts["written"]:
+        return f"a recovery does not tell what it dropped of the WAL: {TRACE}"
+    if events.deleted_whole[name]:
+        return f"tables were deleted whole (FIFO, DeleteFilesInRange): {TRACE}"
+    if counts["ranges"]:
+        return f"range deletes may have dropped entries: {TRACE}"
+    told = f"{_DROPPED}user" in tickers
+    if evidence.filtered and not (told and evidence.alone):
+        return f"a compaction filter drops entries: {STATISTICS if evidence.alone else TRACE}"
+    others = sum(tickers.get(f"{_DROPPED}{why}", 0) for why in ("user", "range_del"))
+    if others and not evidence.alone and evidence.filtered is not False:
+        return f"tickers add up what is dropped of all column families: {TRACE}"
+    return None
+
+
+def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
     events, name = evidence.log.events, evidence.name
+    why = _hidden(evidence, whole)
+    if why:
+        return _kept_keys(evidence, why)
+    if not whole.counts["written"] and evidence.elsewhere:
+        why = f"what was written to it, if anything, is still in memory: {TRACE}"
+        return Figures(unknown={"entries": why, "overwrite_share": why})
     if events.accounted(name):
         history = events.history(name, evidence.log.opened)
-        found = overwrites(history, events.merges[name], events.held(name), events.new(name))
+        removed = evidence.log.tickers.get(f"{_DROPPED}user", 0) if evidence.alone else 0
+        found = overwrites(
+            history, events.merges[name], events.held(name), events.new(name), removed
+        )
+        if found.live_keys is None:
+            why = f"nothing tells which keys deletes, single deletes or expiry removed: {TRACE}"
+            return _kept_keys(evidence, why)
         where = "LOG: entries dropped by flushes and compactions, if keys are drawn uniformly"
         if any(each.deletes for each in history):
             where += "; deletes are assumed to be drawn like puts"
+        if removed:
+            where += "; without those of rocksdb.compaction.key.drop.user"
         shares = {"overwrite_share": found.share, "rewrite_share": found.with_merges}
         told = {name: share for name, share in shares.items() if share is not None}
-        return Figures({"entries": round(found.live_keys), **told}, where, "estimated")
+        puts, deletes = _in_memory(evidence)
+        met = found.with_merges or 0.0  # as often as puts, deletes meet a key that is there
+        live = max(0.0, found.live_keys + puts * (1 - met) - deletes * met)
+        told |= {"entries": round(live), "removed": removed}
+        return Figures(told, where, "estimated")
     unknown = {"overwrite_share": f"some tables are older than the LOG: {_OLDER}"}
-    made = events.of_all_openings(name).summed(FLUSH, COMPACTION)
+    counts = whole.counts
+    met = counts["written"] - counts["deleted"] - whole.summed(FLUSH)["num_entries"]
+    if not counts["deleted"] and met > _NEARLY_ALL * counts["written"] > 0:
+        # As many were overwritten within a memtable; more were in the tables.
+        share = (1 + met / counts["written"]) / 2
+        where = "LOG: entries that flushes dropped; at most as many again as they kept"
+        return Figures(
+            {"overwrite_share": share, "rewrite_share": share}, where, "estimated",
+            {"entries": _OLDER},
+        )  # fmt: skip
+    made = whole.summed(FLUSH, COMPACTION)
     size = sum(level.bytes for level in _levels(evidence)[0])
     if not size or not made["file_size"]:
         return Figures(unknown={"entries": _OLDER, **unknown})
@@ -298,18 +274,64 @@ def _keys(evidence: Evidence) -> Figures:
     return Figures(fields, where, "estimated", unknown)
 
 
-def _operations(evidence: Evidence) -> Iterator[Figures]:
-    log, written = evidence.log, evidence.written
+def _kept_keys(evidence: Evidence, why: str) -> Figures:
+    """Live keys of a family whose overwrites are not known: those of a tree of one large run."""
+    events, name = evidence.log.events, evidence.name
+    held, unknown = events.held(name), {"overwrite_share": why}
+    counts = events.of_all_openings(name).counts
+    least = held.all if counts["deleted"] else _ONE_RUN * held.all  # others may hide its keys
+    if events.accounted(name) and not counts["ranges"] and held.largest >= least > 0:
+        where = "LOG: entries with values in the largest sorted run of the tree"
+        return Figures({"entries": held.largest}, where, "estimated", unknown)
+    return Figures(unknown={"entries": why, **unknown})
+
+
+def _in_memory(evidence: Evidence) -> tuple[float, float]:
+    """Puts and deletes that were written and not flushed, at the last dump."""
+    counts = evidence.log.until_dump(evidence.name)
+    if evidence.written is None or evidence.later > 1:
+        return 0.0, 0.0
+    memtable = evidence.own.in_memory(counts)
+    more = max(0.0, evidence.written - counts["written"]) / max(1, memtable.entries)
+    return more * memtable.puts, more * memtable.deletes
+
+
+def _puts_by_bytes(evidence: Evidence, values: ValueSize, key: float | None) -> float | None:
+    """Puts until the last dump, by the bytes of all batches: a delete has no value.
+
+    None where the database has several families, or no statistics.
+    """
+    tickers, names = evidence.log.tickers, ("bytes.written", "number.keys.written", "write.self")
+    if not evidence.alone or values.mean is None or key is None:
+        return None
+    if not all(name in tickers for name in names):
+        return None
+    size, keys, calls = (float(tickers[name]) for name in names)
+    calls += tickers.get("write.other", 0)
+    of_value = values.mean + (2 if values.mean > 127 else 1)  # with its length, as of keys
+    left = size - _BATCH_HEADER * calls - keys * (2 + key)
+    return max(0.0, min(keys, left / of_value)) if of_value else None
+
+
+def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Iterator[Figures]:
+    log, written, own = evidence.log, evidence.written, evidence.own
+    if own.counts["lost_writes"]:
+        words = "; ".join(log.events.unknown.words())
+        yield Figures(unknown={"operations": f"{words}: {TRACE}"})
+        return
     if written is None:
         yield Figures(unknown={"operations": STATISTICS})
         return
     counts = log.until_dump(evidence.name)
-    own = evidence.own
-    last_puts, last_deletes, last_merges = own.history[-1] if own.history else (1, 0, 0)
-    # What is still in memory is taken to be as the last memtable that was flushed.
     in_memory = max(0.0, written - counts["written"])
-    deletes = counts["deleted"] + in_memory * last_deletes / max(1, last_puts + last_deletes)
-    merged = counts["merged"] + in_memory * last_merges / max(1, last_puts + last_deletes)
+    memtable = own.in_memory(counts)
+    more = in_memory / max(1, memtable.entries)
+    deletes = counts["deleted"] + counts["ranges"] + more * (memtable.deletes + memtable.ranges)
+    merged = counts["merged"] + more * memtable.merges
+    by_bytes = _puts_by_bytes(evidence, values, key)
+    if by_bytes is not None and in_memory > _MUCH * written:
+        least = counts["deleted"] + counts["ranges"]
+        deletes = min(least + in_memory, max(least, written - by_bytes))
     puts = max(0.0, written - deletes)
     merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
@@ -321,7 +343,8 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     elif evidence.alone:
         did |= log.reads()
         where += "; reads from tickers"
-    sure: Sure = "counted" if evidence.alone and not deletes + merges else "estimated"
+    exact = bool(log.tickers) or not in_memory
+    sure: Sure = "counted" if evidence.alone and exact and not deletes + merges else "estimated"
     if evidence.later > 1:
         did = {name: count * evidence.later for name, count in did.items()}
         where, sure = f"{where}; same shares assumed after the last dump", "estimated"
@@ -386,20 +409,26 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     elif read is not None and dropped is not None:
         fields = {"keys_in": round(read), "keys_dropped": round(dropped)}
         yield Figures(fields, "LOG: KeyIn and KeyDrop of the last dump, rounded by RocksDB")
+    if own.counts["lost_bytes"]:
+        words = f"{'; '.join(log.events.unknown.words())}: {TRACE}"
+        yield Figures(unknown={"waf": words, "flushed bytes": words})
+        return
     if own.counts["flushed"] or log.events.accounted(evidence.name):
         yield Figures({"flushed_bytes": own.counts["flushed"]}, "LOG: tables made by flushes")
     elif "total_flush_gib" in figures:
         flushed = {"flushed_bytes": round(float(figures["total_flush_gib"]) * GIB)}
         yield Figures(flushed, "LOG: Flush(GB) of the last dump")
     made_bytes: float = log.until_dump(evidence.name)["made"]
-    where = "LOG: bytes of the tables made"
+    where = f"LOG: bytes of the tables {'and blob files ' if own.counts['blobs'] else ''}made"
     names = ("flush.write.bytes", "compact.write.bytes")
     came_in = (evidence.came_in or 0.0) * evidence.later
     if evidence.later > 1:
         made_bytes = own.counts["made"]
     elif evidence.alone and all(name in evidence.log.tickers for name in names):
-        made_bytes = sum(evidence.log.tickers[name] for name in names)
-        where = "LOG: rocksdb.flush.write.bytes and compact.write.bytes"
+        counted = sum(evidence.log.tickers[name] for name in names)
+        if counted > made_bytes or not own.counts["blobs"]:
+            made_bytes = counted
+            where = "LOG: rocksdb.flush.write.bytes and compact.write.bytes"
     elif not made_bytes and "total_compaction_write_gib" in figures:
         made_bytes = float(figures["total_compaction_write_gib"]) * GIB
         where = "LOG: Cumulative compaction of the last dump"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
+_FEW = 0.02
 _ENOUGH = 400  # dropped entries: their number is then known to some 5%
 
 
@@ -35,6 +36,7 @@ class Merge:
     writes: int = 0
     deletes: int = 0  # of them
     runs: tuple[int, ...] = ()
+    tombstones: int = 0  # deletes among what came out
 
     @property
     def dropped(self) -> int:
@@ -57,21 +59,29 @@ class Overwrites:
     # Of the puts that count, those of keys that were there, 0 to 1; None where no put counts.
     share: float | None
     with_merges: float | None  # the same of puts and merges
-    live_keys: float
+    live_keys: float | None
 
 
 def overwrites(
-    history: Sequence[Writes], merges: Sequence[Merge], held: Held, new: int
+    history: Sequence[Writes], merges: Sequence[Merge], held: Held, new: int, removed: float = 0.0
 ) -> Overwrites:
     """The share of overwriting puts, and the live keys at the end.
+
+    Both are None where deletes are not drawn like puts, so that these entries do not tell them.
 
     Args:
         history: All writes that were flushed, from an empty database on.
         merges: From the first one on that dropped an entry.
         held: What the tree holds at the end; that bounds the live keys.
         new: Entries that were flushed until then, or until the first delete.
+        removed: Entries with values that compactions dropped without a newer write of their key,
+            by a compaction filter.
     """
+    if removed > _FEW * held.all:  # compactions tell nothing then
+        merges = [merge for merge in merges if merge.writes]
     telling = _telling(merges)
+    if any(each.deletes for each in telling) and not _drawn_like_puts(telling):
+        return Overwrites(None, None, None)
     kept = sum(merge.kept for merge in telling)
     # Where nothing tells of the space, it is so large that no write met another.
     largest = 1e6 * sum(each.puts + each.deletes for each in history) + 1e6
@@ -80,15 +90,33 @@ def overwrites(
         return sum(_distinct(merge, keys) for merge in telling) - kept
 
     def live(keys: float) -> float:
-        return _after(history, keys, new).live_keys
+        return max(0.0, _after(history, keys, new)[1] - removed)
 
     least = float(max((new, 1, *(entries for merge in telling for entries in merge.runs))))
     keys = _root(distinct, least, largest) if telling else largest
+    deleting = sum(each.deletes for each in history) > _FEW * sum(each.puts for each in history)
+    untold = sum(each.dropped for each in telling) < _ENOUGH
+    if deleting and (untold or live(keys) > 1.1 * held.all):  # they may hit more than by chance
+        return Overwrites(None, None, None)
     if live(keys) > held.all:
         keys = _root(lambda space: live(space) - held.all, least, keys)
     elif live(keys) < held.largest and not any(each.deletes for each in history):
         keys = _root(lambda space: live(space) - held.largest, keys, largest)
-    return _after(history, keys, new)
+    shares, left = _after(history, keys, new)
+    return Overwrites(*shares, min(left - removed, held.all) if removed else left)
+
+
+def _drawn_like_puts(flushes: Sequence[Merge]) -> bool:
+    """Whether as many of the entries that flushes kept and dropped are deletes as by chance.
+
+    Where each key is deleted once after its put, flushes drop puts and keep the deletes; a
+    SingleDelete goes with its put (compaction_iterator.cc).
+    """
+    mixed = [each for each in flushes if each.deletes]
+    kept = sum(each.kept * each.deletes / each.writes for each in mixed)
+    dropped = sum(each.dropped * each.deletes / each.writes for each in mixed)
+    apart, fewer = abs(sum(each.tombstones for each in mixed) - kept), min(kept, dropped)
+    return apart <= 3 * math.sqrt(fewer) + 0.2 * fewer
 
 
 def _telling(merges: Sequence[Merge]) -> Sequence[Merge]:
@@ -122,8 +150,10 @@ def _distinct(merge: Merge, keys: float) -> float:
     return -keys * math.expm1(absent)
 
 
-def _after(history: Sequence[Writes], keys: float, new: int) -> Overwrites:
-    """What comes of writes to so many keys.
+def _after(
+    history: Sequence[Writes], keys: float, new: int
+) -> tuple[tuple[float | None, float | None], float]:
+    """The two shares of writes to so many keys, and the live keys that they leave.
 
     Of writes that are puts with probability f, d(live) = (f - live / keys) d(writes).
     """
@@ -141,7 +171,7 @@ def _after(history: Sequence[Writes], keys: float, new: int) -> Overwrites:
         live += (settled - live) * gone
         met = puts * mean / keys if each.counts else 0.0
         over, over_puts = over + met, over_puts + met * (1 - each.merges / max(1, each.puts))
-    return Overwrites(_share(over_puts, counted_puts), _share(over, counted), live)
+    return (_share(over_puts, counted_puts), _share(over, counted)), live
 
 
 def _share(part: float, whole: int) -> float | None:

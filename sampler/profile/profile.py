@@ -102,6 +102,7 @@ class FamilyProfile:
     codecs: Mapping[str, float] = field(default_factory=dict)
     codec: str | None = None  # that tables are written with, in the LOG's word: ``Snappy``
     entries: int | None = None  # live keys
+    removed: int = 0  # keys that a filter or expiry removed, as far as that is counted
     # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
     operations: Mapping[str, float] = field(default_factory=dict)
     overwrite_share: float | None = None  # of puts, those of keys that were there

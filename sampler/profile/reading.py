@@ -18,32 +18,26 @@ from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_
 from sampler.profile.compressibility import with_codecs
 from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of
-from sampler.profile.family_figures import (
+from sampler.profile.evidence import (
     MIB,
     STATISTICS,
     TRACE,
     Evidence,
     Figures,
     LogEvidence,
-    compression_of,
-    family_profile,
     gathered,
-    read_figures,
 )
-from sampler.profile.log_events import LogEvents, Opened
-from sampler.profile.profile import (
-    DatabaseProfile,
-    FamilyProfile,
-    Source,
-    Sure,
-    Unknown,
-)
+from sampler.profile.family_events import Opened
+from sampler.profile.family_figures import compression_of, family_profile, read_figures
+from sampler.profile.log_events import LogEvents
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_lines
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
+_LEAST_IN_MEMORY = 0.001  # of the keys that were written
 _LATENCIES = ("get", "write", "seek", "multiget")
 _READS = Source("LOG: tickers rocksdb.number.keys.read, db.seek and multiget.get", "counted")
 _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
@@ -70,9 +64,12 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     if not (events.count or dumps or contents.versions):
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
     log = LogEvidence(events, *_chosen(events, dumps))
-    if len(events.openings) > 1:
-        number = 1 + events.openings.index(log.opened)
-        told(f"Operations are from opening {number} of {len(events.openings)} in the LOG.")
+    in_log = [each for each in events.openings if each.in_log]
+    if not log.opened.in_log:
+        told("Operations are those that the LOG's recovery flushed: from the opening before it.")
+    elif len(in_log) > 1:
+        number = 1 + in_log.index(log.opened)
+        told(f"Operations are from opening {number} of {len(in_log)} in the LOG.")
     options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, families, events)
@@ -116,8 +113,9 @@ def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[Opened, Open
 
 def _too_early(opened: Opened) -> bool:
     """Whether nearly all came after the last dump, which tells only of the beginning."""
-    flushed = sum(family.counts["written"] for family in opened.families.values())
-    before = sum(counts["written"] for counts in (opened.at_dump or {}).values())
+    counts = [family.counts for family in opened.families.values()]
+    flushed = sum(each["written"] - each["recovered"] for each in counts)
+    before = sum(each.counts["written"] for each in (opened.at_dump or {}).values())
     return before < _LEAST_TOLD * flushed
 
 
@@ -147,7 +145,11 @@ def _families(
                 name=name,
                 alone=used <= {name} and (bool(used) or len(names) == 1),
                 log=log,
-                codec=_codec(name, contents, options),
+                codec=_codec(name, contents, options, "compression"),
+                blob_codec=_codec(name, contents, options, "blob_compression_type"),
+                filtered=_filtered(name, contents),
+                elsewhere=len(used) > 1
+                and _in_memory(log, names) > _LEAST_IN_MEMORY * (log.keys_written() or 0.0),
                 written=keys.get(name),
                 came_in=bytes_in.get(name),
             )
@@ -157,24 +159,57 @@ def _families(
     return tuple(family for family, _ in found), [each for _, more in found for each in more]
 
 
-def _codec(name: str, contents: Contents, options: OptionsFile | None) -> str:
-    told = [keys for _, of, keys in contents.options if of == name and "compression" in keys]
-    text = options.get(f'CFOptions "{name}"', "compression") if options else None
-    plain = (text or "").removeprefix("k").removesuffix("Compression")
-    return told[-1]["compression"] if told else plain
+def _codec(name: str, contents: Contents, options: OptionsFile | None, option: str) -> str:
+    told = _told(name, contents, option)
+    text = options.get(f'CFOptions "{name}"', option) if options else None
+    return told or (text or "").removeprefix("k").removesuffix("Compression")
+
+
+def _told(name: str, contents: Contents, option: str) -> str | None:
+    """An option as the last header of the LOG has it."""
+    told = (
+        keys[option] for _, of, keys in reversed(contents.options) if of == name and option in keys
+    )
+    return next(told, None)
+
+
+def _filtered(name: str, contents: Contents) -> bool | None:
+    filters = (_told(name, contents, f"compaction_filter{end}") for end in ("", "_factory"))
+    told = [each for each in filters if each is not None]
+    return any(each != "None" for each in told) if told else None
+
+
+def _in_memory(log: LogEvidence, families: Sequence[str]) -> float:
+    """Keys that were written until the last dump and not flushed, of all families."""
+    return max(0.0, (log.keys_written() or 0.0) - sum(map(log.flushed, families)))
 
 
 def _written_keys(log: LogEvidence, families: Sequence[str]) -> dict[str, float]:
-    """Keys that were written to each family until the last dump, as far as that is told."""
-    flushed = {name: log.until_dump(name)["written"] for name in families}
+    """Keys that were written to each family until the last dump, as far as that is told.
+
+    Those that are in memory are shared out by the rates at which memtables filled. What was
+    written to a family that flushed nothing is not told beside several others.
+    """
+    flushed = {name: log.flushed(name) for name in families}
     used = [name for name in families if log.used(name)] or list(families)
-    whole = sum(flushed.values())
-    keys = log.tickers.get("number.keys.written")
-    if keys is None:  # the count of a dump is rounded
-        keys = max(whole, int(log.count("total_keys_count") or 0)) if len(used) == 1 else whole
-    if not whole:
-        return {used[0]: float(keys)} if len(used) == 1 and (keys or log.dump) else {}
-    return {name: keys * count / whole for name, count in flushed.items()}
+    keys = log.keys_written()
+    if keys is None or (log.number_of_keys is None and len(used) > 1):
+        keys = sum(flushed.values())
+    if not any(flushed.values()):
+        return {used[0]: keys} if len(used) == 1 and (keys or log.dump) else {}
+    left = max(0.0, keys - sum(flushed.values()))
+    waiting = {name: log.since_flush(name) or 0.0 for name in families}
+    if not any(waiting.values()):
+        waiting = flushed
+    factor = left / sum(waiting.values())
+    several = len(used) > 1
+    if several and not all(flushed.values()):  # some of it may be theirs
+        factor = min(1.0, factor)
+    return {
+        name: count + factor * waiting[name]
+        for name, count in flushed.items()
+        if count or not several
+    }
 
 
 def _written_bytes(
@@ -209,6 +244,8 @@ def _unknown(
 ) -> Iterator[Unknown]:
     if options is None:
         yield Unknown("options", "profile the database folder, or one with LOG and OPTIONS-NUMBER")
+    for words in log.events.unknown.words():
+        yield Unknown(f"what the LOG counts: {words}", f"its version is not known; {TRACE}")
     if log.dump is None:
         yield Unknown("rates, batch size, syncs and stalls", STATISTICS)
     if not log.tickers:

@@ -1,1 +1,1 @@
-"""RocksDB's dumps of statistics, of any version from 2.0 on: lines, parts, dumps, openings."""
+"""RocksDB's LOG, of any version: dumps of statistics (lines, parts, openings) and events."""

@@ -37,11 +37,13 @@ _HISTOGRAM = re.compile(
 )
 _PERCENTILE = re.compile(r"(P?\d{1,3}|COUNT|SUM) : (\d{1,20}(?:\.\d{1,9})?)")
 _OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
-# Options that hold writes back, or bound what is still in memory: see `jobs.interval_report`.
+# Options that hold writes back, bound what is still in memory (see `jobs.interval_report`), or
+# tell what drops entries and where values are.
 OPTIONS = (
     "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "max_write_buffer_number",
     "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
     "write_buffer_size", "compression", "max_background_jobs", "db_write_buffer_size",
+    "blob_compression_type", "compaction_filter", "compaction_filter_factory", "compaction_style",
 )  # fmt: skip
 DATABASE = None
 DEFAULT = "default"

@@ -354,3 +354,11 @@ def test_a_real_compaction_that_ended_after_the_counters_counts():
     found = metrics("load_settle_flush_compacting", workload, log)
     assert found["waf"] == 128_563_648 / 31_680_000
     assert found["waf_with_wal"] == (128_563_648 + printed["wal.bytes"]) / 31_680_000
+
+
+def test_a_log_whose_files_have_no_size_measures_nothing():
+    told = RocksdbLog(lacking={("table_file_creation", "file_size"): 3})
+    with pytest.raises(MissingMeasurement, match="3 table_file_creation events without file_size"):
+        metrics("load_default_settle_wait", log=told)
+    levels = RocksdbLog(lacking={("compaction_finished", "output_level"): 3})
+    assert stored_bytes(1000, levels, at_rest=True) == 1000

@@ -89,6 +89,8 @@ def test_what_is_missing_contradicts_nothing() -> None:
     assert checked(nothing).families == (nothing,)
     deleted = FamilyProfile(name="default", entries=0, operations={"put": 1e6, "delete": 1e6})
     assert checked(deleted).families == (deleted,)
+    expired = FamilyProfile(name="default", entries=0, operations={"put": 1e6}, removed=1_000_000)
+    assert checked(expired).families == (expired,)
 
 
 def test_the_load_makes_tables_as_large_though_the_ratio_is_doubted() -> None:

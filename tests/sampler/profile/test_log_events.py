@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sampler.profile.log_events import COMPACTION, FLUSH, LogEvents
+from sampler.profile.family_events import COMPACTION, FLUSH
+from sampler.profile.log_events import LogEvents
 from sampler.profile.overwrites import Held
 from tests.support.sampler.written_events import BEGIN, compaction, event, flush, table
 

@@ -42,7 +42,9 @@ def test_puts_and_deletes_of_the_same_keys(deletes: float, seed: int) -> None:
             live[key] = not gone
         puts += int((~deleted).sum())
         history.append(Writes(int((~deleted).sum()), int(deleted.sum())))
-        merges.append(Merge(distinct(keys), writes=each, deletes=int(deleted.sum())))
+        last = dict(zip(keys.tolist(), deleted.tolist(), strict=True))
+        stones = sum(last.values())
+        merges.append(Merge(len(last), each, deletes=int(deleted.sum()), tombstones=stones))
     held = Held(each * flushes, 0)
     found = overwrites(history, merges, held, new=0)
     assert found.share == pytest.approx(over / puts, abs=0.03)
@@ -78,3 +80,32 @@ def test_no_put_counts() -> None:
     found = overwrites([Writes(5, 0, counts=False)], [], Held(5, 5), new=5)
     assert (found.share, found.live_keys) == (None, 5)
     assert overwrites([], [], Held(0, 0), new=0).live_keys == 0
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["deletes", "single deletes"])
+def test_keys_that_are_put_and_deleted_once_are_not_taken_for_overwritten(single: bool) -> None:
+    """A queue: a memtable keeps the deletes and drops the puts, or both with SingleDelete."""
+    history = [Writes(5_000, 4_000)] * 20
+    kept, stones = (1_000, 0) if single else (5_000, 4_000)
+    merges = [Merge(kept, 9_000, deletes=4_000, tombstones=stones)] * 20
+    found = overwrites(history, merges, Held(20_000, 1_000), new=0)
+    assert (found.share, found.live_keys) == (None, None)
+
+
+def test_deletes_that_always_hit_are_not_taken_for_deletes_at_random() -> None:
+    """Nothing is dropped in memory: puts are deleted long after, and compacted away."""
+    history = [Writes(5_000, 4_000)] * 20
+    merges = [Merge(9_000, 9_000, deletes=4_000, tombstones=4_000)] * 20
+    found = overwrites(history, merges, Held(20_000, 20_000), new=0)
+    assert (found.share, found.live_keys) == (None, None)
+
+
+def test_what_a_compaction_filter_removed_was_not_overwritten() -> None:
+    history = [Writes(5_000, 0)] * 20
+    merges = [Merge(6_000, runs=(5_000,) * 20)]
+    found = overwrites(history, merges, Held(6_000, 6_000), new=5_000, removed=94_000)
+    assert found.share == pytest.approx(0.0, abs=0.01)
+    assert found.live_keys == pytest.approx(6_000, rel=0.01)
+    # Beside them half of the puts overwrite.
+    half = [Merge(4_000, writes=5_000)] * 20
+    assert (overwrites(history, half, Held(1_000, 1_000), 0, 9_700).share or 0) > 0.5

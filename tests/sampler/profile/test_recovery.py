@@ -1,6 +1,5 @@
 """A small version of `make prove-recovery`: an application counts what its profile tells."""
 
-
 import pytest
 
 from sampler.runner.settings import Settings

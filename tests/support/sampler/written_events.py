@@ -39,8 +39,8 @@ def compaction(
         *(table(number, entries, job) for number, entries in made.items()),
         *([f"x [default] [JOB {job}] Compacted {len(inputs)}@0 files to L1"] if done else []),
         event(
-            "compaction_finished", job=job, output_level=1, num_input_records=200,
-            num_output_records=sum(made.values()),
+            "compaction_finished", job=job, output_level=1, total_output_size=100 * len(made),
+            num_input_records=200, num_output_records=sum(made.values()),
         ),
         *(event("table_file_deletion", file_number=n) for n in (inputs if done else made)),
     ]  # fmt: skip

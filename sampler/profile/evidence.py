@@ -1,0 +1,161 @@
+"""What a family's figures are made of: events, dumps and tickers of the opening that counts."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sampler.profile.family_events import FamilyEvents, Opened
+from sampler.profile.log_events import LogEvents
+from sampler.profile.profile import Source, Sure
+from sampler.stats_dumps.figure_lines import count_of
+from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.parts import Part
+
+TRACE = "record a trace with DB::StartTrace and profile it"
+STATISTICS = (
+    "open the database with its own statistics and stats_dump_period_sec above 0, and profile "
+    f"it again after some periods; or {TRACE}"
+)
+GIB, MIB = 2**30, 2**20
+_LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
+_ROUNDING_GIB = 0.0055
+READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
+
+
+@dataclass(frozen=True)
+class LogEvidence:
+    """What was read of a database's LOGs, and the opening that operations are counted in."""
+
+    events: LogEvents
+    opened: Opened
+    dump: Opening | None  # what dumps tell of that opening
+
+    @property
+    def tickers(self) -> Mapping[str, int]:
+        """The last ones, without ``rocksdb.``; empty without statistics.
+
+        So they are where they also count earlier openings, or other databases, of the process.
+        """
+        if self.dump is None:
+            return {}
+        found = {name.removeprefix("rocksdb."): n for name, n in self.dump.tickers.items()}
+        came, counted = self.dump.intervals[-1].ingested_gib, found.get("bytes.written")
+        if came is None or counted is None:
+            return found
+        agree = abs(counted / GIB - came) <= _ROUNDING_GIB + 0.001 * came
+        return found if agree else {}
+
+    def histogram(self, name: str) -> Mapping[str, float]:
+        """A histogram of the last statistics; empty where it counts nothing."""
+        told = self.dump.histograms if self.dump and self.tickers else {}
+        found = told.get(f"rocksdb.{name}", {})
+        return found if found.get("COUNT") and {"P50", "P99"} <= found.keys() else {}
+
+    def count(self, name: str) -> float | None:
+        """A count of the last dump, as RocksDB rounds it."""
+        return count_of(self.dump.database.get(name)) if self.dump else None
+
+    def part(self, family: str) -> Part | None:
+        """The last part of a family in the dumps."""
+        parts = self.dump.families if self.dump else ()
+        return next((part for part in parts if part.family == family), None)
+
+    def until_dump(self, family: str) -> Counter[str]:
+        """Counts of a family in the opening until the last dump; until its end without a dump."""
+        if self.dump and self.opened.at_dump is not None:
+            found = self.opened.at_dump.get(family)
+            return found.counts if found else Counter()
+        return self.opened.families.get(family, FamilyEvents()).counts
+
+    def flushed(self, family: str) -> float:
+        """Entries that a family had flushed by the last dump."""
+        return float(self.until_dump(family)["written"])
+
+    def since_flush(self, family: str) -> float | None:
+        """Entries in memory at the last dump, at the rate of the last flush; None if untold."""
+        opened = self.opened
+        found = opened.at_dump.get(family) if self.dump and opened.at_dump else None
+        if found is None or found.flushed_at is None or opened.dumped_at is None:
+            return None
+        return found.rate * max(0.0, opened.dumped_at - found.flushed_at)
+
+    @property
+    def number_of_keys(self) -> int | None:
+        """Keys written to the database, exactly; None without statistics."""
+        return self.tickers.get("number.keys.written")
+
+    def keys_written(self) -> float | None:
+        """Keys written to the database until the last dump; without statistics it is rounded."""
+        if self.number_of_keys is not None:
+            return float(self.number_of_keys)
+        flushed = {
+            name: each.counts["written"] for name, each in (self.opened.at_dump or {}).items()
+        }
+        rounded = self.count("total_keys_count")
+        return None if rounded is None else max(rounded, float(sum(flushed.values())))
+
+    def used(self, family: str) -> bool:
+        """Whether a family holds or was given anything."""
+        part = self.part(family)
+        return any(family in each.families for each in self.events.openings) or bool(
+            part
+            and (part.figures.get("total_flush_gib") or any(row["files"] for row in part.levels))
+        )
+
+    def reads(self) -> dict[str, float]:
+        """Gets, seeks and multigets of all families, where statistics are on."""
+        told = self.tickers
+        return {name: float(told[ticker]) for name, ticker in READS.items() if ticker in told}
+
+    def ingested(self) -> float | None:
+        """Bytes of write batches, until the last dump."""
+        if "bytes.written" in self.tickers:
+            return float(self.tickers["bytes.written"])
+        last = self.dump.intervals[-1] if self.dump else None
+        if last is None or last.ingested_gib is None:
+            return None
+        if last.ingested_gib >= _LEAST_GIB or last.cumulative_writes is None:
+            return last.ingested_gib * GIB
+        return last.cumulative_writes * MIB * last.at
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a family's figures are made of."""
+
+    name: str
+    alone: bool  # whether the database has no other family
+    log: LogEvidence
+    codec: str  # by the options, where tables do not tell it; "" if neither does
+    blob_codec: str  # the same of blob files
+    filtered: bool | None  # whether it has a compaction filter; None if it is not told
+    elsewhere: bool  # whether several families share what was written and not flushed
+    written: float | None  # keys that were written to the family, until the last dump
+    came_in: float | None  # their bytes in write batches
+
+    @property
+    def own(self) -> FamilyEvents:
+        """The events of the family in the opening that operations are counted in."""
+        return self.log.opened.families.get(self.name, FamilyEvents())
+
+    @property
+    def later(self) -> float:
+        """Keys that were flushed by the end of the LOG over those of the last dump, at least 1."""
+        return max(1.0, self.own.counts["written"] / self.written) if self.written else 1.0
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Fields of a profile and their source; and what is not known, with how to learn it."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    where: str = ""
+    sure: Sure = "counted"
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+def gathered(found: Collection[Figures]) -> tuple[dict[str, Any], dict[str, Source]]:
+    """All fields together, and where each comes from."""
+    fields = {name: value for each in found for name, value in each.fields.items()}
+    return fields, {name: Source(each.where, each.sure) for each in found for name in each.fields}
