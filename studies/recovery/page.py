@@ -22,6 +22,7 @@ LIMITS: Mapping[str, tuple[str, float, bool]] = {
     "read_skew": ("skew of reads", 0.10, True),
     "write_skew": ("skew of writes", 0.10, True),
 }
+_FITS = {True: "fits", False: "**does not fit**", None: "cannot tell"}
 _VERDICTS = ("within", "off", "rightly doubted", "wrongly doubted", "not told")
 _WHOLE = ("mix", "waf")  # figures of the database
 _SHARES = ("overwrite_share", "read_skew", "write_skew")
@@ -51,8 +52,10 @@ Skew is the share of the keys used that takes half of the operations."""
 _FIDELITY = """## The scaled load beside the database
 
 `rocktune profile --check` on the same folders: the load of the family that most is written into,
-under the database's own OPTIONS. The limits are 15% of its write amplification and one level of
-its tree; of each figure the database's and the load's. *Differs* names all that is off."""
+under the database's own OPTIONS, two to five times. The limits are 15% of its write amplification
+and one level of its tree; of each figure the database's and the mean of the load's runs, which
+must lie within the limits with its 95% interval. *Differs* names all that is off. Loads of
+2026-11-27 were run once."""
 _TRANSFER = """## What is proven at scale, and what it gains at full size
 
 `rocktune tune --like` sees LOG and OPTIONS alone, and proves its winner on a scaled load of its
@@ -211,7 +214,7 @@ def _checked(row: Row) -> list[str]:
     lines = row["fidelity"]["rows"]
     off = [each["what"] for each in lines if each["verdict"] == "differs"]
     decides = [_beside(each) for each in lines[:3]]
-    verdict = "fits" if row["fidelity"]["fits"] else "**does not fit**"
+    verdict = _FITS[row["fidelity"]["fits"]]
     head = [row["load"], row["rocksdb_version"], row["column_family"]]
     return [*head, *decides, verdict, ", ".join(off) or "-"]
 

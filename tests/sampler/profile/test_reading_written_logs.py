@@ -260,3 +260,14 @@ def test_what_a_filter_drops_is_no_overwrite(read: Read) -> None:
     (family,) = read(HEADER[:1], named, HEADER[1:], lines, dump(1), told).families
     assert family.overwrite_share == pytest.approx(0.0, abs=0.01)
     assert family.entries == 10
+
+
+def test_deletes_that_are_still_in_memory_are_told_by_the_bytes_of_all_batches(read: Read) -> None:
+    """A put of a batch of its own takes 12 + 2 + 16 + 1 + 100 bytes, a delete 12 + 2 + 16."""
+    told = statistics(
+        bytes_written=160 * 131 + 90 * 30, number_keys_written=250, write_self=250, write_other=0
+    )
+    gib = (160 * 131 + 90 * 30) / 2**30
+    (family,) = read(HEADER, flush(5, 100, 100), dump(1, gib=gib), told).families
+    assert family.operations["put"] == pytest.approx(160, abs=1)
+    assert family.operations["delete"] == pytest.approx(90, abs=1)
