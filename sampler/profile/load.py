@@ -321,6 +321,11 @@ def _not_expressed(
             f"reads: {told} of all column families together, which statistics do not tell apart; "
             "the load has none"
         )
+    if shape.puts and family.overwrite_share is None:
+        yield (
+            "overwrites: the input does not tell how many puts overwrite a key; the load takes "
+            f"{100 * shape.overwritten:.2g}%"
+        )
     names, flags = document["benchmarks"], document["flags"]
     if profile.batch_size and profile.batch_size >= 1.5 and "batch_size" not in flags:
         yield f"batches of {profile.batch_size:.3g} keys: {names[0]} writes key by key"

@@ -198,7 +198,10 @@ class LogEvents:
         if event.cut and event.missing():
             self._cut = event
             return
-        self.unknown.take(event)
+        missing = self.unknown.take(event)
+        if "job" in missing or (missing and event.kind == "table_file_deletion"):
+            for family in {name for each in self.openings for name in each.families}:
+                self._lose(family)  # of which it is, nothing tells
         self.count += 1
         self._seen = True
         opened, job = self.openings[-1], event.count("job") if event.has("job") else 0
@@ -209,7 +212,7 @@ class LogEvents:
         match event.kind:
             case "flush_started":
                 self._memtables[job, name] = Memtables(
-                    event.number("num_entries"), event.count("num_deletes"),
+                    None if missing else event.number("num_entries"), event.count("num_deletes"),
                     event.number("num_range_deletes"), event.number("total_data_size"),
                     clock(line),
                 )  # fmt: skip

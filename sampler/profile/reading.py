@@ -120,7 +120,8 @@ def _too_early(opened: Opened) -> bool:
 
 
 def _tells(opened: Opened, dump: Opening | None) -> bool:
-    if any(family.counts["written"] for family in opened.families.values()):
+    counts = [family.counts for family in opened.families.values()]
+    if any(each["written"] or each["lost_writes"] for each in counts):
         return True
     if dump is None:
         return False

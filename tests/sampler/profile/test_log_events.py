@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
+
+from sampler.common.documents import packaged_rows
 from sampler.profile.family_events import COMPACTION, FLUSH
 from sampler.profile.log_events import LogEvents
 from sampler.profile.overwrites import Held
@@ -93,6 +96,60 @@ def test_tables_that_come_or_go_in_other_ways_are_not_accounted_for() -> None:
     assert not taken(["x SST files in db dir, Total Num: 3, files: 1.sst"]).accounted("default")
     # A rolled LOG repeats the header, but does not say again that the database was opened.
     assert not taken(BEGIN[:1], flush(5, 100, 100)).accounted("default")
+
+
+NEEDED = sorted(
+    {
+        (row["event"], row["field"])
+        for row in packaged_rows("sampler.stats_dumps", "event_fields.csv")
+        if row["needed"] and row["event"] not in ("blob_file_creation", "flush_finished")
+    }
+)
+
+
+@pytest.mark.parametrize(("kind", "field"), NEEDED)
+def test_an_event_without_a_needed_field_leaves_its_family_unaccounted(
+    kind: str, field: str
+) -> None:
+    """As a version would write it that renames the field: it is told, and counts for nothing."""
+    lines = [
+        *BEGIN, *flush(4, 50, 50), *flush(5, 110, 100), *flush(6, 100, 100),
+        *compaction(7, [5, 6], {8: 180}),
+    ]  # fmt: skip
+    assert taken(lines).accounted("default")
+    renamed = [
+        line.replace(f'"{field}"', '"renamed"') if f'"{kind}"' in line else line for line in lines
+    ]
+    events = taken(renamed)
+    assert not events.accounted("default")
+    (words,) = events.unknown.words()
+    assert f"{kind} events have no number {field}" in words
+
+
+def test_a_table_that_is_moved_in_the_words_of_each_version() -> None:
+    moved = "x [default] {} #5 {}to {}level-2 100 bytes"
+    for words in (
+        ("Moving", "", ""),
+        ("Moved", "", ""),
+        ("Moving", "from from_level-0 ", "from_"),
+    ):
+        assert taken(BEGIN, flush(5, 100, 100), [moved.format(*words)]).live[5].level == 2
+    summary = ["x [default] Moved #5 files to level-2 100 bytes OK: files[0 0 1]"]
+    assert taken(BEGIN, flush(5, 100, 100), summary).live[5].level == 0
+
+
+def test_a_family_is_known_from_the_moment_at_which_all_its_tables_are() -> None:
+    """``lsm_state`` of an event counts the tables that the LOG has told of."""
+    begun = ["x SST files in db dir, Total Num: 9, files: ", BEGIN[1]]
+    whole = compaction(7, [2, 3, 5], {8: 90})
+    job = [event("flush_finished", job=7, lsm_state=[0, 1]), *flush(9, 100, 20)]
+    events = taken(begun, flush(5, 110, 100), whole, job)
+    assert events.accounted("default")
+    history = events.history("default", events.openings[0])
+    assert [(each.puts, each.counts) for each in history] == [(90, False), (100, True)]
+    assert events.held("default") == Held(110, 90)
+    others = [line.replace("[0, 1]", "[0, 2]") for line in job]
+    assert not taken(begun, flush(5, 110, 100), whole, others).accounted("default")
 
 
 def test_a_long_history_keeps_its_sums() -> None:
