@@ -3,7 +3,7 @@
 `rocktune tune --like` begins with it, too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,14 +27,14 @@ from cli.render.screen import (
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
-from jobs.experiments.experiment import NOTHING_KEPT, RunsObserver
+from jobs.experiments.experiment import KeptRuns, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
 from jobs.profile.profiled import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
 from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload
 from sampler.common.errors import InputError
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, family_document, span_words
+from sampler.profile.profile import DatabaseProfile, Source, family_document, span_words
 from sampler.profile.reading import read_profile
 from sampler.runner.settings import load_settings
 from sampler.workload.workload_file import load_workload
@@ -60,7 +60,7 @@ def profile_command(
         Path | None, Option(help="Workload file to write. Default: the folder's name, with .toml.")
     ] = None,
     check: Annotated[
-        bool, Option("--check", help="Run the workload once, and compare it with the database.")
+        bool, Option("--check", help="Run the workload 2 to 5 times; compare with the database.")
     ] = False,
     replay: Annotated[
         bool, Option("--replay", help="Write a workload that replays the trace.")
@@ -78,7 +78,8 @@ def profile_command(
     """Writes a workload that imitates a database, from its folder, LOG or trace.
 
     Exit status: 0 written (with --check: write amplification and tree agree, or the input
-    has neither), 3 the workload does not behave like the database, 2 bad input.
+    has neither), 3 the workload does not behave like the database, or its runs cannot tell,
+    2 bad input.
     """
     if submit and not check:
         raise InputError("--submit", "works only with --check, which the job runs; add it")
@@ -116,7 +117,7 @@ def profile_command(
         return submit_experiment(JobKind.PROFILE_CHECK, asked, url=url, as_json=as_json)
     if check:
         document["fidelity"] = _fidelity(found, workload, db_bench, progress)
-        fits = document["fidelity"]["fits"]
+        fits = bool(document["fidelity"]["fits"])
         if not as_json:
             show_told(console, JobKind.PROFILE_CHECK, document["fidelity"])
     if as_json:
@@ -184,12 +185,18 @@ def _settings(
 def _fidelity(
     found: Profiled, workload: Path, db_bench: str | None, console: Console
 ) -> Mapping[str, Any]:
-    """Runs the load once, and lays it beside the database."""
+    """Runs the load, and lays it beside the database."""
     load, options = load_workload(str(workload)), found.profile.options
     experiment = fidelity_check(
         found.profile, found.family, load, load_settings(), options=options, db_bench=db_bench
     )
-    return experiment.measure(NOTHING_KEPT, RunsObserver(waiting=told_on_change(console))).document
+    observer = RunsObserver(
+        waiting=told_on_change(console),
+        starts=lambda _case, _side, number: say(
+            console, f"Check: run {number} of at most {experiment.runs}"
+        ),
+    )
+    return experiment.measure(KeptRuns([], lambda _: None), observer).document
 
 
 def _show(console: Console, found: Profiled) -> None:
@@ -198,9 +205,19 @@ def _show(console: Console, found: Profiled) -> None:
     of = f"RocksDB {profile.version}" if profile.version else "RocksDB, version unknown"
     span = f", {span_words(profile.seconds)}" if profile.seconds else ""
     say(console, f"{of}{span}, column families: {len(profile.families)}")
+    database = [*_of_database(profile)]
+    if database:
+        several = ", all column families together" if len(profile.families) > 1 else ""
+        say(console, "", f"Database{several}")
+        console.print(_table(database, profile.sources))
     for family in profile.families:
         say(console, "", f"Column family {family.name}")
-        console.print(_family_table(profile, family))
+        total = sum(family.operations.values())
+        rows = (
+            (field, what, f"{total:,.0f}: {value}" if field == "operations" else value)
+            for field, what, value in figure_rows(family_document(family))
+        )
+        console.print(_table(rows, family.sources))
     say(console, *(f"Unknown: {each.what}. To find out: {each.how}" for each in profile.unknown))
     beside = f". Not profiled: {', '.join(found.others)}" if found.others else ""
     say(console, "", f"Profiled for tuning: column family {found.family.name}{beside}")
@@ -209,18 +226,25 @@ def _show(console: Console, found: Profiled) -> None:
     say(console, *(f"Not reproduced: {line}" for line in found.chosen.not_expressed))
 
 
-def _family_table(profile: DatabaseProfile, family: FamilyProfile) -> Table:
+def _table(rows: Iterable[tuple[str, str, str]], sources: Mapping[str, Source]) -> Table:
     table = bare_table(("figure",), ("value",), ("confidence", "source"))
-    total = sum(family.operations.values())
-    for field, what, value in (*figure_rows(family_document(family)), *_of_database(profile)):
-        source = family.sources.get(field) or profile.sources.get(field)
-        count = f"{total:,.0f}: " if field == "operations" else ""
+    for field, what, value in rows:
+        source = sources.get(field)
         sure, where = (source.sure, source.where) if source else ("", "")
-        table.add_row(what, f"{count}{value}", sure, where)
+        table.add_row(what, value, sure, where)
     return table
 
 
 def _of_database(profile: DatabaseProfile) -> Iterator[tuple[str, str, str]]:
+    """Field, name and value of what is known of all families together, as RocksDB counts it."""
+    counted = {name: profile.operations.get(name) for name in ("get", "multiget", "seek")}
+    reads = [f"{count:,.0f} {name}s" for name, count in counted.items() if count]
+    if len(profile.families) > 1 and reads:
+        yield "operations", "reads", ", ".join(reads)
+        if profile.hit_rate is not None:
+            yield "hit_rate", "gets that find a key", f"{100 * profile.hit_rate:.3g}%"
+        if profile.scan_length is not None:
+            yield "scan_length", "keys per scan", f"{profile.scan_length:.4g}"
     if profile.batch_size is not None:
         yield "batch_size", "keys per write", f"{profile.batch_size:.4g}"
     if profile.ingest_rate is not None:

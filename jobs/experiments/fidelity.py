@@ -1,14 +1,22 @@
-"""Fidelity: the load of a profile, run under the database's own options, beside the database."""
+"""Fidelity: the load of a profile, run under the database's own options, beside the database.
+
+One run decides nothing: how much is compacted hangs on the pace of a run. The load is run again
+until the 95% intervals of its mean figures lie within what fits or outside of it, for all figures
+that decide, or until the most runs are done.
+"""
 
 from __future__ import annotations
 
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
+from scipy.special import stdtrit
 
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import Experiment, Findings, KeptRuns, MeasuredRun, RunsObserver
@@ -26,7 +34,10 @@ from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.workload import Workload
 
-Verdict = Literal["fits", "differs", "unknown"]
+Verdict = Literal["fits", "differs", "cannot tell", "unknown"]
+LEAST_RUNS, MOST_RUNS = 2, 5  # of the load; two have an interval
+_CONFIDENCE = 0.95
+Figures = Mapping[str, float | None]  # by name; None where one is not told
 _USED = 0.01  # of a family's bytes: a level with less is not one that the tree uses
 _FILES = ("LOG", "OPTIONS")
 
@@ -37,9 +48,12 @@ class FidelityRow:
 
     what: str
     database: float | None
-    load: float | None
+    load: float | None  # the mean of its runs
     verdict: Verdict
     advice: str = ""  # what to change in the workload file, or how to learn the figure
+    low: float | None = None  # the 95% interval of that mean
+    high: float | None = None
+    runs: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,9 +63,15 @@ class Fidelity:
     rows: tuple[FidelityRow, ...]
 
     @property
-    def fits(self) -> bool:
-        """Whether write amplification and the shape of the tree do, as far as both are told."""
-        return not any(row.verdict == "differs" for row in self.rows if row.what in _DECIDE)
+    def fits(self) -> bool | None:
+        """Whether write amplification and the shape of the tree do, as far as both are told.
+
+        None: the runs cannot tell.
+        """
+        verdicts = {row.verdict for row in self.rows if row.what in _DECIDE}
+        if "differs" in verdicts:
+            return False
+        return None if "cannot tell" in verdicts else True
 
     @property
     def verdict(self) -> str:
@@ -61,10 +81,14 @@ class Fidelity:
             return "Not checked: the input has neither write amplification nor tree shape."
         off = [row.what for row in self.rows if row.verdict == "differs"]
         beside = f" Different: {', '.join(off)}." if off else ""
+        ran = f"({max(row.runs for row in told)} runs)"
         if self.fits:
             compared = " and ".join(row.what for row in told)
-            return f"The load matches the database in {compared}.{beside}"
-        return f"The load does not match the database.{beside}"
+            return f"The load matches the database in {compared} {ran}.{beside}"
+        if self.fits is None:
+            open_ = "; ".join(_open(row) for row in told if row.verdict == "cannot tell")
+            return f"The runs cannot tell whether the load matches the database: {open_}.{beside}"
+        return f"The load does not match the database {ran}.{beside}"
 
     def document(self) -> dict[str, Any]:
         """The check as JSON."""
@@ -129,7 +153,7 @@ def fidelity_check(
     options: str | None,
     db_bench: str | None = None,
 ) -> Experiment:
-    """One run of a load, whose signature is laid beside that of the family.
+    """Runs of a load, whose signature is laid beside that of the family.
 
     Where the database was not at rest when its LOG was read, the load is not waited for either:
     what is still to be compacted is in neither write amplification.
@@ -150,8 +174,21 @@ def fidelity_check(
     bench = single.benchmark
     assert isinstance(bench, DbBench)
 
-    def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
-        observer.starts(load.name, "load", 1)
+    figures = figures_of(profile, family, 1)
+
+    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
+        while not _decided(figures, kept.runs):
+            number = len(kept.runs) + 1
+            observer.starts(load.name, "load", number)
+            run = measured_once(number, observer)
+            kept.keep(run)
+            kept.runs.append(run)
+            observer.ended(run)
+        rows = compared(figures, [run.metrics for run in kept.runs])
+        told = {"warnings": list(single.warnings)}
+        return Findings(document=Fidelity(tuple(rows)).document() | told)
+
+    def measured_once(number: int, observer: RunsObserver) -> MeasuredRun:
         with tempfile.TemporaryDirectory(prefix="rocktune-check-") as folder:
             kept, plan = Path(folder), bench.plan
             if compaction_due(family, plan.baseline_file):
@@ -161,48 +198,46 @@ def fidelity_check(
             if outcome.state is not TrialState.DONE:
                 raise InputError("--check", f"the load failed: {outcome.failure}")
             measured = read_profile(kept)
-        run = MeasuredRun(
-            round=1, case=load.name, side="load", started_at="", state=outcome.state.value,
-            failure=None, metrics=dict(outcome.metrics), seconds=outcome.bench_seconds,
-        )  # fmt: skip
-        observer.ended(run)
         # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
         reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}
         mine = measured.families[0]
         operations = {**mine.operations, **reads}
         mine = replace(mine, operations=operations, waf=outcome.metrics.get("waf"))
-        rows = compared(profile, family, measured, mine, load.scale)
-        told = {"warnings": list(single.warnings)}
-        return Findings(document=Fidelity(tuple(rows)).document() | told)
+        told = figures_of(measured, mine, load.scale).items()
+        return MeasuredRun(
+            round=number, case=load.name, side="load", started_at="", state=outcome.state.value,
+            failure=None, metrics={what: value for what, value in told if value is not None},
+            seconds=outcome.bench_seconds,
+        )  # fmt: skip
 
-    return Experiment(identity={"load": load.name}, runs=1, measure=measure)
+    identity = {"load": load.name, "rocksdb": bench.installed.version, "database": figures}
+    return Experiment(identity=identity, runs=MOST_RUNS, measure=measure)
 
 
-def compared(
-    profile: DatabaseProfile,
-    family: FamilyProfile,
-    measured: DatabaseProfile,
-    load: FamilyProfile,
-    scale: int,
-) -> Iterator[FidelityRow]:
-    """All figures, those that decide first.
+def _decided(figures: Figures, runs: Sequence[MeasuredRun]) -> bool:
+    """Whether there are runs enough: they tell whether the load fits, or are the most."""
+    if len(runs) < LEAST_RUNS:
+        return False
+    rows = tuple(compared(figures, [run.metrics for run in runs]))
+    return len(runs) >= MOST_RUNS or Fidelity(rows).fits is not None
 
-    ``measured`` and ``load`` are the profile of the run and of its family, at this scale.
-    """
-    found = _figures(measured, load, scale)
-    for what, database in _figures(profile, family, 1).items():
-        kind, mine = what, found.get(what)
+
+def compared(figures: Figures, runs: Sequence[Figures]) -> Iterator[FidelityRow]:
+    """All figures of a database beside those of each run of its load, those that decide first."""
+    for what, database in figures.items():
+        kind = what
+        mine = [value for run in runs if (value := run.get(what)) is not None]
         if what.startswith(_LEVEL):
-            kind, there = _LEVEL, database and mine is not None
+            kind, there = _LEVEL, bool(database and mine)
         elif what.endswith(_OPERATION):
-            kind, there = _OPERATION, database or mine
+            kind, there = _OPERATION, bool(database or any(mine))
         else:
             there = True
         if there:
             yield _row(what, database, mine, kind)
 
 
-def _figures(whole: DatabaseProfile, family: FamilyProfile, scale: int) -> dict[str, float | None]:
+def figures_of(whole: DatabaseProfile, family: FamilyProfile, scale: int) -> Figures:
     """What is compared, by name; None where it is not told."""
     levels, told = family.levels, family.operations
     held, done = sum(level.bytes for level in levels), sum(told.values())
@@ -229,21 +264,44 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def _row(what: str, database: float | None, load: float | None, kind: str) -> FidelityRow:
-    if database is None or load is None:
-        missing = "the database's input" if database is None else "the load's run"
+def _row(what: str, database: float | None, runs: Sequence[float], kind: str) -> FidelityRow:
+    if database is None or not runs:
+        missing = "the database's input" if database is None else "the load's runs"
+        load = float(np.mean(runs)) if runs else None
         return FidelityRow(what, database, load, "unknown", f"not available from {missing}")
-    if kind in _APART:
-        most, advice = _APART[kind]
-        fits = abs(load - database) <= most
-    else:
-        most, advice = _WITHIN[kind]
-        fits = database == load
-        if database and load:
-            fits = abs(math.log(load / database)) <= math.log1p(most)
-    if fits:
-        return FidelityRow(what, database, load, "fits")
-    return FidelityRow(what, database, load, "differs", f"change {advice}")
+    most, advice = (_APART if kind in _APART else _WITHIN)[kind]
+    as_ratio = kind in _WITHIN and database > 0 and min(runs) > 0
+    if kind in _WITHIN and not as_ratio:  # next to nothing on one side: the same, or not
+        most = 0.0
+    # Ratios are as far off where they are so many times less as where they are so many times more.
+    middle = math.log(database) if as_ratio else database
+    most = math.log1p(most) if as_ratio else most
+    mean, half = _interval([math.log(each) for each in runs] if as_ratio else runs)
+    verdict: Verdict = "cannot tell"
+    if abs(mean - middle) + half <= most:
+        verdict = "fits"
+    elif abs(mean - middle) - half > most:
+        verdict = "differs"
+    ends = (mean, mean - half, mean + half) if half else (runs[0],) * 3
+    mean, low, high = (math.exp(each) if as_ratio and half else each for each in ends)
+    known = math.isfinite(half)
+    return FidelityRow(
+        what, database, mean, verdict, f"change {advice}" if verdict == "differs" else "",
+        low if known else None, high if known else None, len(runs),
+    )  # fmt: skip
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean, and half of its 95% interval; that of one value has no end."""
+    if len(values) < LEAST_RUNS:
+        return values[0], math.inf
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return float(np.mean(values)), error * float(stdtrit(len(values) - 1, (1 + _CONFIDENCE) / 2))
+
+
+def _open(row: FidelityRow) -> str:
+    between = "" if row.low is None else f" between {row.low:.4g} and {row.high:.4g}"
+    return f"after {row.runs} runs {row.what} lies{between}, the database's is {row.database:.4g}"
 
 
 def compaction_due(family: FamilyProfile, options: OptionsFile) -> bool:

@@ -59,14 +59,25 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
         return Told(result["verdict"], tables, not result["worse"], _READ if rows else "")
     if kind is JobKind.PROFILE_CHECK:
         sides, rows = ("database", "load"), result["rows"]
-        told = [["" if row[side] is None else figure(row[side]) for side in sides] for row in rows]
+        told = [[_beside(row, side) for side in sides] for row in rows]
         figures = [
             (row["what"], *each, row["verdict"], row["advice"])
             for row, each in zip(rows, told, strict=True)
         ]
         table = ToldTable((("figure",), sides, ("verdict", "what to do")), figures)
-        return Told([result["verdict"]], [table], result["fits"])
+        return Told([result["verdict"]], [table], bool(result["fits"]))
     return _explained(result)
+
+
+def _beside(row: Mapping[str, Any], side: str) -> str:
+    """A figure of a check; of the load with the interval of its mean, if it has one."""
+    value, low, high = row[side], row.get("low"), row.get("high")
+    if value is None:
+        return ""
+    told = figure(value)
+    if side == "database" or low is None or figure(low) == figure(high):
+        return told
+    return f"{told} ({figure(low)} to {figure(high)})"
 
 
 _COULD = ("detectable",)

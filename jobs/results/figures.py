@@ -64,7 +64,10 @@ def _parts(values: Mapping[str, float | None], words: Callable[[float], str] = _
 
 
 def _value_size(size: Mapping[str, float | None]) -> str:
-    rest = _parts({name: size[name] for name in ("p50", "p99")}, "{:.4g}".format)
+    # A stored profile may be older than the deviation.
+    told = any(size[name] is not None for name in ("p50", "p99"))
+    others = ("p50", "p99") if told else ("deviation",)
+    rest = _parts({name: size.get(name) for name in others}, "{:.4g}".format)
     mean = "" if size["mean"] is None else f"{size['mean']:.5g} B"
     return ", ".join(filter(None, (mean, rest)))
 

@@ -17,15 +17,17 @@ import subprocess
 import tempfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from sampler.profile.family_events import KEY_TRAILER
+from sampler.profile.family_events import KEY_TRAILER, value_bytes
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import FamilyProfile, Source
+from sampler.profile.value_sizes import WrittenSizes
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
 _SOURCE_BYTES = 1_048_600
@@ -51,7 +53,7 @@ _SIZE = re.compile(r"Compression: k(\w+?)(?:Compression)?\s+.*?Size:\s*(\d{1,15}
 # What sst_dump calls the properties of a table, and RocksDB in its LOG.
 _PROPERTY_NAMES = {
     "# entries": "num_entries", "# deletions": "num_deletions", "raw key size": "raw_key_size",
-    "raw value size": "raw_value_size",
+    "raw value size": "raw_value_size", "# range deletions": "num_range_deletions",
 }  # fmt: skip
 _PROPERTY = re.compile(rf"({'|'.join(_PROPERTY_NAMES)}): (\d{{1,18}})")
 _PLAIN, _LIKE = "No", "Snappy"  # without a codec; the one that the ratio is worked out by
@@ -67,19 +69,20 @@ class Packed:
     valued: float  # share of the entries that have a value: no deletes
     per_block: float  # entries of a block
     packed: float  # bytes of compressed blocks for each entry
-    # Standard deviation of the logarithm of value sizes; 0: they are the same.
-    variation: float = 0.0
+    sizes: WrittenSizes | None = None  # None: each value has ``value_size``
+    in_order: bool = False  # whether keys were written in order, so that values go on from it
     spread: float = 1.0  # distance of the numbers of neighbouring keys
     # Of so many sequence numbers the entries have one each; 0: they were zeroed.
     sequences: int = 0
 
 
-def packed_of(codec: str, sums: Mapping[str, int]) -> Packed:
+def packed_of(codec: str, sums: Counter[str]) -> Packed:
     """What tables hold, by the sums of their properties, of which some entries have values."""
-    entries, valued = sums["num_entries"], sums["num_entries"] - sums["num_deletions"]
+    valued = sums["num_entries"] - sums["num_deletions"]
+    entries = sums["num_entries"] - sums["num_range_deletions"]  # those are in no block of data
     return Packed(
-        codec=codec, key_size=sums["raw_key_size"] / entries - KEY_TRAILER,
-        value_size=sums["raw_value_size"] / valued, valued=valued / entries,
+        codec=codec, key_size=sums["raw_key_size"] / sums["num_entries"] - KEY_TRAILER,
+        value_size=value_bytes(sums) / valued, valued=valued / entries,
         per_block=entries / max(1, sums["num_data_blocks"]), packed=sums["data_size"] / entries,
     )  # fmt: skip
 
@@ -105,7 +108,7 @@ def value_ratio(packed: Packed) -> Ratio | None:
         return None
 
     def size(raw: int) -> float:
-        return _per_entry(packed, compressed, _source(raw))
+        return _per_entry(packed, compressed, values_source(raw))
 
     if size(_PIECE) <= packed.packed * (1 + _NEAR):
         as_well = (size(raw) >= packed.packed * (1 - _NEAR) for raw in _OFTEN)
@@ -126,7 +129,7 @@ def ratio_of_values(values: Sequence[bytes], every: int = 1) -> float | None:
     share = _lz_share(values)
 
     def made(raw: int) -> float:
-        source = _source(raw) * (1 + max(sizes) // _SOURCE_BYTES)
+        source = values_source(raw) * (1 + max(sizes) // _SOURCE_BYTES)
         parts, at = [], 0
         for size in sizes:
             at = at if at + size <= len(source) else 0
@@ -137,7 +140,7 @@ def ratio_of_values(values: Sequence[bytes], every: int = 1) -> float | None:
     return 1.0 if share >= made(_PIECE) else _between_steps(made, share)
 
 
-def _source(raw: int) -> bytes:
+def values_source(raw: int) -> bytes:
     """What db_bench takes values from, where so many bytes of each piece are random."""
     random = np.random.default_rng(_SEED)
     pieces = random.integers(32, 127, size=(_SOURCE_BYTES // _PIECE, _PIECE), dtype=np.uint8)
@@ -170,10 +173,10 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
     """Bytes of blocks for each entry, whose values are parts of a source."""
     random = np.random.default_rng(_SEED)
     key_size, value_size = max(0, round(packed.key_size)), round(packed.value_size)
-    source *= 1 + value_size // len(source)
+    source *= 1 + (packed.sizes.high if packed.sizes else value_size) // len(source)
     blocks = max(4, min(_BLOCKS, round(_LEAST_BYTES / (value_size * packed.per_block))))
-    middle = -(packed.variation**2) / 2  # so that their mean is the mean
-    number, total, entries = 0, 0, 0
+    varied = packed.sizes if packed.sizes and packed.sizes.varied else None
+    number, total, entries, at = 0, 0, 0, 0
     for block in range(blocks):
         count = max(1, round(packed.per_block * (block + 1)) - round(packed.per_block * block))
         content, before = bytearray(), b""
@@ -181,10 +184,15 @@ def _per_entry(packed: Packed, compressed: Codec, source: bytes) -> float:
             number += 1 + int(random.exponential(max(0.0, packed.spread - 1)))
             sequence = int(random.integers(packed.sequences)) << 8 | 1 if packed.sequences else 1
             key = _key(number, key_size) + struct.pack("<Q", sequence)
-            grown = float(random.lognormal(middle, packed.variation)) if packed.variation else 1.0
-            size = max(1, round(value_size * grown))
-            at = size * int(random.integers(max(1, len(source) // size)))
+            size = varied.draw(random) if varied else value_size
+            # db_bench takes one value after the other, so those of one size begin at multiples.
+            step = 1 if varied else size
+            if not packed.in_order:
+                at = step * int(random.integers(max(1, (len(source) - size) // step)))
+            elif at + size > len(source):
+                at = 0
             value = source[at : at + size] if random.random() < packed.valued else b""
+            at += size
             shared = _shared(before, key) if entry % _RESTART_INTERVAL else 0
             content += _varint(shared) + _varint(len(key) - shared) + _varint(len(value))
             content += key[shared:] + value
@@ -269,7 +277,7 @@ def _with_codecs(
     sources = {**family.sources, "codecs": Source(where, "counted")}
     ratio = family.compression_ratio
     if ratio is None and _LIKE in found:
-        ratio = _ratio(program, table, *found[_LIKE])
+        ratio = _ratio(program, table, *found[_LIKE], WrittenSizes.of(family.value_size))
         if ratio is not None:
             sources["compression_ratio"] = Source(f"{where}, with Snappy", "estimated")
     return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
@@ -283,16 +291,16 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
-def _ratio(program: str, table: Path, size: int, blocks: int) -> float | None:
+def _ratio(program: str, table: Path, size: int, blocks: int, sizes: WrittenSizes) -> float | None:
     """db_bench's ratio, from the table without a codec and with Snappy."""
     told = dict(_PROPERTY.findall(_printed(program, table, "--show_properties", "--command=none")))
-    sums = {name: int(told.get(words, 0)) for words, name in _PROPERTY_NAMES.items()}
+    sums = Counter({n: int(told.get(words, 0)) for words, n in _PROPERTY_NAMES.items()})
     if not sums["raw_value_size"]:  # not told, or nothing that compression could be seen by
         return None
-    sums |= {"data_size": size, "num_data_blocks": blocks}
+    sums.update(data_size=size, num_data_blocks=blocks)
     if sums["num_entries"] <= sums["num_deletions"]:
         return None
-    ratio = value_ratio(packed_of(_LIKE, sums))
+    ratio = value_ratio(replace(packed_of(_LIKE, sums), sizes=sizes))
     return ratio.value if ratio else None
 
 

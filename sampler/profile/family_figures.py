@@ -2,21 +2,41 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sampler.profile.compressibility import Packed, packed_of, value_ratio
-from sampler.profile.evidence import GIB, MIB, STATISTICS, TRACE, Evidence, Figures, gathered
+from sampler.profile.evidence import (
+    GIB,
+    MIB,
+    STATISTICS,
+    TRACE,
+    Evidence,
+    Figures,
+    LogEvidence,
+    gathered,
+)
 from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
 from sampler.profile.overwrites import overwrites
-from sampler.profile.profile import FamilyProfile, Level, Sure, Unknown, ValueSize
+from sampler.profile.profile import (
+    FamilyProfile,
+    Level,
+    Sure,
+    Unknown,
+    ValueSize,
+    written_in_order,
+)
+from sampler.profile.value_sizes import WrittenSizes
 from sampler.stats_dumps.figure_lines import Cell, count_of
 
 _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
 _RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
 # Of a write batch of one put (write_batch.cc): header, type and length of the key.
-_BATCH_BYTES = 12 + 1 + 1
-_USUAL_VARIATION = 0.25
+_BATCH_HEADER = 12
+_BATCH_BYTES = _BATCH_HEADER + 1 + 1
+_MUCH = 0.1  # of what was written, in memory
+_LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
 _NO_CODEC = ("", "NoCompression")
 _BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
 _PLACE = 64  # bytes of a blob's place in a table, at most (blob_index.h)
@@ -32,14 +52,15 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     own = evidence.log.opened.families.get(evidence.name, whole)
     written = own if own.summed(FLUSH) else whole
     keys, sizes = _keys(evidence, whole), list(_sizes(evidence, written))
-    values = next((f.fields["value_size"] for f in sizes if "value_size" in f.fields), ValueSize())
+    fields_of_sizes, _ = gathered(sizes)
+    values = fields_of_sizes.get("value_size", ValueSize())
     levels, where = _levels(evidence)
     found = [
         *sizes,
-        *_compression(evidence, written, values, keys.fields.get("entries", 0)),
+        *_compression(evidence, written, values, keys.fields),
         keys,
-        *_operations(evidence),
-        *_reads(evidence),
+        *_operations(evidence, values, fields_of_sizes.get("key_size")),
+        *(read_figures(evidence.log) if evidence.alone else ()),
         Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
     ]
@@ -84,8 +105,13 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     batches = evidence.log.histogram("bytes.per.write")
     if len(whole.value_means) == 1 and mean == int(mean):
         where += "; their means are equal, so values have one size"
-        yield Figures({"value_size": ValueSize(mean, mean, mean)}, where, "estimated")
-    elif (
+        yield Figures({"value_size": ValueSize(mean, mean, mean, 0.0)}, where, "estimated")
+        return
+    deviation = _deviation(total, mean)
+    sure: Sure = "counted" if deviation is None else "estimated"
+    if deviation is not None:
+        where += "; their deviation by how far the means of the tables lie apart"
+    if (
         evidence.alone
         and batches
         and batches["COUNT"] == evidence.log.tickers.get("number.keys.written")
@@ -94,10 +120,25 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         beside = _BATCH_BYTES + key_size + (2 if mean > 127 else 1)
         p50, p99 = (max(0.0, batches[name] - beside) for name in ("P50", "P99"))
         where += "; percentiles from the buckets of histogram rocksdb.bytes.per.write"
-        yield Figures({"value_size": ValueSize(mean, p50, p99)}, where, "estimated")
+        size = ValueSize(mean, p50, p99, deviation)
+        yield Figures({"value_size": size}, where, "estimated")
     else:
         unknown = {"median and 99th percentile of the value size": TRACE}
-        yield Figures({"value_size": ValueSize(mean)}, where, unknown=unknown)
+        size = ValueSize(mean, deviation=deviation)
+        yield Figures({"value_size": size}, where, sure, unknown)
+
+
+def _deviation(total: Counter[str], mean: float) -> float | None:
+    """Standard deviation of the sizes of values, by the means of tables; None of too few.
+
+    The mean of a table of n values deviates by that of one over the square root of n, where their
+    sizes do not hang on when they came.
+    """
+    if total["tables"] < _LEAST_TABLES:
+        return None
+    values = total["num_entries"] - total["num_deletions"]
+    apart = total["value_squares"] - values * mean**2
+    return math.sqrt(max(0.0, apart) / (total["tables"] - 1))
 
 
 def _sizes_of_blobs(whole: FamilyEvents) -> Figures:
@@ -107,23 +148,16 @@ def _sizes_of_blobs(whole: FamilyEvents) -> Figures:
     if len(whole.ingested_means) == 1:
         mean = next(iter(whole.ingested_means))
         where += "; their means are equal, so values have one size"
-        return Figures({"value_size": ValueSize(mean, mean, mean)}, where, "estimated")
+        return Figures({"value_size": ValueSize(mean, mean, mean, 0.0)}, where, "estimated")
     unknown = {"median and 99th percentile of the value size": TRACE}
     return Figures({"value_size": ValueSize(mean)}, where, "estimated", unknown=unknown)
 
 
-def _variation(size: ValueSize) -> float:
-    """Standard deviation of the logarithm of sizes, where that is normal, by mean and median."""
-    if size.mean is None or not size.p50:
-        return _USUAL_VARIATION
-    if size.p50 == size.p99:
-        return 0.0
-    return max(_USUAL_VARIATION, math.sqrt(max(0.0, 2 * math.log(size.mean / size.p50))))
-
-
 def _compression(
-    evidence: Evidence, whole: FamilyEvents, values: ValueSize, live: int
+    evidence: Evidence, whole: FamilyEvents, values: ValueSize, keys: Mapping[str, Any]
 ) -> Iterator[Figures]:
+    live, read = keys.get("entries", 0), evidence.own.counts["read"]
+    in_order = written_in_order(keys.get("overwrite_share"), read, live)
     by_codec = Counter[str]()
     for (_, codec, _), sums in whole.made.items():
         by_codec[codec or evidence.codec] += sums["data_size"]
@@ -138,10 +172,11 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or (name or evidence.codec) in _NO_CODEC:
             continue
-        packed = replace(packed_of(name or evidence.codec, sums), variation=_variation(values))
+        packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
         if kind == FLUSH:
             each = sums["num_entries"] / sums["tables"]
-            packed = replace(packed, spread=live / each, sequences=round(each))
+            spread = 1.0 if in_order else live / each
+            packed = replace(packed, spread=spread, sequences=round(each), in_order=in_order)
         ratio = value_ratio(packed)
         if ratio:
             saved = "" if ratio.sure else "; nothing was saved, which fits lower ratios too"
@@ -161,7 +196,7 @@ def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: Value
     ratio = None
     if values.mean is not None and evidence.blob_codec not in _NO_CODEC and places <= _PLACE:
         packed = Packed(evidence.blob_codec, 0.0, values.mean, 1.0, per_block=1.0, packed=stored)
-        ratio = value_ratio(replace(packed, variation=_variation(values)))
+        ratio = value_ratio(replace(packed, sizes=WrittenSizes.of(values)))
     if ratio is None or not ratio.sure:
         how = "blob files are not compressed, or not all values are in them"
         return Figures(unknown={"compression_ratio": f"{how}: {TRACE}"})
@@ -214,7 +249,11 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
             where += "; without those of rocksdb.compaction.key.drop.user"
         shares = {"overwrite_share": found.share, "rewrite_share": found.with_merges}
         told = {name: share for name, share in shares.items() if share is not None}
-        return Figures({"entries": round(found.live_keys), **told}, where, "estimated")
+        puts, deletes = _in_memory(evidence)
+        met = found.with_merges or 0.0  # as often as puts, deletes meet a key that is there
+        live = max(0.0, found.live_keys + puts * (1 - met) - deletes * met)
+        told |= {"entries": round(live), "removed": removed}
+        return Figures(told, where, "estimated")
     unknown = {"overwrite_share": f"some tables are older than the LOG: {_OLDER}"}
     counts = whole.counts
     met = counts["written"] - counts["deleted"] - whole.summed(FLUSH)["num_entries"]
@@ -247,7 +286,34 @@ def _kept_keys(evidence: Evidence, why: str) -> Figures:
     return Figures(unknown={"entries": why, **unknown})
 
 
-def _operations(evidence: Evidence) -> Iterator[Figures]:
+def _in_memory(evidence: Evidence) -> tuple[float, float]:
+    """Puts and deletes that were written and not flushed, at the last dump."""
+    counts = evidence.log.until_dump(evidence.name)
+    if evidence.written is None or evidence.later > 1:
+        return 0.0, 0.0
+    memtable = evidence.own.in_memory(counts)
+    more = max(0.0, evidence.written - counts["written"]) / max(1, memtable.entries)
+    return more * memtable.puts, more * memtable.deletes
+
+
+def _puts_by_bytes(evidence: Evidence, values: ValueSize, key: float | None) -> float | None:
+    """Puts until the last dump, by the bytes of all batches: a delete has no value.
+
+    None where the database has several families, or no statistics.
+    """
+    tickers, names = evidence.log.tickers, ("bytes.written", "number.keys.written", "write.self")
+    if not evidence.alone or values.mean is None or key is None:
+        return None
+    if not all(name in tickers for name in names):
+        return None
+    size, keys, calls = (float(tickers[name]) for name in names)
+    calls += tickers.get("write.other", 0)
+    of_value = values.mean + (2 if values.mean > 127 else 1)  # with its length, as of keys
+    left = size - _BATCH_HEADER * calls - keys * (2 + key)
+    return max(0.0, min(keys, left / of_value)) if of_value else None
+
+
+def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Iterator[Figures]:
     log, written, own = evidence.log, evidence.written, evidence.own
     if own.counts["lost_writes"]:
         words = "; ".join(log.events.unknown.words())
@@ -262,6 +328,10 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     more = in_memory / max(1, memtable.entries)
     deletes = counts["deleted"] + counts["ranges"] + more * (memtable.deletes + memtable.ranges)
     merged = counts["merged"] + more * memtable.merges
+    by_bytes = _puts_by_bytes(evidence, values, key)
+    if by_bytes is not None and in_memory > _MUCH * written:
+        least = counts["deleted"] + counts["ranges"]
+        deletes = min(least + in_memory, max(least, written - by_bytes))
     puts = max(0.0, written - deletes)
     merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
@@ -273,8 +343,6 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     elif evidence.alone:
         did |= log.reads()
         where += "; reads from tickers"
-    else:
-        unknown = {"gets, seeks and multigets": f"tickers add up all column families: {TRACE}"}
     exact = bool(log.tickers) or not in_memory
     sure: Sure = "counted" if evidence.alone and exact and not deletes + merges else "estimated"
     if evidence.later > 1:
@@ -283,10 +351,9 @@ def _operations(evidence: Evidence) -> Iterator[Figures]:
     yield Figures({"operations": did}, where, sure, unknown)
 
 
-def _reads(evidence: Evidence) -> Iterator[Figures]:
-    tickers = evidence.log.tickers
-    if not evidence.alone or not tickers:
-        return
+def read_figures(log: LogEvidence) -> Iterator[Figures]:
+    """Hit rate and length of scans, of all families together."""
+    tickers = log.tickers
     gets = tickers.get("number.keys.read", 0) + tickers.get("number.multiget.keys.read", 0)
     hits = [tickers.get(f"{where}.hit", 0) for where in ("memtable", "l0", "l1", "l2andup")]
     if gets:

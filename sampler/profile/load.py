@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,12 @@ from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.options.option_facts import usual_number
 from sampler.parameters.parameter import Value
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, span_words
+from sampler.profile.profile import (
+    DatabaseProfile,
+    FamilyProfile,
+    span_words,
+    written_in_order,
+)
 from sampler.profile.scaled_counts import (
     MOST_OPERATIONS,
     MOST_TURNOVERS,
@@ -34,13 +39,14 @@ from sampler.profile.scaled_counts import (
     Counts,
     Shape,
 )
+from sampler.profile.value_sizes import WrittenSizes
 from sampler.workload.db_bench_benchmarks import MOST_REPEATS
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
 
 ROUNDS = 4  # of benchmarks that run one after the other where one cannot mix them
 _EVEN = 0.45  # keys are skewed where less than this share of them takes half of the operations
-_USUAL_KEY, _USUAL_VALUE = 16, 1024  # where nothing tells it
+_USUAL_KEY, _USUAL_VALUE, _USUAL_RATIO = 16, 1024, 0.5  # where nothing tells it
 _MOST_PAIR = 3 * 2**30  # bytes of a key with its value
 _SECONDS = 5  # that a replay takes, where the database keeps up
 _LEAST_FAMILIES = 2  # with one, db_bench's replay dies of an assertion (7.8 to 11.8)
@@ -78,10 +84,10 @@ def choose_load(
     if not counts.writes and not counts.reads:
         raise InputError(
             "PATH",
-            f"shows no operation of column family {family.name!r}: the LOG has no flush and no "
-            "statistics; give a LOG that covers some hours of the load, or a trace",
+            f"shows no operation of column family {family.name!r}: {_why_none(profile, family)}; "
+            "give a LOG that covers some hours of the load, or a trace",
         )
-    pair = (family.key_size or _USUAL_KEY) + (family.value_size.mean or _USUAL_VALUE)
+    pair = (family.key_size or _USUAL_KEY) + _sizes(family).mean
     if pair > _MOST_PAIR:
         problem = f"shows {format_bytes(pair)} per key and value, above RocksDB's maximum (3 GiB)"
         raise InputError("PATH", f"{problem}: the LOG is damaged; give another, or a trace")
@@ -92,34 +98,43 @@ def choose_load(
         "name": name,
         "help": f"Operations of column family {printable(family.name)}{span}, scaled down",
         "key_size": max(1, round(family.key_size or _USUAL_KEY)),
-        "value_size": max(1, round(family.value_size.mean or _USUAL_VALUE)),
-        "compression_ratio": round(min(1.0, max(0.01, family.compression_ratio or 0.5)), 4),
+        "value_size": _sizes(family).mean,
+        "compression_ratio": round(min(1.0, max(0.01, _ratio(family))), 4),
         "scale": scale,
         "settle": "wait",
         "timeout_seconds": 600,
     }
-    flags = {**_value_flags(family), **_write_flags(profile)}
+    flags = {**_sizes(family).flags(), **_write_flags(profile)}
     document |= _operations(family, shape, flags)
     if shape.before:
-        document["prepare"] = {"benchmarks": ["filluniquerandom"], "num": shape.before}
+        document["prepare"] = _filled(family, shape.before, document["benchmarks"])
     workload = workload_from_document(document)
     missing = tuple(_not_expressed(profile, family, shape, document))
     return ChosenLoad(workload, document, _reasons(profile, family), missing)
 
 
-def _value_flags(family: FamilyProfile) -> dict[str, Value]:
-    """Values of different sizes, where their quantiles are told: normal, as wide as the 99%."""
-    size = family.value_size
-    if size.mean is None or size.p99 is None or size.p99 <= 1.05 * size.mean:
-        return {}
-    # db_bench's normal distribution has three deviations on each side; 99% are 2.33 above.
-    half = min((size.p99 - size.mean) / 2.326 * 3, size.mean - 1)
-    low, high = round(size.mean - half), round(size.mean + half)
-    return {
-        "value_size_distribution_type": "normal",
-        "value_size_min": low,
-        "value_size_max": high,
-    }
+def _filled(family: FamilyProfile, keys: int, benchmarks: Sequence[str]) -> dict[str, Any]:
+    """What was there before: values of the same sizes as what is written then."""
+    sizes = _sizes(family).drawn_evenly() if "mixgraph" in benchmarks else _sizes(family)
+    flags = {"flags": dict(sizes.flags())} if sizes.varied else {}
+    return {"benchmarks": ["filluniquerandom"], "num": keys, **flags}
+
+
+def _why_none(profile: DatabaseProfile, family: FamilyProfile) -> str:
+    told = (each for each in profile.unknown if each.what.startswith("operations"))
+    of = f" of column family {family.name!r}: "
+    why = (each.what.partition(of)[2] for each in told if of in each.what)
+    return next(why, "the LOG has no flush and no statistics")
+
+
+def _sizes(family: FamilyProfile) -> WrittenSizes:
+    return WrittenSizes.of(family.value_size, _USUAL_VALUE)
+
+
+def _ratio(family: FamilyProfile) -> float:
+    """That of the values; else the one that makes tables as large, or db_bench's default."""
+    ratio = family.compression_ratio or family.doubted.get("compression_ratio")
+    return ratio or _USUAL_RATIO
 
 
 def _write_flags(profile: DatabaseProfile) -> dict[str, Value]:
@@ -173,8 +188,7 @@ def _document(shape: Shape, benchmarks: list[str], flags: Mapping[str, Value]) -
 def _filling(family: FamilyProfile, shape: Shape) -> str:
     if shape.overwritten >= NONE:
         return "fillrandom"
-    read, entries = family.keys_in, family.entries
-    in_order = read is not None and entries is not None and read < 0.2 * entries
+    in_order = written_in_order(shape.overwritten, family.keys_in, family.entries)
     return "fillseq" if in_order else "filluniquerandom"
 
 
@@ -221,22 +235,20 @@ def even_share(uses: float) -> float:
 
 
 def _mixed(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict[str, Any]:
-    """``mixgraph``: gets, puts and seeks in one, with values of one size and a power of keys.
+    """``mixgraph``: gets, puts and seeks in one, with a power of keys.
 
     db_bench draws a key as the x at which a x^b is uniform (PowerCdfInversion). Then the share
     0.5^(1/b) of all keys takes half of the operations, and 1/a is their number to the b-th power.
     """
     puts = shape.puts - shape.first
     total = shape.gets + puts + shape.seeks
-    value = float(max(1, round(family.value_size.mean or _USUAL_VALUE)))
     length = float(max(0, round(family.scan_length or 0)))
     mixed: dict[str, Value] = {
         "reads": total,
         "mix_get_ratio": round(shape.gets / total, 4),
         "mix_put_ratio": round(puts / total, 4),
         "mix_seek_ratio": round(shape.seeks / total, 4),
-        "value_theta": value, "value_k": 0.0, "value_sigma": 0.0,
-        "mix_max_value_size": int(value) + 1,
+        **_sizes(family).mixgraph_flags(),
         "iter_theta": length, "iter_k": 0.0, "iter_sigma": 0.0,
     }  # fmt: skip
     skew = _skew(family)
@@ -244,6 +256,8 @@ def _mixed(family: FamilyProfile, shape: Shape, flags: dict[str, Value]) -> dict
         power = math.log(0.5) / math.log(skew)
         mixed |= {"key_dist_a": float(f"{shape.num**-power:.6g}"), "key_dist_b": round(power, 4)}
     kept = {n: v for n, v in flags.items() if n in ("disable_wal", "sync")}
+    if shape.first:  # what fills the database draws as other benchmarks do, as evenly
+        kept |= _sizes(family).drawn_evenly().flags()
     return _beside_reads(shape, "mixgraph", kept | mixed)
 
 
@@ -300,6 +314,13 @@ def _not_expressed(
             f"the write rate: {profile.ingest_rate / 2**20:.3g} MiB/s on average{peak}; the load "
             "writes as fast as it can"
         )
+    read = {name: profile.operations.get(name, 0.0) for name in ("get", "multiget", "seek")}
+    if others and any(read.values()) and not any(map(family.operations.get, read)):
+        told = ", ".join(f"{count:,.0f} {name}s" for name, count in read.items() if count)
+        yield (
+            f"reads: {told} of all column families together, which statistics do not tell apart; "
+            "the load has none"
+        )
     if shape.puts and family.overwrite_share is None:
         yield (
             "overwrites: the input does not tell how many puts overwrite a key; the load takes "
@@ -312,8 +333,6 @@ def _not_expressed(
         yield "multigets: their keys are read one by one"
     if len(names) > ROUNDS:
         yield f"concurrent operations: the kinds run one after the other, in {ROUNDS} rounds"
-    if "mixgraph" in names and _value_flags(family):
-        yield "different value sizes: mixgraph writes every value with the mean size"
     skew = _skew(family)
     if skew is not None and "mixgraph" not in names:
         yield (
@@ -335,6 +354,8 @@ def _reasons(profile: DatabaseProfile, family: FamilyProfile) -> dict[str, str]:
     for field, figure in fields.items():
         source = family.sources.get(figure) or profile.sources.get(figure)
         found[field] = f"{source.where} ({source.sure})" if source else "assumed: not in the input"
+        if figure in family.doubted and figure == field:
+            found[field] = "assumed: it makes tables as large as the database's"
     return found
 
 
@@ -383,7 +404,7 @@ def replayed_load(
     }
     if share < 1:
         document["trace_until"] = float(f"{seconds:.6g}")
-    document |= {"flags": flags, "prepare": {"benchmarks": ["filluniquerandom"], "num": entries}}
+    document |= {"flags": flags, "prepare": _filled(family, entries, document["benchmarks"])}
     missing = (
         "the data from before the trace: [prepare] fills as many keys of the same sizes, but not "
         "the same keys; set num to fit your database",

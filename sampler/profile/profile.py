@@ -15,10 +15,14 @@ OPERATIONS = ("put", "delete", "merge", "get", "seek", "multiget")
 # nearly; or taken over from what is usual, because nothing tells it.
 Sure = Literal["counted", "estimated", "assumed"]
 _MOST_TEXT = 1000
+_NONE, _MOVED = 0.01, 0.2  # shares of puts and of keys
 _ANY = "*"  # any name
 # The shape of ``profile_document``: a type, a list of a shape, or an object by its names.
 _SOURCES = {_ANY: {"where": str, "sure": str}}
-_PLAIN = ("seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share")
+_PLAIN = (
+    "seconds", "batch_size", "ingest_rate", "ingest_peak", "stall_percent", "sync_share",
+    "hit_rate", "scan_length",
+)  # fmt: skip
 _FAMILY: Mapping[str, Any] = {
     "name": str,
     **dict.fromkeys(("key_size", "compression_ratio"), float),
@@ -27,11 +31,12 @@ _FAMILY: Mapping[str, Any] = {
     "block_cache": float,
     **dict.fromkeys(("entries", "overwrite_share", "waf", "hit_rate", "scan_length"), float),
     **dict.fromkeys(("table_bytes", "table_entries", "keys_in", "keys_dropped"), float),
-    "value_size": dict.fromkeys(("mean", "p50", "p99"), float),
+    "value_size": dict.fromkeys(("mean", "p50", "p99", "deviation"), float),
     "operations": dict.fromkeys(OPERATIONS, float),
     "levels": [dict.fromkeys(("level", "files", "bytes", "write_amplification"), float)],
     "skew": dict.fromkeys(("reads", "writes", "reads_per_key", "writes_per_key"), float),
     "codecs": {_ANY: float},
+    "doubted": {_ANY: float},
     "sources": _SOURCES,
 }
 _PROFILE: Mapping[str, Any] = {
@@ -63,6 +68,7 @@ class ValueSize:
     mean: float | None = None
     p50: float | None = None
     p99: float | None = None
+    deviation: float | None = None  # the standard one
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ class FamilyProfile:
     filter_policy: str | None = None  # of its newest tables, as RocksDB loads it
     block_cache: int | None = None  # bytes; other families may use the same cache
     entries: int | None = None  # live keys
+    removed: int = 0  # keys that a filter or expiry removed, as far as that is counted
     # Counts since the opening by ``OPERATIONS``; what is not counted is left out.
     operations: Mapping[str, float] = field(default_factory=dict)
     overwrite_share: float | None = None  # of puts, those of keys that were there
@@ -115,6 +122,8 @@ class FamilyProfile:
     scan_length: float | None = None  # mean of Next and Prev after a Seek
     skew: Skew = field(default_factory=Skew)
     sources: Mapping[str, Source] = field(default_factory=dict)  # by the name of the field
+    # Figures by field that contradict others, so they are told as unknown; see contradictions.py.
+    doubted: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,9 @@ class DatabaseProfile:
     stall_percent: float | None = None
     sync_share: float | None = None  # of writes to the WAL, those that were synced
     wal: bool | None = None  # whether writes go through it
+    # Of all families together, as statistics have them.
+    hit_rate: float | None = None
+    scan_length: float | None = None
     latency: Mapping[str, float] = field(default_factory=dict)  # ``get_p99`` and so on, us
     sources: Mapping[str, Source] = field(default_factory=dict)
     unknown: tuple[Unknown, ...] = ()
@@ -161,6 +173,15 @@ class DatabaseProfile:
     def busiest(self) -> str:
         """The name of the family that most is written into, by bytes; ``default`` on a tie."""
         return max(self.families, key=lambda each: (_written(each), each.name == "default")).name
+
+
+def written_in_order(
+    overwritten: float | None, keys_in: float | None, entries: float | None
+) -> bool:
+    """Whether keys came in order: none was overwritten, and compactions read next to none."""
+    if overwritten is None or keys_in is None or entries is None:
+        return False
+    return overwritten < _NONE and keys_in < _MOVED * entries
 
 
 def span_words(seconds: float) -> str:
@@ -206,7 +227,7 @@ def profile_from_document(document: Mapping[str, Any]) -> DatabaseProfile:
 
 
 def _family(document: Mapping[str, Any]) -> FamilyProfile:
-    made = {"sources": {}, "codecs": document["codecs"]}
+    made = {"sources": {}, "codecs": document["codecs"], "doubted": document["doubted"]}
     made |= {"value_size": ValueSize(**document["value_size"]), "skew": Skew(**document["skew"])}
     made["levels"] = tuple(Level(**each) for each in document["levels"])
     shares = document["operations"].items()

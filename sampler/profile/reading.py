@@ -18,6 +18,7 @@ from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_
 from sampler.options.other_forms import is_options_file, other_form
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
+from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
     MIB,
@@ -29,9 +30,9 @@ from sampler.profile.evidence import (
     gathered,
 )
 from sampler.profile.family_events import Opened
-from sampler.profile.family_figures import compression_of, family_profile
+from sampler.profile.family_figures import compression_of, family_profile, read_figures
 from sampler.profile.log_events import LogEvents
-from sampler.profile.profile import DatabaseProfile, FamilyProfile, Sure, Unknown
+from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
 from sampler.stats_dumps.opening import Opening, openings_in
@@ -40,6 +41,7 @@ from sampler.stats_dumps.parts import Contents, read_lines
 _LEAST_TOLD = 0.1  # of what an opening flushed
 _LEAST_IN_MEMORY = 0.001  # of the keys that were written
 _LATENCIES = ("get", "write", "seek", "multiget")
+_READS = Source("LOG: tickers rocksdb.number.keys.read, db.seek and multiget.get", "counted")
 _LEVELDB = re.compile(r"Level-0 table #\d+: started|Delete type=\d #\d+")
 
 
@@ -78,16 +80,20 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     families = with_codecs(path, with_objects(families, objects), events)
     # A live table may tell what the LOG does not.
     told_of = {compression_of(f.name) for f in families if f.compression_ratio is not None}
-    figures, sources = gathered((*_writes(log), *_rates(log), *_latency(log)))
-    return DatabaseProfile(
+    figures, sources = gathered((*_writes(log), *_rates(log), *read_figures(log), *_latency(log)))
+    profile = DatabaseProfile(
         families=families,
         version=contents.versions[-1][1] if contents.versions else None,
         options=completed(options_text, objects) if options_text else None,
         **figures,
         operations=_operations(families, log),
-        sources=sources,
-        unknown=(*_unknown(log, options), *(each for each in unknown if each.what not in told_of)),
+        sources={**sources, **({"operations": _READS} if log.reads() else {})},
+        unknown=(
+            *_unknown(log, options, [each.name for each in families]),
+            *(each for each in unknown if each.what not in told_of),
+        ),
     )
+    return without_contradictions(profile)
 
 
 def _not_rocksdb(log: Path) -> str:
@@ -242,7 +248,9 @@ def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str
     return {**total, **log.reads()}
 
 
-def _unknown(log: LogEvidence, options: OptionsFile | None) -> Iterator[Unknown]:
+def _unknown(
+    log: LogEvidence, options: OptionsFile | None, names: Sequence[str]
+) -> Iterator[Unknown]:
     if options is None:
         yield Unknown("options", "profile the database folder, or one with LOG and OPTIONS-NUMBER")
     for words in log.events.unknown.words():
@@ -251,6 +259,8 @@ def _unknown(log: LogEvidence, options: OptionsFile | None) -> Iterator[Unknown]
         yield Unknown("rates, batch size, syncs and stalls", STATISTICS)
     if not log.tickers:
         yield Unknown("hit rate, scan length and latencies", STATISTICS)
+    if any(log.reads().values()) and sum(map(log.used, names)) > 1:
+        yield Unknown("gets, seeks and multigets by column family", TRACE)
     yield Unknown("skew of reads and writes", TRACE)
 
 

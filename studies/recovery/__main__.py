@@ -1,4 +1,4 @@
-"""Makes twenty databases with known loads, and lays what profiles say of them beside the truth.
+"""Makes databases with known loads, and lays what profiles say of them beside the truth.
 
 Run with ``make prove-recovery``, and ``make prove-transfer`` alone on the machine. Both may be
 stopped at any time; called again they go on. ``--again`` does anew what is there, but for the
@@ -9,11 +9,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sampler.common.errors import InputError
-from sampler.runner.settings import load_settings
+from sampler.runner.settings import Settings, load_settings
 from studies.arguments import names
 from studies.json_lines import append_line, read_lines
+from studies.recovery.applications import (
+    APPLICATIONS,
+    Application,
+    make_application,
+    recovered_application,
+)
+from studies.recovery.known_load import KnownLoad
 from studies.recovery.loads import LOADS, TRANSFERRED
 from studies.recovery.making import checked, make_database, recovered
 from studies.recovery.page import write_page
@@ -50,15 +58,23 @@ def _measure(given: argparse.Namespace) -> None:
     given.raw.parent.mkdir(parents=True, exist_ok=True)
     known = {(row["kind"], row["load"]) for row in read_lines(given.raw)}
     for part in given.only:
-        usual = TRANSFERRED if part == "transfer" else tuple(load.name for load in LOADS)
-        for load in LOADS:
+        every = tuple(load.name for load in (*LOADS, *APPLICATIONS))
+        usual = TRANSFERRED if part == "transfer" else every
+        for load in (*LOADS, *(APPLICATIONS if part == "log" else ())):
             there = (part, load.name) in known and not given.again
             if there or load.name not in (given.loads or usual):
                 continue
             print(f"{part} {load.name}", flush=True)
-            kept = make_database(load, given.work, settings)
-            for row in PARTS[part](load, kept, settings):
+            for row in _rows(part, load, given.work, settings):
                 append_line(given.raw, row)
+
+
+def _rows(
+    part: str, load: KnownLoad | Application, work: Path, settings: Settings
+) -> list[dict[str, Any]]:
+    if isinstance(load, Application):
+        return recovered_application(load, make_application(load, work), settings)
+    return PARTS[part](load, make_database(load, work, settings), settings)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -69,6 +69,10 @@ LOADS = (
           merge_operator="put", build=NEWER),
     _load("default-options fillrandom", "lz4", {}, num=500_000, writes=600_000, value_size=1000,
           build=NEWER),
+    _load("unequal-values fillrandom", "lz4", num=800_000, writes=1_000_000, value_size_min=50,
+          value_size_max=150, value_size_distribution_type="uniform", statistics=False),
+    _load("few-flushes fillrandom deleterandom", "lz4", {"write_buffer_size": 32 << 20},
+          num=400_000, writes=400_000, deletes=120_000, value_size=150),
 )  # fmt: skip
 # Each writes in another way; what they gain at full size is measured beside what was proven.
 TRANSFERRED = ("fill", "overwrite", "reads-writes", "updates", "default-options")

@@ -10,10 +10,11 @@ import tempfile
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sampler.bench.builds import program_of
 from sampler.bench.command_line import flag_arguments
+from sampler.bench.db_bench_output import parse_tickers
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.profile.profile import DatabaseProfile
@@ -24,6 +25,8 @@ from studies.recovery.known_load import KnownLoad, trace_truth_of, truth_of
 
 _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")
 _TOLD = ("key_size", "compression_ratio", "overwrite_share")
+_WRITTEN = ("flush.write.bytes", "compact.write.bytes")  # blob files among them
+STATISTICS = "statistics.txt"  # RocksDB's own counters at the end, kept beside the LOG
 _ANSWERS = (0, 3)  # exit statuses of the product's yes and no
 
 
@@ -53,12 +56,21 @@ def make_database(load: KnownLoad, work: Path, settings: Settings) -> Path:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise InputError("db_bench", f"{load.name} ended badly: {ended.stderr[-400:]}")
+        (made / STATISTICS).write_text(ended.stdout, encoding="utf-8")
         for path in [*database.glob("LOG*"), *database.glob("OPTIONS-*")]:
             shutil.copy2(path, made)
         if load.traced:
             trace.rename(made / "trace")
         made.rename(kept)
     return kept
+
+
+class Named(Protocol):
+    """A load of either kind."""
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
 
 
 def build_of(load: KnownLoad, settings: Settings) -> str | None:
@@ -75,36 +87,63 @@ def recovered(load: KnownLoad, kept: Path, _settings: Settings) -> list[dict[str
     """Rows of what is true of a load and what its profile says: of its LOG, and of its trace."""
     profile = read_profile(kept)
     about = {**about_row(load, kept), "rocksdb": profile.version, "families": load.families}
-    rows = [{"kind": "log", **about, "true": truth_of(load), "found": found_in(profile)}]
+    true = {**truth_of(load), "waf": amplification(kept)}
+    rows = [{"kind": "log", **about, "true": true, "found": found_in(profile)}]
     if load.traced:
         found = found_in(read_trace_profile(kept / "trace"))
         rows.append({"kind": "trace", **about, "true": trace_truth_of(load), "found": found})
     return rows
 
 
-def about_row(load: KnownLoad, folder: Path) -> dict[str, Any]:
+def amplification(kept: Path) -> float | None:
+    """That of the whole database, by RocksDB's own counters; None where they were off."""
+    counted = parse_tickers((kept / STATISTICS).read_text(encoding="utf-8"))
+    if not counted.get("bytes.written"):
+        return None
+    return sum(counted[name] for name in _WRITTEN) / counted["bytes.written"]
+
+
+def about_row(load: Named, folder: Path) -> dict[str, Any]:
     """What every row says: the load, when and where."""
     machine, now = fingerprint(folder), datetime.now(UTC).isoformat(timespec="seconds")
     return {"load": load.name, "ended": now, "host": {name: machine[name] for name in _HOST}}
 
 
 def found_in(profile: DatabaseProfile) -> dict[str, Any]:
-    """The figures of a profile that are compared, by family, and the mix of all of them."""
+    """The figures of a profile that are compared, by family, and those of all of them."""
     by_family = (Counter(family.operations) for family in profile.families)
     counts = profile.operations or sum(by_family, Counter())
     total = sum(counts.values())
     return {
         "mix": {name: count / total for name, count in counts.items()} if total else None,
+        "waf": _amplification(profile),
         "families": {
             family.name: {
                 **{name: getattr(family, name) for name in _TOLD},
                 "value_size": family.value_size.mean,
+                "doubted": dict(family.doubted),
                 "read_skew": family.skew.reads,
                 "write_skew": family.skew.writes,
             }
             for family in profile.families
         },
     }
+
+
+def _amplification(profile: DatabaseProfile) -> float | None:
+    """That of all families together, each weighed by the bytes that were put into it."""
+    total = put = 0.0
+    for family in profile.families:
+        did = family.operations
+        size = family.value_size.mean
+        if not any(map(did.get, ("put", "delete", "merge"))):
+            continue
+        if family.waf is None or size is None or family.key_size is None:
+            return None
+        bytes_in = (did.get("put", 0.0) + did.get("merge", 0.0)) * (family.key_size + size)
+        bytes_in += did.get("delete", 0.0) * family.key_size
+        put, total = put + bytes_in, total + family.waf * bytes_in
+    return total / put if put else None
 
 
 def checked(load: KnownLoad, kept: Path, settings: Settings) -> dict[str, Any]:

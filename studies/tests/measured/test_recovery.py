@@ -12,7 +12,7 @@ from sampler.runner.settings import Settings
 from sampler.workload.workload_file import workload_from_document
 from studies.recovery.known_load import KnownLoad, taking_half, trace_truth_of, truth_of
 from studies.recovery.loads import LOADS, TRANSFERRED
-from studies.recovery.making import build_of, make_database, recovered
+from studies.recovery.making import STATISTICS, build_of, make_database, recovered
 from studies.recovery.page import Figure, figures_of, write_page
 from studies.recovery.transfer import agreement, full_size
 
@@ -75,8 +75,8 @@ def test_half_of_the_operations_take_half_of_even_keys_and_fewer_of_skewed_ones(
     assert trace_truth_of(skewed)["write_skew"] is None
 
 
-def test_the_twenty_loads_are_of_all_kinds():
-    assert len(BY_NAME) == 20 and set(TRANSFERRED) <= set(BY_NAME)
+def test_the_loads_are_of_all_kinds():
+    assert len(BY_NAME) == 22 and set(TRANSFERRED) <= set(BY_NAME)
     codecs = {each.options["compression_type"] for each in LOADS}
     assert codecs == {"none", "snappy", "lz4", "zstd"}
     assert {len(each.families) for each in LOADS} == {1, 2, 4}
@@ -102,6 +102,8 @@ def test_the_full_size_load_is_a_workload_of_what_made_the_database(name):
 @pytest.mark.parametrize(
     ("name", "true", "found", "error", "verdict"),
     [
+        ("waf", 2.0, 2.05, 0.025, "within"),
+        ("waf", 2.0, 1.9, 0.05, "off"),
         ("key_size", 50, 51, 0.02, "within"),
         ("value_size", 100, 97.9, -0.021, "off"),
         ("mix", {"put": 0.8, "get": 0.2}, {"put": 0.75, "get": 0.2, "seek": 0.05}, 0.05, "off"),
@@ -127,8 +129,10 @@ SCALED, FULL = "-9.0% [-10.0, -8.0]", "-7.0% [-12.0, -2.0]"
 def log_row(families: list[str], **found: Any) -> dict[str, Any]:
     told = {"key_size": 16.0, "value_size": 100.0, "compression_ratio": 0.5,
             "overwrite_share": 0.4, "read_skew": None, "write_skew": None, **found}  # fmt: skip
-    return {"kind": "log", **ABOUT, "families": families, "true": truth_of(BY_NAME["fill"]),
-            "found": {"mix": {"put": 1.0}, "families": dict.fromkeys(families, told)}}  # fmt: skip
+    return {"kind": "log", **ABOUT, "families": families,
+            "true": {**truth_of(BY_NAME["fill"]), "waf": 2.0},
+            "found": {"mix": {"put": 1.0}, "waf": 2.05,
+                      "families": dict.fromkeys(families, told)}}  # fmt: skip
 
 
 def test_the_page_tells_hits_misses_and_what_is_not_told(tmp_path: Path):
@@ -145,20 +149,29 @@ def test_the_page_tells_hits_misses_and_what_is_not_told(tmp_path: Path):
     moved = {"kind": "transfer", **ABOUT, "confirmed": True, "proven": {"waf": waf[0]},
              "full": {"waf": waf[1]}}  # fmt: skip
     rows = [log_row(["default"], value_size=1.0), check, moved,
-            log_row(["default", "b"], value_size=104.0, compression_ratio=None)]  # fmt: skip
+            log_row(["default", "b"], value_size=104.0, compression_ratio=None,
+                    overwrite_share=None, doubted={"overwrite_share": 0.9})]  # fmt: skip
     write_page(tmp_path / "recovery.md", rows)
     text = (tmp_path / "recovery.md").read_text()
-    assert "| log | value bytes | 2% | 0 | 2 | 0 | 4.0%, fill |" in text
-    assert "| log | compressibility | 5% | 0 | 0 | 2 | 0.0%, - |" in text
-    assert "| log | mix | 3 points | 1 | 0 | 0 |" in text
+    assert "| log | value bytes | 2% | 0 | 2 | 0 | 0 | 0 | 4.0%, fill |" in text
+    assert "| log | compressibility | 5% | 0 | 0 | 0 | 0 | 2 | 0.0%, - |" in text
+    assert "| log | overwrites | 5 points | 0 | 0 | 2 | 0 | 0 | 0.0 points, - |" in text
+    assert "| log | mix | 3 points | 1 | 0 | 0 | 0 | 0 |" in text
+    assert "Of 10 figures of LOGs 4 are not told (40.0%): 2 were doubted rightly" in text
     cells = "100; 104: **+4.0%** | put 100%; put 100%: +0.0 points | 0.5: **not told** |"
     assert f"| fill | 7.8.3 | default | 16; 16: +0.0% | {cells}" in text
-    assert "36.8%; 40.0%: +3.2 points" in text
+    assert "36.8%; 90.0%: **rightly doubted** | 2; 2.05: +2.5% |" in text
     fits = "| **4, 5** | 2, 2 | not told | **does not fit** | write amplification |"
     assert f"| fill | 7.8.3 | default {fits}" in text
     assert f"| fill | 7.8.3 | yes | WAF | {SCALED} | {FULL} | agrees |" in text
     assert "| fill | 7.8.3 | yes | RATE | - | - | - |" in text
     assert "\n\n## Why some are off\n" in text
+
+
+def test_a_doubt_is_right_where_the_figure_would_have_been_off():
+    assert Figure("overwrite_share", 0.0, None, 0.94).verdict == "rightly doubted"
+    assert Figure("overwrite_share", 0.9, None, 0.94).verdict == "wrongly doubted"
+    assert Figure("overwrite_share", 0.9, None).verdict == "not told"
 
 
 def test_changes_agree_where_their_intervals_meet():
@@ -189,7 +202,7 @@ def test_a_tiny_database_is_made_and_told(name, tmp_path: Path, settings: Settin
     assert build_of(known, settings) == "default"
     kept = make_database(known, tmp_path, settings)
     kinds = {path.name.split("-")[0] for path in kept.iterdir()}
-    assert kinds == {"LOG", "OPTIONS", *(["trace"] if known.traced else [])}
+    assert kinds == {"LOG", "OPTIONS", STATISTICS, *(["trace"] if known.traced else [])}
     assert make_database(known, tmp_path, settings) == kept
     rows = recovered(known, kept, settings)
     assert [row["kind"] for row in rows] == ["log", "trace"][: len(rows)]

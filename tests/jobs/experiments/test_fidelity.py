@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.experiments.fidelity import Fidelity, compaction_due, compared
+from jobs.experiments import fidelity
+from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
+from jobs.experiments.fidelity import Fidelity, compaction_due, compared, figures_of
 from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.settings import Settings
+from sampler.workload.workload_file import load_workload
 
 FAMILY = FamilyProfile(
     name="default",
@@ -22,9 +27,15 @@ FAMILY = FamilyProfile(
 WHOLE = DatabaseProfile(families=(FAMILY,), batch_size=1.0, stall_percent=2.0)
 
 
-def _check(load: FamilyProfile, whole: DatabaseProfile = WHOLE, scale: int = 1) -> Fidelity:
-    rows = compared(whole, FAMILY, replace(whole, families=(load,)), load, scale)
-    return Fidelity(tuple(rows))
+def _check(*loads: FamilyProfile, scale: int = 1) -> Fidelity:
+    """Of one load all runs of which are alike, or of a load by run."""
+    runs = [figures_of(replace(WHOLE, families=(load,)), load, scale) for load in loads]
+    found = compared(figures_of(WHOLE, FAMILY, 1), runs if len(runs) > 1 else runs * 2)
+    return Fidelity(tuple(found))
+
+
+def _wafs(*wafs: float) -> Fidelity:
+    return _check(*(replace(FAMILY, waf=waf) for waf in wafs))
 
 
 def _row(check: Fidelity, what: str):
@@ -43,6 +54,63 @@ def test_write_amplification_fits_within_15_percent_either_way():
         check = _check(replace(FAMILY, waf=waf))
         assert (check.fits, _row(check, "write amplification").verdict == "fits") == (fits, fits)
     assert "num or writes" in _row(_check(replace(FAMILY, waf=9.0)), "write amplification").advice
+
+
+@pytest.mark.parametrize(
+    ("wafs", "fits"),
+    [
+        ((3.9, 4.1, 4.0), True),
+        ((5.6, 5.7), False),
+        ((4.0,), None),  # one run has no interval
+        ((4.3, 6.2), None),  # one would fit, the other would not
+        ((4.2, 5.1, 3.6, 5.6, 4.4), None),
+        ((3.645, 5.114, 3.7), None),
+    ],
+)
+def test_runs_decide_by_the_interval_of_their_mean(wafs: tuple[float, ...], fits: bool | None):
+    check = _wafs(*wafs) if len(wafs) > 1 else Fidelity(tuple(compared(
+        figures_of(WHOLE, FAMILY, 1), [figures_of(WHOLE, FAMILY, 1)]
+    )))  # fmt: skip
+    row = _row(check, "write amplification")
+    words = {True: "fits", False: "differs", None: "cannot tell"}
+    assert (check.fits, row.verdict, row.runs) == (fits, words[fits], len(wafs))
+    if len(wafs) > 1:
+        assert row.low is not None and row.high is not None
+        assert row.low < (row.load or 0) < row.high
+        assert (fits is None) == ("cannot tell" in check.verdict)
+        if fits is None:
+            assert f"after {len(wafs)} runs write amplification lies between" in check.verdict
+
+
+@pytest.mark.parametrize(
+    ("wafs", "needed", "fits"),
+    [
+        ([4.0, 4.02, 9.9], 2, True),
+        ([3.9, 4.3, 4.0, 4.1, 4.0], 4, True),
+        ([6.0, 6.1, 4.0], 2, False),
+        ([3.2, 4.9, 3.6, 5.6, 4.4, 4.0], 5, None),
+    ],
+)
+def test_a_load_is_run_until_its_runs_decide_or_are_the_most(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, wafs: list[float], needed: int,
+    fits: bool | None,
+):  # fmt: skip
+    kept, ran = [], iter(wafs)
+
+    def measure(*_: object) -> Outcome:
+        return Outcome(state=TrialState.DONE, metrics={"waf": next(ran)}, bench_seconds=1.0)
+
+    monkeypatch.setattr(RunsObserver, "run", measure)
+    monkeypatch.setattr(fidelity, "read_profile", lambda _: WHOLE)
+    load = load_workload("load-quick")
+    check = fidelity.fidelity_check(WHOLE, FAMILY, load, settings, options=None)
+    runs: list[MeasuredRun] = []
+    document = check.measure(KeptRuns(runs, kept.append), RunsObserver()).document
+    assert (len(runs), document["fits"]) == (needed, fits)
+    assert kept == runs and check.runs == 5
+    # What was measured before is gone on with: nothing is left to run.
+    again = check.measure(KeptRuns([*runs], kept.append), RunsObserver()).document
+    assert again == document and len(kept) == needed
 
 
 def test_the_tree_fits_within_one_level():
@@ -71,8 +139,8 @@ def test_what_is_not_told_is_asked_for_and_not_invented():
     assert (row.database, row.verdict) == (None, "unknown")
     assert "not available from" in row.advice
     nothing = FamilyProfile(name="default")
-    rows = tuple(compared(WHOLE, nothing, WHOLE, FAMILY, 1))
-    assert "Not checked" in Fidelity(rows).verdict
+    rows = compared(figures_of(WHOLE, nothing, 1), [figures_of(WHOLE, FAMILY, 1)] * 2)
+    assert "Not checked" in Fidelity(tuple(rows)).verdict
 
 
 def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():

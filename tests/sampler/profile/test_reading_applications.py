@@ -139,6 +139,16 @@ def test_five_families_of_which_one_has_blobs(read: Read) -> None:
     # It deletes keys that are there, once each: not by chance, so neither is told.
     assert (index.overwrite_share, index.entries) == (None, None)
     assert "deletes" in why(profile, "overwrite_share", "index")
+    # Reads are the database's; the last dump is some seconds older than the count.
+    gets = sum(n for what, n in truth.items() if what.endswith(".get"))
+    assert profile.operations["get"] == pytest.approx(gets, rel=0.01)
+    scans = truth["events.scan"] + truth["index.scan"]
+    assert profile.operations["seek"] == pytest.approx(scans, rel=0.01)
+    assert not {"get", "seek"} & events.operations.keys()
+    assert "gets, seeks and multigets by column family" in {each.what for each in profile.unknown}
+    # Values of 8 and 32 B, of which LZ4 cannot make what their tables come to.
+    assert (index.compression_ratio, counters.compression_ratio) == (None, None)
+    assert 0 < index.doubted["compression_ratio"] < 3 / 8
     # 500 keys, all in memory: not 0.
     default = profile.family("default")
     assert (default.operations, default.entries) == ({}, None)

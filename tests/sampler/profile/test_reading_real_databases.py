@@ -59,6 +59,24 @@ def test_sizes_and_compressibility(
     assert "[DBOptions]" in profile.options
 
 
+def test_values_that_were_written_in_order_go_on_from_each_other(filled: Fill) -> None:
+    """Of pieces of 100 bytes, so one of 120 repeats what its neighbour in the table began."""
+    profile = filled("fillseq", num=50_000, value_size=120, compression_type="lz4")
+    assert profile.family("default").compression_ratio == pytest.approx(0.5, rel=0.05)
+
+
+def test_different_sizes_without_statistics(filled: Fill) -> None:
+    profile = filled(
+        "fillrandom", num=100_000, value_size_distribution_type="uniform", value_size_min=50,
+        value_size_max=150, compression_type="lz4", write_buffer_size=2**18, statistics=0,
+    )  # fmt: skip
+    family = profile.family("default")
+    assert family.value_size.mean == pytest.approx(100, rel=0.01)
+    # By the means of some 60 tables; that of these sizes is 28.9.
+    assert family.value_size.deviation == pytest.approx(28.9, rel=0.3)
+    assert family.compression_ratio == pytest.approx(0.5, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("processes", "share"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile
 from sampler.profile.reading import read_profile
 from tests.support.sampler.written_dumps import Dump, Family
@@ -84,6 +85,10 @@ def test_families_share_what_was_written_by_their_memtables(read: Read) -> None:
     assert (first.operations["put"], second.operations["put"]) == (200, 600)
     assert "get" not in first.operations
     assert profile.operations["get"] == 150  # of which family, nothing tells
+    assert profile.hit_rate == 0.0 and profile.sources["operations"].sure == "counted"
+    assert "gets, seeks and multigets by column family" in {e.what for e in profile.unknown}
+    load = choose_load(profile, second, name="x")
+    assert any(line.startswith("reads: 150 gets of all column") for line in load.not_expressed)
     assert first.waf == pytest.approx(100 / (2**30 / 4))
 
 
@@ -139,6 +144,20 @@ def test_deletes_and_merges_are_counted_by_memtables(read: Read) -> None:
     # Nothing was dropped: whether the deletes hit keys that were there is not known.
     assert (family.overwrite_share, family.entries) == (None, 80)
     assert "deletes" in how(profile)["overwrite_share of column family 'default'"]
+
+
+@pytest.mark.parametrize("told", [{"num_range_deletes": 20}, {}])  # newer versions tell it
+def test_range_deletes_are_no_puts_and_hold_no_values(read: Read, told: dict[str, int]) -> None:
+    """RocksDB counts them among entries and deletes, and their ends, 16 bytes, as values."""
+    lines = [
+        "x [default] [JOB 5] Flushing memtable",
+        event("flush_started", job=5, num_entries=100, num_deletes=10, **told),
+        table(5, 100, 5, num_deletions=30, num_range_deletions=20, raw_value_size=70 * 100 + 320),
+        "x [default] Level-0 commit table #5: memtable #1 done",
+    ]
+    (family,) = read(HEADER, lines).families
+    assert family.operations == {"put": 70, "delete": 30, "merge": 0}
+    assert family.value_size.mean == 100
 
 
 def how(profile: DatabaseProfile) -> dict[str, str]:
@@ -241,3 +260,14 @@ def test_what_a_filter_drops_is_no_overwrite(read: Read) -> None:
     (family,) = read(HEADER[:1], named, HEADER[1:], lines, dump(1), told).families
     assert family.overwrite_share == pytest.approx(0.0, abs=0.01)
     assert family.entries == 10
+
+
+def test_deletes_that_are_still_in_memory_are_told_by_the_bytes_of_all_batches(read: Read) -> None:
+    """A put of a batch of its own takes 12 + 2 + 16 + 1 + 100 bytes, a delete 12 + 2 + 16."""
+    told = statistics(
+        bytes_written=160 * 131 + 90 * 30, number_keys_written=250, write_self=250, write_other=0
+    )
+    gib = (160 * 131 + 90 * 30) / 2**30
+    (family,) = read(HEADER, flush(5, 100, 100), dump(1, gib=gib), told).families
+    assert family.operations["put"] == pytest.approx(160, abs=1)
+    assert family.operations["delete"] == pytest.approx(90, abs=1)
