@@ -70,7 +70,7 @@ def find_files(path: Path, told: Callable[[str], None]) -> tuple[list[Path], str
 def quiet_log(log: Path) -> str:
     """Why a LOG that holds its header alone tells nothing, and how to get one that does."""
     try:
-        options = _newest_options(log.parent, lambda _: None)
+        options = newest_options_text(log.parent, lambda _: None)
     except OSError:
         options = None
     level = parse_options(options).get(DB, "info_log_level") if options else None
