@@ -153,6 +153,7 @@ class Figures:
     where: str = ""
     sure: Sure = "counted"
     unknown: Mapping[str, str] = field(default_factory=dict)
+    doubted: Mapping[str, float] = field(default_factory=dict)  # what the unknown would be told as
 
 
 def gathered(found: Collection[Figures]) -> tuple[dict[str, Any], dict[str, Source]]:

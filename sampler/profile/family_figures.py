@@ -70,7 +70,9 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
         for each in found
         for what, how in each.unknown.items()
     ]
-    return FamilyProfile(name=evidence.name, **fields, sources=sources), tuple(unknown)
+    doubted = {name: value for each in found for name, value in each.doubted.items()}
+    family = FamilyProfile(name=evidence.name, **fields, sources=sources, doubted=doubted)
+    return family, tuple(unknown)
 
 
 def _of_family(what: str, name: str) -> str:
@@ -229,7 +231,7 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
     events, name = evidence.log.events, evidence.name
     why = _hidden(evidence, whole)
     if why:
-        return _kept_keys(evidence, why)
+        return replace(_kept_keys(evidence, why), doubted=_as_if_drawn(evidence))
     if not whole.counts["written"] and evidence.elsewhere:
         why = f"what was written to it, if anything, is still in memory: {TRACE}"
         return Figures(unknown={"entries": why, "overwrite_share": why})
@@ -272,6 +274,16 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
     where = "LOG: bytes of the levels / bytes per entry in the tables made"
     fields = {"entries": round(size * made["num_entries"] / made["file_size"])}
     return Figures(fields, where, "estimated", unknown)
+
+
+def _as_if_drawn(evidence: Evidence) -> dict[str, float]:
+    """The share of overwrites if all that RocksDB dropped had been overwritten."""
+    events, name = evidence.log.events, evidence.name
+    if not events.accounted(name):
+        return {}
+    history = events.history(name, evidence.log.opened)
+    found = overwrites(history, events.merges[name], events.held(name), events.new(name), 0)
+    return {} if found.share is None else {"overwrite_share": found.share}
 
 
 def _kept_keys(evidence: Evidence, why: str) -> Figures:

@@ -54,8 +54,8 @@ _FIDELITY = """## The scaled load beside the database
 `rocktune profile --check` on the same folders: the load of the family that most is written into,
 under the database's own OPTIONS, two to five times. The limits are 15% of its write amplification
 and one level of its tree; of each figure the database's and the mean of the load's runs, which
-must lie within the limits with its 95% interval. *Differs* names all that is off. Loads of
-2026-11-27 were run once."""
+must lie within the limits with its 95% interval. *Differs* names all that is off. Where one run is
+named, the check is older than the repeated one."""
 _TRANSFER = """## What is proven at scale, and what it gains at full size
 
 `rocktune tune --like` sees LOG and OPTIONS alone, and proves its winner on a scaled load of its
@@ -214,7 +214,8 @@ def _checked(row: Row) -> list[str]:
     lines = row["fidelity"]["rows"]
     off = [each["what"] for each in lines if each["verdict"] == "differs"]
     decides = [_beside(each) for each in lines[:3]]
-    verdict = _FITS[row["fidelity"]["fits"]]
+    once = "" if any(each.get("runs") for each in lines) else ", one run"
+    verdict = f"{_FITS[row['fidelity']['fits']]}{once}"
     head = [row["load"], row["rocksdb_version"], row["column_family"]]
     return [*head, *decides, verdict, ", ".join(off) or "-"]
 

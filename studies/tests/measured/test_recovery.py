@@ -161,7 +161,7 @@ def test_the_page_tells_hits_misses_and_what_is_not_told(tmp_path: Path):
     cells = "100; 104: **+4.0%** | put 100%; put 100%: +0.0 points | 0.5: **not told** |"
     assert f"| fill | 7.8.3 | default | 16; 16: +0.0% | {cells}" in text
     assert "36.8%; 90.0%: **rightly doubted** | 2; 2.05: +2.5% |" in text
-    fits = "| **4, 5** | 2, 2 | not told | **does not fit** | write amplification |"
+    fits = "| **4, 5** | 2, 2 | not told | **does not fit**, one run | write amplification |"
     assert f"| fill | 7.8.3 | default {fits}" in text
     assert f"| fill | 7.8.3 | yes | WAF | {SCALED} | {FULL} | agrees |" in text
     assert "| fill | 7.8.3 | yes | RATE | - | - | - |" in text
