@@ -37,6 +37,8 @@ from tests.support.sampler.versions import need_before
 
 CASES = DATA / "cases"
 MIB = 2**20
+OLD = "{deletion_ratio=0.25;id=CompactOnDeletionCollector;window_size=64;deletion_trigger=9;}"
+NEW = "{id=CompactOnDeletionCollector;min_file_size=0;window_size=128;deletion_trigger=7;}"
 
 
 def text_of(db: str = "", family: str = "", table: str | None = None, more: str = "") -> str:
@@ -417,9 +419,9 @@ class TestWhatABuildRefuses:
                 "refuses [DBOptions] enable_pipelined_write (line 4) = true: ",
             ),
             (
-                "",
+                "allow_concurrent_memtable_write=true",
                 "num_levels=4|memtable_factory=HashSkipListRepFactory|max_write_buffer_number=4",
-                'refuses [CFOptions "default"] memtable_factory (line 5) = '
+                '; [CFOptions "default"] memtable_factory (line 5) = '
                 "HashSkipListRepFactory: Invalid argument: Memtable doesn't ",
             ),
         ],
@@ -432,7 +434,41 @@ class TestWhatABuildRefuses:
             user_options(text, installed)
         assert told in str(error.value)
         found = user_options(text, installed, drop_unknown=True)
-        assert len(found.dropped) == 1
+        assert len(found.dropped) == 1 + told.startswith(";")  # what contradict each other
+
+    @pytest.mark.parametrize("collectors", [f"{{{NEW}}}", NEW, f"{{{NEW}:{OLD}}}", f"{OLD}:{NEW}"])
+    def test_of_a_list_the_unknown_field_alone_is_dropped(
+        self, collectors: str, installed: InstalledDbBench
+    ):
+        need_before(installed, 10, 4)
+        text = text_of(family=f"table_properties_collectors={collectors}")
+        with pytest.raises(InputError, match=r"know table_properties_collectors\.min_file_size"):
+            user_options(text, installed)
+        found = user_options(text, installed, drop_unknown=True)
+        ((_, key),) = found.dropped
+        assert key.endswith(".min_file_size")
+        assert [note for note in found.notes if "RocksDB changes it" in note] == []
+
+    @pytest.mark.parametrize(
+        ("family", "cause"),
+        [
+            ("memtable_factory=vector", "memtable_factory = vector"),
+            ("memtable_factory={id=VectorRepFactory;count=0;}", "memtable_factory = {id=Vector"),
+            ("memtable_factory=prefix_hash:9|prefix_extractor=rocksdb.FixedPrefix.4",
+             "memtable_factory = prefix_hash:9"),
+            ("inplace_update_support=true", "inplace_update_support = true"),
+        ],
+    )  # fmt: skip
+    def test_a_memtable_of_one_writer_is_measured_with_one(
+        self, family: str, cause: str, installed: InstalledDbBench
+    ):
+        found = user_options(text_of(family=family), installed)
+        (note,) = [each for each in found.notes if "allow_concurrent" in each]
+        assert f"RocksDB opens no database otherwise with {cause}" in note
+        assert found.values["allow_concurrent_memtable_write"] is False
+        assert "allow_concurrent_memtable_write" in found.immovable
+        with pytest.raises(InputError, match="concurrent writes"):
+            user_options(text_of("allow_concurrent_memtable_write=true", family), installed)
 
     def test_a_key_of_two_sections_is_dropped_where_no_version_has_it(
         self, installed: InstalledDbBench

@@ -39,8 +39,8 @@ class Case:
         status: The exit status.
         within: Relative tolerance of floats; measured ones need some, read ones none.
         db_bench: Whether the command runs the real db_bench.
-        missing: Why not all of it is met yet; the table then says so, and the test fails as soon
-            as it is.
+        missing: Why a figure, or the ``exit status``, is not as expected yet, by its name: the
+            table shows it as wrong, and the test fails as soon as it is right.
         sooner: Arguments by which `make test` has the same figures of a smaller load.
     """
 
@@ -51,7 +51,7 @@ class Case:
     status: int = 0
     within: float = 0.0
     db_bench: bool = False
-    missing: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
     sooner: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -63,7 +63,7 @@ def _profile(
     /,
     *checks: Any,
     within: float = 0.01,
-    missing: str = "",
+    missing: Mapping[str, str] | None = None,
     **expected: object,
 ) -> Case:
     return Case(
@@ -72,7 +72,7 @@ def _profile(
         expected={name.replace("__", " "): value for name, value in expected.items()},
         read=_document(family, *checks),
         within=within,
-        missing=missing,
+        missing=missing or {},
     )
 
 
@@ -106,7 +106,7 @@ CASES: tuple[Case, ...] = (
     _profile(_FIVE, "index", families=5, **_READS),
     _profile(_FIVE, "counters", families=5, **_READS),
     _profile(_FIVE, "blobs", families=5, value_size=16_384.0, **_READS),
-    _profile(_FIVE, "default", _unknown_or("entries", 500.0), missing=_IN_MEMORY,
+    _profile(_FIVE, "default", _unknown_or("entries", 500.0), missing={"exit status": _IN_MEMORY},
              **{"entries 500 or unknown": True}, families=5, **_READS),
     Case(
         artefact=_FIVE,
@@ -117,12 +117,15 @@ CASES: tuple[Case, ...] = (
         },
         read=_counts,
         within=0.03,
+        missing={"blobs delete": "9,848: the LOG's last dump is older than the service's count"},
     ),
     Case(
         artefact=_FIVE,
         command=("profile", "{file}", *_OUT),
         expected={"index deletes 22 to 25%": True},
         read=_counts,
-        missing="the two flushes of the LOG hold 25.6% deletes, the service counted 25.3%",
+        missing={
+            "index deletes 22 to 25%": "two flushes hold 25.6%, the service counted 25.3% in all",
+        },
     ),
 )  # fmt: skip
