@@ -37,6 +37,7 @@ for _profile, _same, _examples in (
         suppress_health_check=[HealthCheck.too_slow],
     )
 hypothesis_settings.load_profile("rocktune")
+os.environ.pop("COLUMNS", None)  # how wide the terminal of whoever runs the tests is
 
 # What this machine's user has fetched is none of the tests' business; processes inherit it.
 os.environ["ROCKTUNE_BUILD_DIR"] = os.devnull

@@ -50,7 +50,6 @@ from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
-from sampler.options.application import application_names
 from sampler.workload.tree_reads import COLD, READS
 
 _BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
@@ -149,13 +148,15 @@ def _details(result: Mapping[str, Any]) -> list[str]:
 
 def _next_steps(result: Mapping[str, Any], out: Path | None, *, verbose: bool) -> list[str]:
     """Commands that go on from here, and how a running database takes the changes."""
-    if refused := (result.get("export") or {}).get("refused"):
+    export = result.get("export") or {}
+    if refused := export.get("refused"):
         steps = [] if out else [f"There is no OPTIONS file: {refused}."]  # `tune` ends with it
     elif result["best"]:
         file = f"{out}/OPTIONS.ini" if out else "the file of `rocktune options ID`"
-        own = ", ".join(application_names(result["job"].get("baseline_options")))
+        named = export.get("application")  # none in a job of an earlier version
+        own = f": {', '.join(named)} (first lines of the file)" if named else ""
         steps = [
-            f"Set in your program what no OPTIONS file holds: {own} (first lines of the file).",
+            f"Set in your program what no OPTIONS file holds{own}.",
             f"Open a copy of your database with {file}, and run your load on it.",
         ]
         at_once: list[str] = []

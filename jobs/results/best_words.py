@@ -11,7 +11,6 @@ from typing import Any
 from jobs.results.figures import metric_amount, option_value
 from optimizer.budget.power import ALPHA, LEAST_PAIRS
 from optimizer.objective.limits import OPEN
-from optimizer.results.price import traded_of
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
 
@@ -95,6 +94,8 @@ def starting_point_lines(result: Mapping[str, Any]) -> list[str]:
 
 
 def _no_trade(result: Mapping[str, Any]) -> str | None:
+    from optimizer.results.price import traded_of
+
     untraded = result.get("no_trade")
     if not untraded:
         return None

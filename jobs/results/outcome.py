@@ -25,6 +25,7 @@ from optimizer.results.result import Conclusion, fitness_by_trial, result_docume
 from optimizer.run.ports import TrialLog
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.options.application import application_names
 from sampler.space.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"
@@ -59,7 +60,8 @@ def conclude_job(
 
     ``export`` writes the file of a configuration, with lines of comment at its top; ``tried`` says
     whether a real RocksDB loads it there. Where RocksDB does not take the file, or not as
-    intended, the outcome has none, and ``result["export"]`` says why and holds its text.
+    intended, the outcome has none, and ``result["export"]`` says why and holds its text. Else it
+    names what the program sets itself.
     """
     result = result_document(conclusion, job=specification.document(), environment=environment)
     options = minimal = fullest = None
@@ -69,6 +71,8 @@ def conclude_job(
             options = export(result["best"]["configuration"], comments)
         except ExportRefusedError as refused:  # what was measured is worth as much without it
             result["export"] = {"refused": str(refused), "options": refused.text}
+        else:
+            result["export"] = {"application": application_names(specification.baseline_options)}
     fewer = fewer_changes(result)
     if fewer is not None:
         try:

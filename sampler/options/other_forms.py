@@ -43,7 +43,12 @@ def other_form(text: str) -> str | None:
 
 
 def not_options(text: str) -> str | None:
-    """The same of a text that is given as an OPTIONS file and cannot be read as one."""
+    """The same of a text that is given as an OPTIONS file and cannot be read as one.
+
+    None of one that begins as an OPTIONS file does: then what is wrong in it is to be told.
+    """
+    if is_options_file(text):
+        return None
     if _LOG.match(text.lstrip()):
         return (
             "is a LOG; give the OPTIONS-NUMBER of its folder here, and the LOG to `rocktune "

@@ -70,8 +70,8 @@ def test_a_field_is_explained_once_and_is_a_setting_of_every_door(name: str) -> 
 
 def test_the_settings_of_a_job_are_stored_under_the_names_that_ask_for_them() -> None:
     # What nobody asks for: whose space it is, the search's own settings, the threads of where it
-    # was made.
-    kept = set(Specification.model_fields) - {"shipped_space", "search", "cores"}
+    # was made, the version of the database that its build was chosen for.
+    kept = set(Specification.model_fields) - {"shipped_space", "search", "cores", "chosen_for"}
     assert kept < set(JobRequest.model_fields)
 
 

@@ -31,9 +31,9 @@ class TestWords:
 
 class TestChanges:
     ROWS = (
-        ("waf", {"percent": -10.0, "low": -13.0, "high": -6.0}),
-        ("rate", {"percent": -5.0, "low": -8.0, "high": -1.0}),
-        ("write_p99", {"percent": -30.0, "low": -400.0, "high": 2.0}),
+        ("waf", {"percent": -10.0, "low": -13.0, "high": -6.0, "p": 0.001}),
+        ("rate", {"percent": -5.0, "low": -8.0, "high": -1.0, "p": 0.02}),
+        ("write_p99", {"percent": -30.0, "low": -400.0, "high": 2.0, "p": 0.06}),
     )
 
     def test_which_way_is_better_decides_the_colour(self):
@@ -46,7 +46,8 @@ class TestChanges:
             [-10.0], [4.0], [3.0])  # fmt: skip
 
     def test_what_crosses_zero_is_not_significant(self):
-        chart = changes_chart([("waf", {"percent": -1.0, "low": -3.0, "high": 1.0})], TERMS, {})
+        waf = {"percent": -1.0, "low": -3.0, "high": 1.0, "p": 0.3}
+        chart = changes_chart([("waf", waf)], TERMS, {})
         assert chart is not None
         assert chart.title == "waf not significant"
 
