@@ -160,10 +160,11 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             f"RocksDB opens no database otherwise with {cause}"
         )
     if filter_without_bits(policy := file.get(TABLE, _FILTER)):
+        shown = str(policy)[:60]
+        absent = "" if "bits" in shown else "its bits per key are not in the file, and "
         yield (
-            f"{_FILTER} = {str(policy)[:60]}: its bits per key are not in the file, and RocksDB "
-            f"makes no filter from this name: nothing is filtered while measuring. "
-            f"{filter_fix(policy)}"
+            f"{_FILTER} = {shown}: {absent}RocksDB makes no filter from this text: nothing is "
+            f"filtered while measuring. {filter_fix(policy)}"
         )
     yield from caches_of(file).notes
     yield from _cut_numbers(file)

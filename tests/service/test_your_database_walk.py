@@ -65,6 +65,9 @@ def test_a_new_user_can_paste_it(tmp_path: Path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert _hashes(tmp_path / "mydb") == before
     assert "Column family default" in ran.stdout
+    assert re.search(
+        r"^  Set in your program what no OPTIONS file holds: block cache, ", ran.stdout, re.M
+    )
     assert re.search(r"^The load (matches|does not match) the database", ran.stdout, re.M)
     theirs = next((tmp_path / "mydb").glob("OPTIONS-*")).read_text()
     options = (tmp_path / "tuned/OPTIONS.ini").read_text()

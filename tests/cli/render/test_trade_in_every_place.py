@@ -122,8 +122,14 @@ def test_a_row_of_a_batch_has_one_fitness():
 
 
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
+    of_earlier_version = printed(finished).partition("\nNext\n")[2].lstrip()
+    assert of_earlier_version.startswith("Set in your program what no OPTIONS file holds.")
+    told = {"application": ["filter_policy", "block cache"]}
+    finished = replace(finished, result={**finished.result, "export": told})
     said = printed(finished).partition("\nNext\n")[2]
-    assert said.lstrip().startswith("Set in your program what no OPTIONS file holds: block cache,")
+    assert said.lstrip().startswith(
+        "Set in your program what no OPTIONS file holds: filter_policy, block cache (first lines"
+    )
     assert "`rocktune options 7 --format setoptions`" in said and " ID" not in said
     assert "`rocktune show 7 --verbose`" in said
     assert "--verbose" not in printed(finished, verbose=True)

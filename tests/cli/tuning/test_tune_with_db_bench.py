@@ -56,6 +56,8 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     first, cache, others, trade, tuned, *_ = text.splitlines()
     assert first == f"# {FIRST}"
     assert cache.startswith("# - block cache") and others.startswith("# - whatever else")
+    named = result["export"]["application"]
+    assert named == ["block cache", "whatever else the program sets in code"]
     assert trade == f"# {result['verdict']['trade']}"
     assert trade.startswith("# Better than the baseline: SA -")
     assert tuned.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")

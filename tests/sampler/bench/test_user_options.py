@@ -221,7 +221,10 @@ class TestWhatIsMeasured:
             assert note.startswith('[TableOptions/app.Mine "default"]: not known to db_bench')
         else:
             assert note.startswith(f"{key} = {text}: ")
-        assert re.search("not known to db_bench, measured with|left out while measuring", note)
+        assert re.search(
+            "not known to db_bench, measured with|left out while measuring|nothing is filtered",
+            note,
+        )
 
     def test_a_table_of_the_application_is_not_measured_nor_moved(
         self, installed: InstalledDbBench
@@ -513,14 +516,22 @@ def test_a_ribbon_filter_keeps_its_level_in_every_spelling(
     assert effect.get(TABLE, "filter_policy") == there.replace(":10:", ":12:")
 
 
-@pytest.mark.parametrize("policy", ["MyFilter", "{id=bloomfilter;bits_per_key=10;}"])
+@pytest.mark.parametrize(
+    ("policy", "absent"),
+    [
+        ("MyFilter", "its bits per key are not in the file, and "),
+        ("{id=bloomfilter;bits_per_key=10;}", ""),
+    ],
+)
 def test_a_filter_that_db_bench_does_not_make_is_none_and_told(
-    policy: str, installed: InstalledDbBench
+    policy: str, absent: str, installed: InstalledDbBench
 ):
     found = user_options(text_of(table=f"filter_policy={policy}"), installed)
     assert found.values["bloom_bits"] == 0
-    assert found.notes == (
-        f"filter_policy = {policy}: not known to db_bench, measured with nullptr",
+    (note,) = found.notes
+    assert note.startswith(
+        f"filter_policy = {policy}: {absent}RocksDB makes no filter from this text: nothing is "
+        "filtered while measuring. Write filter_policy=bloomfilter:10:false"
     )
 
 
