@@ -52,7 +52,7 @@ from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
 from sampler.workload.tree_reads import COLD, READS
 
-_BESIDE = ("memory", "peak_rss", "write_p99", "read_p99", *READS)
+_BESIDE = ("stall_percent", "memory", "peak_rss", "write_p99", "read_p99", *READS)
 _READS_ARE = (
     "read_..., scan_...: operations/s on the database that each side left, "
     f"...{COLD} with nothing in the page cache; not tuned."
