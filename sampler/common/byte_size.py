@@ -7,7 +7,8 @@ from sampler.common.errors import InputError
 
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", re.IGNORECASE)
+# Python converts no number of more than 4,300 digits; no size has 30.
+_SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?b)?\s*", re.IGNORECASE)
 
 
 def parse_bytes(text: str, *, field: str = "size") -> int:
@@ -18,7 +19,8 @@ def parse_bytes(text: str, *, field: str = "size") -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise InputError(field, f"{text!r} is not a size; write it like 64MiB, 3GB or 67108864")
+        problem = f"{text!r:.120} is not a size; write it like 64MiB, 3GB or 67108864"
+        raise InputError(field, problem)
     number, prefix, unit = match.group(1), match.group(2).lower(), (match.group(3) or "").lower()
     factor = (_DECIMAL if unit == "b" and prefix else _BINARY)[prefix]
     return int(float(number) * factor) if "." in number else int(number) * factor

@@ -24,6 +24,8 @@ FOUND = {
     "space": [b"a=" + b"[" * 5000, b"a" + b".a" * 5000 + b"=1", b"a=1" + b"0" * 5000],
     "workload": [b"a=" + b"[" * 5000],
     "objective": [b"a=" + b"{b=" * 3000, b"a" + b".a" * 32_000 + b"=1"],
+    # Each in a call of its own, by the first byte: limit, power, size, warm start, weights.
+    "words": [bytes([which]) + b"9" * 5000 for which in range(5)],
     "batch": [b"a=" + b"[" * 5000],
     "options": [
         OPTIONS + b"  a=" + b"{b=" * 900 + b"x" * 63_000 + b"}" * 900,

@@ -153,7 +153,7 @@ def test_interrupted_without_a_connection_it_says_so_and_goes_on_later(
     assert zygote.wait(pid) == 130, log.read_text()
     *_, last = log.read_text().splitlines()
     assert last == (
-        "rocktune: interrupted; the database does not answer, and keeps what it had of job 1. "
+        "rocktune: interrupted; the database does not answer; it keeps what it had of job 1. "
         "Continue with the same command and --resume"
     )
     limit(server, -1)

@@ -59,7 +59,7 @@ def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureF
     assert best["configuration"]["codec"] == "fast"
     assert best["runs"] == 3
     change = best["change"]["waf"]
-    assert change.keys() == {"percent", "low", "high", "p"}
+    assert change.keys() == {"percent", "low", "high", "p", "p_adjusted"}
     assert -60 < change["low"] <= change["percent"] <= change["high"] < -40
     # The fitness is computed from the medians of the fresh runs.
     baseline, mine = result["baseline"]["metrics"]["waf"], best["metrics"]["waf"]
