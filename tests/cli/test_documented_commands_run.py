@@ -214,7 +214,8 @@ def made_ready(line: list[str]) -> None:
         named = line[line.index("mine.toml") - 1].removeprefix("--space") or "space"
         Path("mine.toml").write_text(MINE[named])
     if command == "profile":
-        Path("mydb.toml").unlink()  # it writes it
+        Path("mydb.toml").unlink()  # it writes it, and the file beside it
+        Path("mydb.OPTIONS").unlink()
     if {"--renew", "--certificates"} & {*line}:
         folders = [each for each in line if each.endswith("certificates") and each[0] != "-"]
         assert main(["cluster", "certificates", folders[-1]]) == 0

@@ -67,8 +67,10 @@ def keys_of(sections: Mapping[str, Mapping[str, str]]) -> set[tuple[str, str]]:
         for key, text in values.items():
             found.add((kind_of(title), key))
             if text.startswith("{") and "=" in text:
+                table = key == "block_based_table_factory"
+                kind, within = ("BlockBasedTable", "") if table else (kind_of(title), f"{key}.")
                 for struct in list_members(text) or [text]:
-                    found |= {(kind_of(title), f"{key}.{field}") for field in parse_struct(struct)}
+                    found |= {(kind, f"{within}{field}") for field in parse_struct(struct)}
     return {(section, key) for section, key in found if not key.endswith(".id")}
 
 
