@@ -220,7 +220,7 @@ def test_the_deepest_and_largest_structures_are_read_in_every_form():
     assert found.get(CF, "c.b255") == "1"
     assert dict(leaves(found))[CF, "a" + ".b" * 16] == "1"
     for form in FORMS:
-        assert write_form(form, text, [])
+        assert write_form(form, text, []) or form == "setoptions"  # calls for changes alone
 
 
 def test_dotted_keys_and_a_structure_are_put_together_in_their_order():
