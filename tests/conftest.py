@@ -1,6 +1,7 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ import structlog
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from jobs.queue.service_settings import CONFIGURED_LIBRARIES
 from optimizer.run.tuning import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
@@ -132,6 +134,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def whole(request: pytest.FixtureRequest) -> bool:
     """Whether every combination is tried: `make prove-combinations`."""
     return bool(request.config.getoption("--whole"))
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A command that configures the logs of its process, as `serve` does, does so for its test."""
+    configured = structlog.get_config()
+    loggers = [logging.getLogger(name) for name in ("", *CONFIGURED_LIBRARIES)]
+    before = [(each, each.handlers[:], each.level, each.propagate) for each in loggers]
+    yield
+    structlog.configure(**configured)
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -70,7 +70,7 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-_LIBRARIES = ("uvicorn", "uvicorn.error", "alembic")
+CONFIGURED_LIBRARIES = ("uvicorn", "uvicorn.error", "alembic")
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
@@ -110,7 +110,7 @@ def configure_logs(level: str = "info") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name in _LIBRARIES:
+    for name in CONFIGURED_LIBRARIES:
         library = logging.getLogger(name)
         library.handlers[:] = [handler]
         library.propagate = False
