@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from cli.main import main as rocktune
-from jobs.experiments.comparison.tables import METRICS, comparison_sentences, tables
+from jobs.experiments.comparison.tables import comparison_sentences, tables
 from jobs.experiments.experiment import RUNS, MeasuredRun, whole_sets
 from jobs.experiments.paired import CaseChange
 from jobs.results.output_folder import RESULT
 from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.workload.metric_table import shown_in
 from studies.json_lines import read_lines
 
 DOCS = Path("docs")
@@ -97,7 +98,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     head, runs = rows[0], [MeasuredRun(**row) for row in rows[1:]]
     loads = [name for name in PAGE if any(run.case == name for run in runs)]
-    found = tables(whole_sets(runs, ("A", "B")), loads, "A", ["B"], METRICS)
+    found = tables(whole_sets(runs, ("A", "B")), loads, "A", ["B"], shown_in("compare"))
     machine = head["machine"]
     parts = [
         "# RocksJava against C++, measured here",

@@ -28,7 +28,7 @@ from sampler.runner.bench_folder import trial_folder
 from sampler.runner.conditions import Conditions
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import workload_from_document
 
 T = TypeVar("T")

@@ -18,9 +18,8 @@ from jobs.regression.report import SeriesRow, series_rows
 from jobs.regression.series import Series, key_of
 from jobs.results.cache import JobCache
 from models.change_points.change_point import RESOLUTION
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, shown_in
 
-_NOISE = ("waf", "sa", "time", "rate")
 _LEAST_RUNS = 3  # the scatter of fewer says nothing
 
 
@@ -108,7 +107,7 @@ def judge_host(runs: Sequence[HostRuns]) -> RegressionReport:
         load = runs[keys.index(key)].asked["workload"]["name"]
         level = np.where(mine, _figures(runs, "metrics", "time"), np.nan)
         found.append(Series(load, "default", "time", "min", True, np.log(level), level))
-        for name in _NOISE:
+        for name in shown_in("batch"):
             noise = np.where(mine, _figures(runs, "spread", name), np.nan)
             found.append(Series(load, "noise", name, "min", True, np.log(noise), noise))
     jobs = [Night(each.job_id, each.ended_at, {}) for each in runs]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from db.nightly.nights import Night
 from jobs.specification.specification import Specification
-from optimizer.objective.objective import SCALE, Direction
+from optimizer.objective.objective import SCALE
 from optimizer.objective.objective_file import objective_from_document
+from sampler.workload.metric_table import Direction
 
 Kind = Literal["default", "best", "noise", "machine"]
 FITNESS = "fitness"

@@ -31,7 +31,6 @@ from optimizer.trials.trial import Purpose
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
-from sampler.workload.metric_units import BYTES, metric_unit
 
 
 def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
@@ -173,11 +172,8 @@ def _boxes(
 ) -> list[Chart]:
     trials, _ = sampled_trials(engine, job.id, most=_MOST_BOXED)
     rows = sorted(found["parameters"], key=lambda row: row["rank"])
-    asked = [(each, metric_unit(each.metric)) for each in parameters.questions(rows, space)]
-    units = {BYTES: ", bytes", None: "", "": ""}
-    return drawable(
-        parameters.groups_chart(each, trials, units.get(unit, f", {unit}")) for each, unit in asked
-    )
+    asked = parameters.questions(rows, space)
+    return drawable(parameters.groups_chart(each, trials) for each in asked)
 
 
 _known = JobCache[Dependences | None](alone=True)

@@ -18,14 +18,14 @@ from optimizer.objective.limits import (
     require_possible,
     unmeasured_words,
 )
-from optimizer.objective.objective import Direction, Metrics, Objective, Term, pareto_front
+from optimizer.objective.objective import Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, Direction
 
 EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"

@@ -17,13 +17,13 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from models import Floats
 from models.gaussian_process import kernel
-from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies import evolution, guided, replication
 from optimizer.surrogate import expected_gain as gains
 from optimizer.surrogate.expected_gain import MetricPredictions
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from sampler.common.errors import InputError
+from sampler.workload.metric_table import TIME_BASED
 from studies.search.function import TestFunction
 
 AS_IT_IS = "as it is"
@@ -211,7 +211,7 @@ VARIANTS: Mapping[str, Variant] = {
     "no noise": Variant("every run measures the truth", lambda _: 0.0),
     "half the noise": Variant("every metric errs by half", lambda _: 0.5),
     "covariate": Variant("clocks err by half, as if the machine's speed were known",
-                         lambda metric: 0.5 if metric in CLOCKS else 1.0),
+                         lambda metric: 0.5 if metric in TIME_BASED else 1.0),
     "true models": Variant(
         "models that know the truth and are certain of it",
         within=lambda function: patch.object(

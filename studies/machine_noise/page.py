@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from optimizer.baseline.machine_effect import MachineEffect, machine_effect
 from optimizer.confirmation.paired_change import change
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from studies.arguments import days_words
 from studies.machine_noise.neighbour import OFF_SECONDS, ON_SECONDS
 from studies.machine_noise.runs import BASELINE, COST, MOVED, NOISE, WITH, WITHOUT, Row

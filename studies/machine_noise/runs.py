@@ -20,7 +20,7 @@ from sampler.runner.process import tied
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from studies.machine_noise import neighbour
 
 MOVED, NOISE, COST = PARTS = ("moved", "noise", "cost")

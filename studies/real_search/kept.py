@@ -15,7 +15,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import digest
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 
 # Without what the machine did meanwhile no clock could be corrected, as a job corrects them.
 _ALSO = ("wall_seconds", "memory", "write_p99", "read_p99", *MACHINE)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.workload.metric_units import db_bench_metrics, format_metric, metric_unit
+from sampler.workload.metric_table import db_bench_metrics, format_metric, metric_unit
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 from tests.support import DATA
