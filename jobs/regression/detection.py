@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 from db.nightly.nights import Night, night_states, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache
 from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
 from optimizer.objective.objective import SCALE
 from sampler.bench.installed import short_digest

@@ -16,7 +16,7 @@ from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, judge_series, named
 from jobs.regression.report import SeriesRow, series_rows
 from jobs.regression.series import Series, key_of
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache
 from models.change_points.change_point import RESOLUTION
 from sampler.workload.metric_table import MACHINE, shown_in
 

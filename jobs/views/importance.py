@@ -18,8 +18,7 @@ from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
 from jobs.charts import importance, parameters
 from jobs.charts.chart import Chart, drawable
-from jobs.results.background_fit import fitted
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache, fitted
 from jobs.results.ranking_words import first_share, shown_first
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation

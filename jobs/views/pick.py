@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.results.background_fit import fitted
-from jobs.results.cache import about_to_fit
 from jobs.results.export import about_configuration, difference_of, export_options
+from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration
