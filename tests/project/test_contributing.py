@@ -21,8 +21,9 @@ name = "instant"
 [command]
 argv = ["/bin/sh", "-c", "echo '{\\"waf\\": 2.5, \\"sa\\": 1.1, \\"time\\": 3, \\"rate\\": 100, \\"flushed_bytes\\": 4096}'"]
 """  # noqa: E501
+# Prints what a server of the copy answers: arguments are the database, and a path and type each.
 READ = """
-import sys
+import json, sys
 from fastapi.testclient import TestClient
 from api.app import make_app
 from db.access.tokens import Role, make_token
@@ -31,9 +32,10 @@ from db.connection.engine import make_engine
 engine = make_engine(sys.argv[1])
 token = make_token(engine, "reader", Role.READ)
 client = TestClient(make_app(engine), base_url="http://localhost")
-client.headers.update({"Authorization": f"Bearer {token}", "Accept": "text/html"})
-for path in sys.argv[2:]:
-    print(client.get(path).raise_for_status().text)
+client.headers.update({"Authorization": f"Bearer {token}"})
+asked = (each.split() for each in sys.argv[2:])
+answers = (client.get(path, headers={"Accept": kind}).raise_for_status() for path, kind in asked)
+print(json.dumps([answer.text for answer in answers]))
 """
 
 
@@ -131,10 +133,12 @@ def test_a_new_metric_is_shown_wherever_metrics_are(copy: Path, tuned: Path) -> 
     assert "flushed_bytes" in json.loads((tuned / "result.json").read_text())["verdict"]["change"]
     shown = rocktune(copy, "show", "1", f"--db={db}", status=3)
     assert re.search(r"^ *flushed_bytes +4 KiB", shown, re.MULTILINE)
-    page = run_python(copy, "-c", READ, db, "/jobs/1/won")
+    trials = "/v1/jobs/1/trials"
+    asked = ("/jobs/1/won text/html", f"{trials} text/csv", f"{trials} application/x-ndjson")
+    page, *exports = json.loads(run_python(copy, "-c", READ, db, *asked))
     assert 'name="weight-flushed_bytes"' in page
     for document in ((tuned / "report.html").read_text(), page):
         assert "bytes that flushes wrote" in document
-    for export in ("trials.csv", "trials.jsonl", "trials?limit=1"):
-        assert "flushed_bytes" in run_python(copy, "-c", READ, db, f"/v1/jobs/1/{export}")
     assert "flushed_bytes" in (tuned / "trials.csv").read_text().partition("\n")[0]
+    assert "flushed_bytes" in exports[0].partition("\n")[0]
+    assert json.loads(exports[1].partition("\n")[0])["metrics"]["flushed_bytes"] == 4096
