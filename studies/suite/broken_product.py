@@ -61,7 +61,7 @@ BREAKS = (
     Break("a winner may be proven in two pairs", "optimizer/budget/budget.py",
           "pairs = min(max(trials // 12, 3), 8)", "pairs = min(max(trials // 12, 2), 8)",
           ("test_budget_plan",)),
-    Break("a controller that was replaced goes on writing", "db/leases/lease.py",
+    Break("a controller that was replaced goes on writing", "db/leases.py",
           "(job.c.lease_epoch == lease.epoch, job.c.lease_owner == lease.owner)",
           "(job.c.lease_owner == lease.owner,)", ("test_lease",)),
     Break("a revoked token opens the door", "db/access/tokens.py",
