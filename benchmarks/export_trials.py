@@ -28,8 +28,7 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import trial
 from db.trials.trial_export import KEPT_NAMES, TrialNames

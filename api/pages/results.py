@@ -16,7 +16,7 @@ from api.pages.page import Reader, Visit
 from api.schemas.job_schemas import JobPage
 from api.services.dependencies import TunedJobDep
 from api.services.stored_job import job_ranking, picked, result_if_done
-from db.jobs.job_list import read_jobs
+from db.jobs.job_store import read_jobs
 from db.schema.job_row import JobKind, JobRow, JobState, NoSuchJob
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.results.output_folder import OPTIONS

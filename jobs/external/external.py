@@ -13,8 +13,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, LeaseHeld, acquire, release
-from db.leases.process import this_process_name
+from db.leases import Lease, LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.held_job import renewed_meanwhile

@@ -13,9 +13,8 @@ from sqlalchemy import Engine
 from db.connection.transactions import present
 from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
 from db.nightly.nights import Night
-from jobs.regression.detection import RegressionReport, judge_series, named
+from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named
 from jobs.regression.report import SeriesRow, series_rows
-from jobs.regression.series import Series, key_of
 from jobs.results.fits import JobCache
 from models.change_points.change_point import RESOLUTION
 from sampler.workload.metric_table import MACHINE, shown_in

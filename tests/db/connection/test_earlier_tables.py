@@ -9,8 +9,7 @@ from sqlalchemy import Engine, MetaData, Table, select
 from db.connection.migrate import upgrade_tables
 from db.connection.transactions import reading, writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from tests.support.db.revisions import move
