@@ -135,7 +135,7 @@ def test_a_new_metric_is_shown_wherever_metrics_are(copy: Path, tuned: Path) -> 
     assert re.search(r"^ *flushed_bytes +4 KiB", shown, re.MULTILINE)
     trials = "/v1/jobs/1/trials"
     asked = ("/jobs/1/won text/html", f"{trials} text/csv", f"{trials} application/x-ndjson")
-    page, *exports = json.loads(run_python(copy, "-c", READ, db, *asked))
+    page, *exports = json.loads(run_python(copy, "-c", READ, db, *asked).splitlines()[-1])
     assert 'name="weight-flushed_bytes"' in page
     for document in ((tuned / "report.html").read_text(), page):
         assert "bytes that flushes wrote" in document
