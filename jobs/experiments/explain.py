@@ -27,6 +27,7 @@ from jobs.experiments.experiment import (
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
+from jobs.results.best_words import tested_fitness
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
@@ -119,7 +120,7 @@ def design_of(
         configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},
         roles=subjects,
         rounds=runs,
-        margin=margin * best["fitness"],
+        margin=margin * (tested_fitness(result["verdict"]) or 0.0),
         seed=problem.seed,
         limit_margins=margins_of(result["verdict"]["limits"]),
     )

@@ -53,8 +53,7 @@ def _set_to(name: str, value: Any) -> str:
 def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
     """The fitness that the proof tested: the centre of the interval that stands beside it.
 
-    ``fitness`` of a verdict is of the medians of both sides; the test is of the fitness at the
-    geometric means of the pairs' ratios, and so is the interval.
+    In results of earlier versions ``fitness`` is of the medians of both sides instead.
     """
     low, high = verdict.get("low"), verdict.get("high")
     return verdict.get("fitness") if low is None or high is None else (low + high) / 2

@@ -36,16 +36,20 @@ class Verdict:
     """What the fresh runs say."""
 
     confirmed: bool  # whether the declared test passed, and every limit is shown to be kept
-    fitness: float  # of the medians of the fresh runs
-    low: float  # low, high: 95% interval of it at the geometric means of the pairs' ratios
+    fitness: float  # at the geometric means of the pairs' ratios: what the test decides by
+    low: float  # low, high: its 95% interval
     high: float
-    p: float  # one-sided p-value of "that fitness is not above 0"
+    p: float  # one-sided p-value of "the fitness is not above 0"
     pairs: int  # how many pairs ended well on both sides
     baseline: Mapping[str, float]
     winner: Mapping[str, float]
     changes: Mapping[str, Change]  # of all metrics but the conditions of a run
     why: str  # one line: what was tested and how it came out
     limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each bound of the limits
+
+    def terms(self, objective: Objective) -> dict[str, float]:
+        """What each metric of the objective adds to the fitness."""
+        return objective.gains_of_changes({n: c.percent for n, c in self.changes.items()})
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
@@ -134,7 +138,7 @@ def judge(
         why += f"; only {len(values)} of {planned} pairs succeeded; {LEAST_PAIRS} are needed"
     return Verdict(
         confirmed=confirmed,
-        fitness=objective.fitness(winner, baseline) or 0.0,
+        fitness=mean,
         low=mean - half,
         high=mean + half,
         p=p,
