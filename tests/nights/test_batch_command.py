@@ -225,7 +225,7 @@ def test_all_is_checked_before_the_first_job_begins(
     file = write_nightly(desk.folder, NIGHTLY + '[[job]]\nworkload = "away.toml"\nname = "x"\n')
     file.write_text(file.read_text().replace('name = "x"', 'name = "x"\nspace = "space.toml"'))
     assert here(*arguments(desk, file)) == 2
-    assert "x: command.argv" in capsys.readouterr().err
+    assert "x: workload.command.argv" in capsys.readouterr().err
     engine = make_engine(desk.database)
     upgrade_tables(engine)
     assert batches(engine) == [] and JobStore(engine).jobs() == []

@@ -1,20 +1,9 @@
-"""A benchmark whose truth is known: metrics by a formula, with noise, after a sleep.
-
-It stands in for ``db_bench`` where many run side by side on one machine and shall not disturb each
-other. ``python known_truth.py CONFIGURATION SECONDS`` is the command of a workload: it reads the
-configuration, sleeps so many seconds for the default (a better one is quicker), prints metrics. It
-needs the standard library alone.
-"""
+"""A benchmark whose truth is known: metrics by a formula."""
 
 from __future__ import annotations
 
-import json
 import math
-import random
-import sys
-import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 _IDLE = 6
@@ -32,8 +21,6 @@ SPACE: Mapping[str, Any] = {
         ),
     ],
 }
-# Standard deviations of the logarithms: byte counters are steady, clocks are not.
-_NOISE = {"waf": 0.005, "sa": 0.005, "time": 0.04, "rate": 0.04}
 DEFAULT: Mapping[str, Any] = {
     each["name"]: each.get("default", "slow") for each in SPACE["parameter"]
 }
@@ -56,22 +43,3 @@ def truth(configuration: Mapping[str, Any]) -> dict[str, float]:
         "time": 2.0 * math.exp(slow),
         "rate": 1e5 * math.exp(-slow),
     }
-
-
-def measured(configuration: Mapping[str, Any], chance: random.Random) -> dict[str, float]:
-    """The metrics as one run has them."""
-    return {
-        name: value * math.exp(chance.gauss(0, _NOISE[name]))
-        for name, value in truth(configuration).items()
-    }
-
-
-def _run(path: str, seconds: float) -> None:
-    configuration = json.loads(Path(path).read_text(encoding="utf-8"))
-    metrics = measured(configuration, random.Random())
-    time.sleep(seconds * metrics["time"] / truth(DEFAULT)["time"])
-    print(json.dumps(metrics))
-
-
-if __name__ == "__main__":
-    _run(sys.argv[1], float(sys.argv[2]))
