@@ -170,10 +170,10 @@ def null_count(pool: Pool, *, times: int, pairs: int, seed: int) -> NullCount:
     rng = np.random.default_rng(seed)
     columns = [pool.names.index(name) for name in METRICS]
     for _ in range(times):
-        found, before = resampled(pool, rng, pairs, {}), rng.choice(pool.runs, BASELINES)
-        said[5] += bool(by_largest_t(found))
-        said[6] += by_moderated_t(found, before[:, columns])
-        said[7] += by_moderated_t(found, before[:, columns], np.sqrt((1 + 4) / 2))
+        drawn, before = resampled(pool, rng, pairs, {}), rng.choice(pool.runs, BASELINES)
+        said[5] += bool(by_largest_t(drawn))
+        said[6] += by_moderated_t(drawn, before[:, columns])
+        said[7] += by_moderated_t(drawn, before[:, columns], np.sqrt((1 + 4) / 2))
     return NullCount(*(said / times).tolist())
 
 
