@@ -95,9 +95,9 @@ def design_of(
         InputError: A number is out of its range.
     """
     if not LEAST_RUNS <= runs <= MOST_RUNS:
-        raise InputError("--runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
+        raise InputError("runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
     if not 0 < margin <= 1:
-        raise InputError("--margin", f"{margin:g} is not within 0 to 1; write for example 10%")
+        raise InputError("margin", f"{margin:g} is not within 0 to 1; write for example 10%")
     best, baseline = result["best"], result["baseline"]["configuration"]
     roles: dict[str, Configuration] = {BASELINE: baseline}
     space = problem.space.at_baseline(baseline)
@@ -157,7 +157,7 @@ def measure_explanation(
     if explanation is None or not explanation["steps"]:
         return None
     if is_external(job):
-        raise InputError("--runs", "an external runner measures this job; leave it out")
+        raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
     design = design_of(
