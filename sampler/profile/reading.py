@@ -267,7 +267,7 @@ def _pair_in_memory(
     memtable has 8 bytes that a batch has not, and for a delete the length of its value; one of a
     batch has its type, and the number of a family other than the default (write_batch.cc).
     """
-    silent = [name for name in keys if not log.flushed(name)]
+    silent = [name for name, count in keys.items() if count and not log.flushed(name)]
     size, calls = log.tickers.get("bytes.written"), log.tickers.get("write.self")
     if len(silent) != 1 or len(keys) < 2 or size is None or calls is None:
         return {}
