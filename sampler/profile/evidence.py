@@ -36,6 +36,7 @@ class LogEvidence:
     events: LogEvents
     opened: Opened
     dump: Opening | None  # what dumps tell of that opening
+    version: str | None  # of RocksDB, the last in the LOG
 
     @property
     def tickers(self) -> Mapping[str, int]:

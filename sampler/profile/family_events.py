@@ -49,8 +49,8 @@ class FamilyEvents:
     # bytes. ``dataless``: entries whose bytes are not told. ``recovered``: those that the next
     # opening flushed. ``values``: bytes of ``valued`` puts. ``read``, ``kept``: entries that
     # compactions read and wrote. ``made``, ``flushed``: bytes of files, those of flushes among
-    # them. ``blobs``, ``blob_bytes``: what blob files hold. ``lost_writes``, ``lost_records``,
-    # ``lost_bytes``: events that do not tell a needed count.
+    # them. ``blobs``, ``blob_bytes``: what blob files hold, ``flushed_blobs`` of flushes alone.
+    # ``lost_writes``, ``lost_records``, ``lost_bytes``: events that do not tell a needed count.
     counts: Counter[str] = field(default_factory=Counter)
     history: list[Step] = field(default_factory=list)  # of each flush
     last: Step = field(default_factory=lambda: Step(1, 0))

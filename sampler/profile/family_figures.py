@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sampler.profile.compressibility import Packed, packed_of, value_ratio
+from sampler.profile.compressibility import Packed, packed_of, symbols_of, value_ratio
 from sampler.profile.evidence import (
     BATCH_HEADER,
     GIB,
@@ -40,7 +40,7 @@ _MUCH = 0.1  # of what was written, in memory
 _LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
 _NO_CODEC = ("", "NoCompression")
 _BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
-_PLACE = 64  # bytes of a blob's place in a table, at most (blob_index.h)
+_PLACE = 10  # bytes of a blob's place in a table, about (blob_index.h)
 _DROPPED = "compaction.key.drop."
 _MOST_HIDDEN = 0.3  # of the entries that were flushed, by recoveries
 _NEARLY_ALL = 0.95
@@ -183,7 +183,10 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or (name or evidence.codec) in _NO_CODEC:
             continue
-        packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
+        packed = replace(
+            packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values),
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
         if kind == FLUSH:
             each = sums["num_entries"] / sums["tables"]
             spread = 1.0 if in_order else live / each
@@ -200,18 +203,28 @@ def _compression(
 
 
 def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: ValueSize) -> Figures:
-    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc)."""
+    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc).
+
+    Their mean is of what came in, without the smaller values that tables hold beside the places of
+    the others.
+    """
     total, counts = whole.summed(FLUSH, COMPACTION), whole.counts
-    places = total["raw_value_size"] / max(1, total["num_entries"] - total["num_deletions"])
+    flushed, blobs = whole.summed(FLUSH), counts["flushed_blobs"]
     key = total["raw_key_size"] / max(1, total["num_entries"]) - KEY_TRAILER
     stored = counts["blob_bytes"] / counts["blobs"] - _BLOB_HEADER - key
     ratio = None
-    if values.mean is not None and evidence.blob_codec not in _NO_CODEC and places <= _PLACE:
-        packed = Packed(evidence.blob_codec, 0.0, values.mean, 1.0, per_block=1.0, packed=stored)
-        ratio = value_ratio(replace(packed, sizes=WrittenSizes.of(values)))
+    if values.mean is not None and blobs and evidence.blob_codec not in _NO_CODEC:
+        valued = flushed["num_entries"] - flushed["num_deletions"]
+        inside = flushed["raw_value_size"] - blobs * _PLACE if valued > blobs else 0
+        mean = (values.mean * valued - max(0, inside)) / blobs
+        sizes = WrittenSizes.of(replace(values, mean=mean) if valued <= blobs else ValueSize(mean))
+        packed = Packed(
+            evidence.blob_codec, 0.0, mean, 1.0, per_block=1.0, packed=stored, sizes=sizes,
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
+        ratio = value_ratio(packed)
     if ratio is None or not ratio.sure:
-        how = "blob files are not compressed, or not all values are in them"
-        return Figures(unknown={"compression_ratio": f"{how}: {TRACE}"})
+        return Figures(unknown={"compression_ratio": f"blob files are not compressed: {TRACE}"})
     where = f"LOG: {counts['blobs']} blobs with {evidence.blob_codec}"
     return Figures({"compression_ratio": ratio.value}, where, "estimated")
 

@@ -276,6 +276,7 @@ class LogEvents:
         blobs = event.count("total_blob_count") or 1
         counts.update(blobs=blobs, blob_bytes=size, made=size)
         counts.update(flushed=size if kind == FLUSH else 0, lost_bytes=bool(event.missing()))
+        counts.update(flushed_blobs=blobs if kind == FLUSH else 0)
 
     def _made(self, job: int, name: str, event: LogEvent) -> None:
         told = event.properties.get("column_family_name")

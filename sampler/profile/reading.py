@@ -70,7 +70,8 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
     if contents.quiet and not events.count:
         raise InputError(f"LOG {logs[-1]}", f"{quiet_log(logs[-1])}, or a trace")
-    log = LogEvidence(events, *_chosen(events, dumps))
+    version = contents.versions[-1][1] if contents.versions else None
+    log = LogEvidence(events, *_chosen(events, dumps), version)
     in_log = [each for each in events.openings if each.in_log]
     if not log.opened.in_log:
         told("Operations are those that the LOG's recovery flushed: from the opening before it.")
@@ -88,7 +89,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     figures, sources = gathered((*_writes(log), *_rates(log), *read_figures(log), *_latency(log)))
     profile = DatabaseProfile(
         families=families,
-        version=contents.versions[-1][1] if contents.versions else None,
+        version=version,
         options=completed(options_text, objects) if options_text else None,
         **figures,
         operations=_operations(families, log),
