@@ -5,7 +5,7 @@ include scripts/environment.mk
 TRIALS ?= 90
 OUT ?= rocktune-out
 # Handed over to studies/Makefile, as all of `prove-` are.
-STUDIES := reproduction reproduction-page java-driver report-pictures dashboard-pictures terminal-pictures audit-stored
+STUDIES := reproduction java-driver report-pictures dashboard-pictures terminal-pictures audit-stored
 
 .PHONY: help setup compare tuner tune test test-quick coverage lint types audit lock check-lock clean $(STUDIES)
 

@@ -7,18 +7,25 @@ and four metrics, then the forests of the draws that the paper's strategy ranks 
 import os
 import platform
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from models.importance.design import FeatureMatrix
 from models.importance.importance import rank_parameters
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.strategies.registry import find_strategy
-from studies.recorded_trials import made_up_trials
+from optimizer.trials.history import History
 from studies.search.best import Effort
-from studies.search.effects import history_of
 from studies.search.functions import Functions
+from studies.search.run import run
 
+N_NUMERIC = 29  # and one category of six levels: 30 parameters in 35 columns
+N_LEVELS = 6
 _FUNCTIONS = Path("docs/results/search_functions.json")
 
 
@@ -37,7 +44,10 @@ def of_jobs() -> None:
     function, _ = Functions(_FUNCTIONS, Effort()).make("load", "boosting")
     print(f"\n{'trials':>7} {'parameters':>10} {'metrics':>7} {'seconds':>8} {'processor':>9}")
     for n_trials in (90, 200, 2_000):
-        problem, history = history_of(function, find_strategy("random"), 0, n_trials)
+        history = History()
+        run(function, find_strategy("random"), seed=0, evaluations=n_trials, checkpoints=(),
+            history=history)  # fmt: skip
+        problem = replace(function.problem, seed=0)
         evaluation = Evaluation(problem, history)
         start, used = time.perf_counter(), time.process_time()
         found = learned_document(evaluation)
@@ -61,6 +71,28 @@ def of_draws() -> None:
             f"{n_trials:>7} {features.n_parameters:>10} {features.values.shape[1]:>7} "
             f"{len(targets):>7} {seconds:>8.2f}"
         )
+
+
+def made_up_trials(n_trials: int) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
+    """Deterministic trials whose four metrics depend on seven of thirty parameters."""
+    rng = np.random.default_rng(0)
+    numbers = rng.random((n_trials, N_NUMERIC))
+    level = rng.integers(N_LEVELS, size=n_trials)
+    names = (*(f"number_{i}" for i in range(N_NUMERIC)), "category")
+    features = FeatureMatrix(
+        values=np.hstack([numbers, np.eye(N_LEVELS)[level]]),
+        names=names,
+        owner=np.array([*range(N_NUMERIC), *[N_NUMERIC] * N_LEVELS]),
+    )
+    a, b, c, d, e, f = numbers[:, :6].T
+    clean = {
+        "waf": 3 * a + np.sin(6 * b) + 2 * c * d,
+        "sa": level / 2 + a,
+        "time": 2 * e * a + f + (level == 2),
+        "rate": 1 / (0.5 + a) + b,
+    }
+    targets = {name: y + rng.normal(scale=0.3, size=n_trials) for name, y in clean.items()}
+    return features, targets
 
 
 if __name__ == "__main__":

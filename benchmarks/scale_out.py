@@ -22,6 +22,7 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
+from benchmarks.simulated_hosts import SimulatedHosts
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
@@ -36,7 +37,6 @@ from optimizer.run.progress import RunProgress
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
-from studies.simulated_hosts import SimulatedHosts
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}
 _SPACE = {

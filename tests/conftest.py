@@ -24,7 +24,7 @@ from tests.support.db.databases import *  # noqa: F403
 from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests. Every
-# run draws the same examples, so that none fails by chance; `make prove-steady` draws others.
+# run draws the same examples, so that none fails by chance; `--hypothesis-seed` draws others.
 for _profile, _same, _examples in (
     ("rocktune", True, 100),
     ("quick", True, 20),

@@ -36,7 +36,7 @@ from jobs.results.best_words import (
     tested_fitness,
     withheld_words,
 )
-from jobs.results.figures import metric_amount
+from jobs.results.figures import metric_amount, moved
 from jobs.results.option_changes import changed_options
 from jobs.results.ranking_words import (
     LEAST_R2,
@@ -229,21 +229,21 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
     table.add_column("")  # alone it gives way
     table.columns[0].no_wrap = True  # a name is copied
     for row in proof_rows(result, terms):
-        metric, change = row["metric"], row["change"]
+        metric = row["metric"]
         if metric in (*terms, *_BESIDE):
             table.add_row(
                 metric.upper() if metric in terms else metric,
                 metric_amount(row["default"], metric),
                 metric_amount(row["best"], metric),
-                f"{_percent(change['percent'])}%",
-                f"[{_percent(change['low'])}, {_percent(change['high'])}]",
+                moved(row, "percent"),
+                f"[{', '.join(_bare(moved(row, end)) for end in ('low', 'high'))}]",
                 Text(mark := marks.get(metric, ""), _STYLES.get(mark, "")),
             )
     return table
 
 
-def _percent(value: float) -> str:
-    return f"{value:+.1f}" if abs(value) < 1000 else f"{value:+,.0f}"
+def _bare(change: str) -> str:
+    return change.removesuffix("%").removesuffix(" points")
 
 
 def _power(result: Mapping[str, Any]) -> list[str]:

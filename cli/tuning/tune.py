@@ -12,7 +12,7 @@ from typer import Option
 
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
-from cli.options.job_options import job_options
+from cli.options.job_options import in_options, job_options
 from cli.render.progress_screen import TuningProgress
 from cli.render.screen import TextConsole, Verbose, json_alone, print_json, say
 from sampler.common.errors import InputError
@@ -179,7 +179,7 @@ def run_here(
 
 def tell_warnings(console: Console, assembly: Assembly) -> None:
     """Prints what the user must know before it runs."""
-    say(console, *(f"warning: {warning}" for warning in assembly.warnings))
+    say(console, *(f"warning: {in_options(warning)}" for warning in assembly.warnings))
 
 
 def _left(store: JobStore, job_id: int) -> str:

@@ -208,7 +208,7 @@ def fitness_terms_chart(
         if total > 0
         else f"In the proof the terms add up to {total:.0f}: nothing was gained"
     )
-    series = [("proof: medians of the paired runs", proven, "@accent")]
+    series = [("proof: means of the paired runs", proven, "@accent")]
     if found:
         series.append(("search: the single run that found it", found, "@soft"))
     rows = [*shown, "fitness"]

@@ -45,7 +45,7 @@ class Cluster:
         """Asks the first host that fits, once there is one; an InputError if none can measure."""
         if specification.db_bench and "/" in specification.db_bench:
             mend = "name a build of the hosts (ROCKTUNE_BUILDS)"
-            raise InputError("--db-bench", f"a path is not possible with a cluster; {mend}")
+            raise InputError("db_bench", f"a path is not possible with a cluster; {mend}")
         said: str | None = None
         while True:
             refused: dict[str, str] = {}

@@ -27,6 +27,7 @@ from jobs.experiments.experiment import (
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
+from jobs.results.best_words import tested_fitness
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
@@ -95,9 +96,9 @@ def design_of(
         InputError: A number is out of its range.
     """
     if not LEAST_RUNS <= runs <= MOST_RUNS:
-        raise InputError("--runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
+        raise InputError("runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
     if not 0 < margin <= 1:
-        raise InputError("--margin", f"{margin:g} is not within 0 to 1; write for example 10%")
+        raise InputError("margin", f"{margin:g} is not within 0 to 1; write for example 10%")
     best, baseline = result["best"], result["baseline"]["configuration"]
     roles: dict[str, Configuration] = {BASELINE: baseline}
     space = problem.space.at_baseline(baseline)
@@ -119,7 +120,7 @@ def design_of(
         configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},
         roles=subjects,
         rounds=runs,
-        margin=margin * best["fitness"],
+        margin=margin * (tested_fitness(result["verdict"]) or 0.0),
         seed=problem.seed,
         limit_margins=margins_of(result["verdict"]["limits"]),
     )
@@ -157,7 +158,7 @@ def measure_explanation(
     if explanation is None or not explanation["steps"]:
         return None
     if is_external(job):
-        raise InputError("--runs", "an external runner measures this job; leave it out")
+        raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
     design = design_of(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.nightly.nights import Night
+from jobs.results.best_words import tested_fitness
 from jobs.specification.specification import Specification
 from optimizer.objective.objective import SCALE, Direction
 from optimizer.objective.objective_file import objective_from_document
@@ -101,7 +102,7 @@ def _of_stretch(item: str, kind: Kind, stretch: _Numbered, nights: int) -> list[
             values, logarithmic = _scaled(shown)
         found.append(Series(item, kind, term.metric, term.direction, logarithmic, values, shown))
     if kind == "best":
-        shown = _row(stretch, nights, lambda result: (result.get("verdict") or {}).get("fitness"))
+        shown = _row(stretch, nights, lambda result: tested_fitness(result.get("verdict") or {}))
         found.append(Series(item, kind, FITNESS, "max", False, shown / SCALE, shown))
     return [each for each in found if np.isfinite(each.values).any()]
 

@@ -75,7 +75,7 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
         return [out / name for name, text in files.items() if text is not None]
     except OSError as error:
         problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
-        raise InputError("--out", f"{problem}; all that was measured is kept") from None
+        raise InputError("out", f"{problem}; all that was measured is kept") from None
 
 
 def _trials_csv(finished: JobOutcome) -> str:

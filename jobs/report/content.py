@@ -138,7 +138,9 @@ def _terms(
     verdict = result["verdict"]
     if verdict is None:
         return {}, {}
-    proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
+    proven = objective.gains_of_changes(
+        {n: row["percent"] for n, row in verdict["change"].items()}
+    )
     first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
     if first is None or baseline is None:
         return proven, {}

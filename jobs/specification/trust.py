@@ -71,7 +71,7 @@ def _places(specification: Specification) -> Iterator[NamedPlace]:
     if load.trace is not None:
         yield NamedPlace("workload.trace", load.trace.path, load.trace.path)
     for field, value in flags_with_places(workload_document(load)):
-        yield NamedPlace(f"workload.{field}", str(value), str(value))
+        yield NamedPlace(field, str(value), str(value))
 
 
 def untrusted_document(

@@ -83,7 +83,9 @@ def _charts(
     verdict, names = result["verdict"], [term.metric for term in objective.terms]
     terms = None
     if verdict is not None and len(names) > 1:  # one term alone needs no plot
-        proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
+        proven = objective.gains_of_changes(
+            {n: row["percent"] for n, row in verdict["change"].items()}
+        )
         terms = fitness_terms_chart(names, proven, {})
     changes = changes_chart(drawn, objective.terms, rows.detectable(result))
     found = drawable([changes, contributions_chart(result["explanation"]), terms])

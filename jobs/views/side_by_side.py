@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
+from jobs.results.best_words import tested_fitness
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 
@@ -58,7 +59,13 @@ def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     own = "an OPTIONS file" if asked.get("baseline_options") else asked.get("baseline")
     if asked.get("column_family"):
         own = f"{own}, column family {asked['column_family']}"
-    proven = "not yet" if not result else f"{best['fitness']:.0f}" if best else "nothing"
+    proven = (
+        "not yet"
+        if not result
+        else f"{tested_fitness(result['verdict']):.0f}"
+        if best
+        else "nothing"
+    )
     return {
         "state": row.state.value,
         "workload": asked["workload"]["name"],

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,15 @@ import numpy as np
 from models import Floats
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan, apart
-from optimizer.budget.power import ALPHA, LEAST_PAIRS, LIMIT_ALPHA, POWER, p_words, smallest_mean
+from optimizer.budget.power import (
+    ALPHA,
+    FIGURE_ALPHA,
+    LEAST_PAIRS,
+    LIMIT_ALPHA,
+    POWER,
+    p_words,
+    smallest_mean,
+)
 from optimizer.confirmation.kept_limits import KeptLimit, Margins, limits_kept
 from optimizer.confirmation.paired_change import (
     Change,
@@ -19,6 +27,7 @@ from optimizer.confirmation.paired_change import (
     differences_of,
     interval_of_mean,
     medians,
+    naming_level,
     percent_of,
     with_adjusted_p,
 )
@@ -36,16 +45,20 @@ class Verdict:
     """What the fresh runs say."""
 
     confirmed: bool  # whether the declared test passed, and every limit is shown to be kept
-    fitness: float  # of the medians of the fresh runs
-    low: float  # low, high: 95% interval of it at the geometric means of the pairs' ratios
+    fitness: float  # at the geometric means of the pairs' ratios: what the test decides by
+    low: float  # low, high: its 95% interval
     high: float
-    p: float  # one-sided p-value of "that fitness is not above 0"
+    p: float  # one-sided p-value of "the fitness is not above 0"
     pairs: int  # how many pairs ended well on both sides
     baseline: Mapping[str, float]
     winner: Mapping[str, float]
     changes: Mapping[str, Change]  # of all metrics but the conditions of a run
     why: str  # one line: what was tested and how it came out
     limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each bound of the limits
+
+    def terms(self, objective: Objective) -> dict[str, float]:
+        """What each metric of the objective adds to the fitness."""
+        return objective.gains_of_changes({n: c.percent for n, c in self.changes.items()})
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
@@ -64,6 +77,7 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
         "limit_test": "one-sided t over the pairs, or over the winner's runs for limits in "
         "figures: within the margin of the bound, and not shown to be beyond it",
         "limit_alpha": LIMIT_ALPHA,
+        "limit_alpha_of_figures": FIGURE_ALPHA,
         "margins": [margin.document() for margin in plan.margins],
         "planned": plan.detection.document() if plan.detection else None,
     }
@@ -120,6 +134,7 @@ def judge(
         for name in winner
         if name in baseline and name not in MACHINE
     }
+    changes = with_adjusted_p(changes, objective.named, passed=bool(p < ALPHA))
     interval = f"[{mean - half:,.0f}, {mean + half:,.0f}]"
     why = (
         f"fitness {mean:,.0f} {interval} over {len(values)} paired runs, one-sided {p_words(p)} "
@@ -134,17 +149,33 @@ def judge(
         why += f"; only {len(values)} of {planned} pairs succeeded; {LEAST_PAIRS} are needed"
     return Verdict(
         confirmed=confirmed,
-        fitness=objective.fitness(winner, baseline) or 0.0,
+        fitness=mean,
         low=mean - half,
         high=mean + half,
         p=p,
         pairs=len(values),
         baseline=baseline,
         winner=winner,
-        changes=with_adjusted_p(changes, objective.named, passed=bool(p < ALPHA)),
+        changes=_with_detectable(changes, pairs, unseen, passed=bool(p < ALPHA)),
         why=why,
         limits=limits,
     )
+
+
+def _with_detectable(
+    changes: Mapping[str, Change],
+    pairs: Sequence[Pair],
+    unseen: Sequence[Mapping[str, float]],
+    *,
+    passed: bool,
+) -> dict[str, Change]:
+    """The changes; those that may be named and are not, with what would have been."""
+    alpha, found = naming_level(changes, passed=passed) / 2, dict(changes)
+    for name, each in changes.items():
+        if each.p_adjusted is not None and not each.shown:
+            smallest = _smallest_percent(pairs, name, _off(unseen, name), alpha)
+            found[name] = replace(each, detectable=smallest)
+    return found
 
 
 def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> Floats:
@@ -219,21 +250,27 @@ def sensitivity_of(
     if len(pairs) < 2:
         return None
     sides = [side for pair in pairs for side in pair]
-    changes = {}
-    for name in (name for name in sides[0] if all(name in side for side in sides)):
-        differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
-        changes[name] = percent_of(_smallest(differences, _off(unseen, name)), logarithmic)
+    changes = {
+        name: _smallest_percent(pairs, name, _off(unseen, name), ALPHA)
+        for name in sides[0]
+        if all(name in side for side in sides)
+    }
     error = unseen_error(objective, pairs, unseen)
-    fitness = _smallest(fitness_by_pair(objective, pairs), error)
+    fitness = _smallest(fitness_by_pair(objective, pairs), error, ALPHA)
     return Sensitivity(POWER, len(pairs), changes, fitness)
 
 
-def _smallest(differences: Floats, unseen: float) -> float:
+def _smallest_percent(pairs: Sequence[Pair], name: str, unseen: float, alpha: float) -> float:
+    differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
+    return percent_of(_smallest(differences, unseen, alpha), logarithmic)
+
+
+def _smallest(differences: Floats, unseen: float, alpha: float) -> float:
     scatter = math.hypot(float(differences.std(ddof=1)), unseen * math.sqrt(len(differences)))
     # Counters can be the same to the byte; what is left is rounding.
     if scatter <= 1e-12 * max(abs(float(differences.mean())), 1e-300):
         return 0.0
-    return smallest_mean(scatter, len(differences))
+    return smallest_mean(scatter, len(differences), alpha)
 
 
 _CHANGED = 0.05  # a p-value of "the winner changes the state" below this says that it does

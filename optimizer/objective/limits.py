@@ -17,7 +17,7 @@ _BOUND = re.compile(
 _BASELINE = re.compile(r"(?P<percent>%)?\s*(?:x|of)?\s*baseline", re.IGNORECASE)
 
 
-def parse_limit(text: str, *, field: str = "--limit") -> Limit:
+def parse_limit(text: str, *, field: str = "limits") -> Limit:
     """Reads ``METRIC <= BOUND`` or ``METRIC >= BOUND``; both include the bound.
 
     A bound is a figure, with or without a unit that fits the metric, or a multiple of the

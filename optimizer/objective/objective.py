@@ -157,6 +157,11 @@ class Objective:
             }
         )
 
+    def gains_of_changes(self, changes: Metrics) -> dict[str, float]:
+        """What each term adds to the fitness where its metric changes by so many percent."""
+        known = [term for term in self.terms if term.metric in changes]
+        return self.weighted({t.metric: t.gain_of(changes[t.metric] / 100) for t in known})
+
     def fitness(self, metrics: Metrics, baseline: Metrics) -> float | None:
         """The fitness; None where a metric is missing."""
         gains = self.gains(metrics, baseline)

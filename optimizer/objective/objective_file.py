@@ -38,7 +38,7 @@ def load_objective(given: str) -> Objective:
         InputError: There is none, or the file is wrong; the message names field and fix.
     """
     text = objective_text(given)
-    return objective_from_document(parse_toml(text, field=f"--objective {given}"))
+    return objective_from_document(parse_toml(text, field=f"objective {given}"))
 
 
 def objective_from_document(document: Mapping[str, Any]) -> Objective:
@@ -50,12 +50,12 @@ def objective_from_document(document: Mapping[str, Any]) -> Objective:
     refuse_unknown(document, _FIELDS, "objective")
     name = name_in(document, "objective")
     pareto = switch_in(document, "pareto", "objective", default=False)
-    terms = tuple(_term(row, f"metric[{i}]") for i, row in _rows(document, "metric"))
+    terms = tuple(_term(row, f"objective.metric[{i}]") for i, row in _rows(document, "metric"))
     if not terms:
         raise InputError("objective.metric", "list at least one [[metric]]")
     if len({term.metric for term in terms}) < len(terms):
         raise InputError("objective.metric", "lists a metric twice")
-    limits = tuple(_limit(row, f"limit[{i}]") for i, row in _rows(document, "limit"))
+    limits = tuple(_limit(row, f"objective.limit[{i}]") for i, row in _rows(document, "limit"))
     return Objective(name, terms, limits, pareto, str(document.get("help", "")))
 
 
@@ -131,7 +131,7 @@ _LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")
 
 
 def parse_weights(
-    text: str, known: Mapping[str, Direction], *, field: str = "--weights"
+    text: str, known: Mapping[str, Direction], *, field: str = "weights"
 ) -> tuple[Term, ...]:
     """Reads ``METRIC=WEIGHT,METRIC=WEIGHT``; a metric alone weighs 1.
 
@@ -158,7 +158,7 @@ def parse_weights(
         direction = known.get(name) or _direction(name)
         if direction is None:
             problem = f"it is not known whether less or more of {name!r:.80} is better"
-            raise InputError(field, f"{problem}; declare it in an objective file (--objective)")
+            raise InputError(field, f"{problem}; declare it in an objective file")
         terms.append(Term(name, direction, weight))
     return tuple(terms)
 

@@ -141,13 +141,13 @@ def no_trade_document(
 ) -> dict[str, Any] | None:
     """The best configuration that is worse than the baseline in no term; null without one.
 
-    The winner itself, where its medians of the proof are (``is_best``); else what was explored
+    The winner itself, where the proof says so of it (``is_best``); else what was explored
     and not proven, by the means of all its runs: ``rocktune pick`` with ``limits`` hands out its
     file.
     """
     objective, history = evaluation.problem.objective, evaluation.history
     if verdict is not None and winner is not None and verdict.confirmed:
-        gains = objective.gains(verdict.winner, verdict.baseline)
+        gains = verdict.terms(objective)
         if all(gain >= 0 for gain in gains.values()):
             return _untraded(history[winner], verdict.winner, verdict.fitness, gains, best=True)
     limits = [Limit(term.metric, **{_KEEPS[term.direction]: 1.0}) for term in objective.terms]

@@ -240,7 +240,7 @@ def _best(conclusion: Conclusion, version: str | None) -> dict[str, Any] | None:
         "configuration": dict(conclusion.history[winner].configuration),
         "metrics": dict(verdict.winner),
         "fitness": verdict.fitness,
-        "terms": conclusion.evaluation.problem.objective.gains(verdict.winner, verdict.baseline),
+        "terms": verdict.terms(conclusion.evaluation.problem.objective),
         "confirmed": verdict.confirmed,
         "runs": verdict.pairs,
         "change": {name: asdict(change) for name, change in verdict.changes.items()},

@@ -52,6 +52,20 @@ def metric_unit(metric: str) -> str | None:
     return _UNITS.get(metric, ending)
 
 
+def is_share(metric: str) -> bool:
+    """Whether the metric is a percentage itself, so that its changes are told in points."""
+    return metric_unit(metric) == "%"
+
+
+def format_change(metric: str, percent: float | None, level: float | None) -> str:
+    """A change over a baseline of ``level``: in percent, of a percentage in points."""
+    if percent is None or (is_share(metric) and not level):
+        return "n/a"
+    if is_share(metric) and level:
+        return f"{level * percent / 100:+z,.2g} points"
+    return f"{percent:+z.1f}%" if abs(percent) < 1000 else f"{percent:+,.0f}%"
+
+
 def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
     """A figure as the metric is measured: 0.2 ms of ``write_p99`` is 200.
 

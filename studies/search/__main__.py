@@ -2,7 +2,7 @@
 
 Run with ``make prove-search ARGS="--strategies genetic,random --problems load --seeds 20"``. What
 was run before with the same function, strategy, seed and budget is not run again. It writes raw
-results, a page, and a plot for each function; nothing is measured with RocksDB. Slow strategies,
+results and a page; nothing is measured with RocksDB. Slow strategies,
 and budgets above 200 evaluations, have fewer seeds (``--few``).
 """
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-from studies.search.bake_off import BAKE_OFFS, of_bake_off
 from studies.search.best import Best, Effort, search_best
 from studies.search.function import TestFunction
 from studies.search.noise import noise_of
@@ -113,8 +112,7 @@ class Functions:
         # Of the null problem the space and the noise are those of the load.
         source = "load" if problem == "null" else problem
         if source not in self._recorded:
-            reads = of_bake_off if source in BAKE_OFFS else read_recorded
-            self._recorded[source] = reads(source)
+            self._recorded[source] = read_recorded(source)
         return self._recorded[source]
 
 

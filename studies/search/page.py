@@ -13,7 +13,7 @@ from studies.search.best import Effort
 from studies.search.functions import Known
 from studies.search.results import Result
 from studies.search.summary import Group, groups_of
-from studies.search.tables import cost_table, functions_table, share_plot, share_table
+from studies.search.tables import cost_table, functions_table, share_table
 
 _WHAT = (
     "No RocksDB is involved: strategies are run on functions learned from recorded runs, where "
@@ -47,10 +47,10 @@ def write_page(
     known: Mapping[str, Known],
     effort: Effort,
 ) -> str:
-    """Writes the page and its plots; returns the page.
+    """Writes the page; returns it.
 
     Args:
-        out: The page's path without its ending; plots are beside it.
+        out: The page's path without its ending.
         command: What was called last.
         results: All raw results; those of functions that have changed since are left out.
         known: By function, in the order of the page.
@@ -75,13 +75,13 @@ def write_page(
         functions_table(known),
     ]
     for group in groups:
-        parts += _section(out, group, known[group.function].best.fitness)
+        parts += _section(group, known[group.function].best.fitness)
     text = "\n\n".join([*parts, ""])
     out.with_suffix(".md").write_text(text, encoding="utf-8")
     return text
 
 
-def _section(out: Path, group: Group, known_best: float) -> list[str]:
+def _section(group: Group, known_best: float) -> list[str]:
     title = f"## {group.function}, budget of {group.evaluations} evaluations"
     best = group.best(known_best)
     if best <= 0:
@@ -90,11 +90,8 @@ def _section(out: Path, group: Group, known_best: float) -> list[str]:
             "last choice is all luck."
         )
         return [title, why, cost_table(group)]
-    plot = out.with_name(f"{out.name}_{group.function.replace('/', '_')}_{group.evaluations}.svg")
-    plot.write_text(share_plot(group, best), encoding="utf-8")
     return [
         title,
-        f"![Share of the best by evaluations]({plot.name})",
         f"Share of the best that exists, {best:,.0f}; the baseline is 0. Mean and standard error "
         "over seeds, by evaluations, and in brackets how many seeds; the last column is at the "
         "last of them.",

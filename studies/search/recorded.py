@@ -30,9 +30,10 @@ from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, Space, digest
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
-from studies.recorded_trials import RECORDED
 
-_DOCS = Path(__file__).parents[2] / "docs"
+_ROOT = Path(__file__).parents[2]
+_DOCS = _ROOT / "docs"
+RECORDED = _ROOT / "tests/data/recorded_trials_load.jsonl.gz"
 ARCHIVES = {
     "paper": _DOCS / "reproduction/paper.jsonl.gz",
     "default": _DOCS / "reproduction/default.jsonl.gz",
@@ -50,13 +51,10 @@ class Run:
         configuration: The values in effect, full scale.
         metrics: Clocks corrected for drift where it is known; of a run that was cut off the time
             and the rate are bounds, and byte metrics are missing.
-        fold: Runs of one are predicted by models that saw none of it; empty: only runs of the
-            same configuration are kept together.
     """
 
     configuration: Configuration
     metrics: Mapping[str, float]
-    fold: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
-"""The tables of the page, and its plots."""
+"""The tables of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from studies.line_plot import Line, line_plot
 from studies.search.functions import Known
 from studies.search.summary import Group, mean_of
 
@@ -64,29 +63,3 @@ def cost_table(group: Group) -> str:
             f"| {strategy} | {seeds} | {seconds} | {mean_of(over).text(',.0f') if over else ''} |"
         )
     return "\n".join(rows)
-
-
-def share_plot(group: Group, best: float) -> str:
-    """The same shares as an SVG; bands are one standard error on each side."""
-    lines = []
-    for strategy, results in group.runs.items():
-        means = [
-            mean_of([judged.fitness / best for judged in group.at(strategy, n)])
-            for n in group.checkpoints
-        ]
-        sure = [mean for mean in means if mean.error is not None]
-        whole = len(sure) == len(means)
-        lines.append(
-            Line(
-                f"{strategy}, {len(results)} seeds",
-                group.checkpoints,
-                [mean.value for mean in means],
-                [mean.value - (mean.error or 0) for mean in means] if whole else (),
-                [mean.value + (mean.error or 0) for mean in means] if whole else (),
-            )
-        )
-    return line_plot(
-        f"{group.function}: share of the best that exists, budget {group.evaluations}",
-        "evaluations (logarithmic); bands are one standard error",
-        lines,
-    )

@@ -8,7 +8,6 @@ matters.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,9 +43,8 @@ class Tuned:
     """The settings of one metric's model, and how well it does.
 
     Attributes:
-        r2: Of logarithms of unseen runs, by cross-validation: no run of a configuration, or of a
-            fold, is predicted by a model that saw another of it, and runs of the default are not
-            counted.
+        r2: Of logarithms of unseen runs, by cross-validation: no run of a configuration is
+            predicted by a model that saw another of it, and runs of the default are not counted.
     """
 
     settings: Settings
@@ -89,10 +87,8 @@ class Table:
     Attributes:
         columns: Encoded values in effect, shape `(n_runs, n_columns)`.
         targets: By metric logarithms of shape `(n_runs,)`; NaN where a run lacks it.
-        groups: Runs of the same configuration, or of the same fold, share a number, shape
-            `(n_runs,)`.
-        taught: The default, and what more than one group has: always learned from, never judged.
-            Shape `(n_runs,)`.
+        groups: Runs of the same configuration share a number, shape `(n_runs,)`.
+        taught: The default: always learned from, never judged. Shape `(n_runs,)`.
     """
 
     columns: Floats
@@ -109,15 +105,10 @@ def table_of(recorded: Recorded) -> Table:
         name: np.log([run.metrics.get(name, np.nan) for run in recorded.runs]) for name in metrics
     }
     digests = [digest(run.configuration) for run in recorded.runs]
-    names_of = [run.fold or name for run, name in zip(recorded.runs, digests, strict=True)]
-    place = {name: at for at, name in enumerate(dict.fromkeys(names_of))}
-    groups_of = defaultdict[str, set[str]](set)
-    for name, group in zip(digests, names_of, strict=True):
-        groups_of[name].add(group)
+    place = {name: at for at, name in enumerate(dict.fromkeys(digests))}
+    groups = np.array([place[name] for name in digests], dtype=np.intp)
     default = digest(recorded.default)
-    taught = [name == default or len(groups_of[name]) > 1 for name in digests]
-    groups = np.array([place[name] for name in names_of], dtype=np.intp)
-    return Table(columns, targets, groups, np.array(taught))
+    return Table(columns, targets, groups, np.array([name == default for name in digests]))
 
 
 def tune(recorded: Recorded, family: str) -> dict[str, Tuned]:

@@ -58,6 +58,16 @@ def test_what_a_study_runs_is_there(goal: str) -> None:
         assert os.access(ROOT / script, os.X_OK), script
 
 
+def test_a_page_names_a_study_that_is_there_or_the_commit_that_has_it() -> None:
+    """A page may say it once and then name the study without its commit."""
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        if page.name == "CHANGELOG.md":
+            continue
+        text = re.sub(r"\s+", " ", page.read_text())
+        gone = set(re.findall(r"`make (prove-[a-z-]+)", text)) - goals("studies/Makefile")
+        assert not gone or "at commit " in text, (page, gone)
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_is_short_says_what_it_does_and_parses(script: Path) -> None:
     lines = script.read_text().splitlines()

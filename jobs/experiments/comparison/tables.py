@@ -62,7 +62,7 @@ def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tupl
     for name in given:
         if name not in known:
             problem = f"there is no {name!r:.60}; choose one of {', '.join(known)}"
-            raise InputError("--metrics", problem)
+            raise InputError("metrics", problem)
     return tuple(dict.fromkeys(given)) or METRICS
 
 

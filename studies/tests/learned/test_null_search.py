@@ -9,13 +9,13 @@ import pytest
 from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
-from studies.known_truth import SPACE
 from studies.null_search import __main__ as null_search
 from studies.null_search.__main__ import main, read_lines
 from studies.null_search.job import Key, Line, keys_of, run_job
 from studies.null_search.level import NEIGHBOUR, level_of
 from studies.null_search.page import groups_of, too_often
 from studies.search.recorded import Recorded, Run, plain_problem, read_recorded
+from studies.tests.learned.known_truth import SPACE
 
 KEY = Key("abc", "forest", 48, False, 0)
 LINE = Line(KEY, runs=48, explored=30, again=1, saved=0, gain=3.0, noise=21.0,

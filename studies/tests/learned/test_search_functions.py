@@ -7,11 +7,10 @@ import pytest
 
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
-from studies.search.bake_off import of_bake_off, raw_scatter
 from studies.search.function import TestFunction
 from studies.search.functions import Functions, families_of
 from studies.search.noise import noise_of
-from studies.search.recorded import ARCHIVES, Run, of_archive, read_recorded
+from studies.search.recorded import ARCHIVES, of_archive, read_recorded
 from studies.search.truth import Tuned, learn, table_of, tune, unseen_r2
 from tests.support import DATA
 
@@ -126,31 +125,3 @@ def test_names_that_are_unknown_are_refused(tmp_path):
     with pytest.raises(InputError, match="'oak' is not one of boosting"):
         families_of("load", ("oak",))
     assert families_of("null", ("boosting", "forest")) == ("none",)
-
-
-def test_every_run_of_a_bake_off_teaches_on_the_level_of_its_job():
-    recorded = of_bake_off("quick-all")
-    assert (len(recorded.runs), len(recorded.default_runs)) == (2250, 270)
-    assert {run.fold for run in recorded.runs} == set("12345")
-    logs = np.log([run.metrics["time"] for run in recorded.default_runs])
-    jobs, raw = raw_scatter("quick-all")
-    within, between = raw["time"]
-    assert jobs == 35
-    assert logs.std() < np.hypot(within, between) / 2
-
-
-def test_neighbours_in_a_job_do_not_make_a_prediction_look_good(load):
-    rng = np.random.default_rng(0)
-    levels, at = rng.normal(size=5), "write_buffer_size"
-    runs = [load.default_runs[0]]
-    for n in range(100):
-        of = load.runs[10 + n % 5]
-        near = {**of.configuration, at: int(of.configuration[at]) + 4096 * (n + 1)}
-        runs.append(Run(near, {"waf": float(np.exp(levels[n % 5]))}, fold=str(n % 5)))
-    metrics = {term.metric: 1.0 for term in load.problem.objective.terms}
-    runs[0] = Run(runs[0].configuration, metrics, fold="0")
-    apart = replace(load, runs=tuple(runs))
-    leaking = replace(load, runs=tuple(replace(run, fold="") for run in runs))
-    settings = {"max_features": 1.0}
-    assert unseen_r2(table_of(leaking), "waf", "forest", settings) > 0.9
-    assert unseen_r2(table_of(apart), "waf", "forest", settings) < 0.3

@@ -3,13 +3,10 @@
 import argparse
 import json
 from dataclasses import replace
-from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from sampler.common.errors import InputError
-from studies.search import default_jobs
 from studies.search.__main__ import run_missing, seeds_of
 from studies.search.best import Best, Effort
 from studies.search.functions import Known
@@ -122,9 +119,6 @@ def test_the_page_is_made_from_the_raw_results(tmp_path):
     assert "| genetic | 0.320 (1) | 1.000 (1) | 1,250 (1) |" in text
     assert "3 runs are in the tables, 1 of functions that have changed since are not" in text
     assert "| load/boosting | 688 | 27 | waf 0.87 | waf 3.5% | waf +1.0% | 1,000 |" in text
-    svg = (tmp_path / "page_load_boosting_50.svg").read_text()
-    assert "page_load_boosting_50.svg" in text
-    assert "random, 2 seeds" in "".join(ElementTree.fromstring(svg).itertext())
 
 
 def test_where_nothing_is_better_there_is_no_share(tmp_path):
@@ -133,24 +127,3 @@ def test_where_nothing_is_better_there_is_no_share(tmp_path):
     text = write_page(tmp_path / "page", "make prove-search", results, known, Effort())
     assert "| random | 2 | 0.0100 ± 0.0000 | 10 ± 0 |" in text
     assert "Share of the best that exists" not in text
-    assert not list(tmp_path.glob("*.svg"))
-
-
-def jobs_kept(path: Path, worth: dict[int, float], *, changes: int) -> Path:
-    rows = (
-        {"key": ["load", 50, seed], "worth": value, "proven": True, "changes": changes}
-        for seed, value in worth.items()
-    )
-    lines = [json.dumps({**row, "day": "2026-11-26"}) for row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def test_two_versions_of_whole_jobs_are_compared_seed_by_seed(tmp_path: Path) -> None:
-    old = jobs_kept(tmp_path / "old.jsonl", {0: 100.0, 1: 200.0, 2: 900.0}, changes=9)
-    new = jobs_kept(tmp_path / "new.jsonl", {1: 220.0, 0: 130.0}, changes=4)
-    page = tmp_path / "page.md"
-    default_jobs.main(["compare", str(old), str(new), "--page", str(page)])
-    row = page.read_text(encoding="utf-8").splitlines()[-1]
-    # Seed 2 has no other side. 25 more in the mean of 30 and 20; t of one degree of freedom.
-    assert row == "| load | 50 | 2 | 150 | 175 | +25 [-39, +89] | 9 | 4 | 2 | 2 |"

@@ -9,9 +9,9 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
-from studies.known_truth import DEFAULT
 from studies.search.best import Effort, search_best
 from studies.search.run import run
+from studies.tests.learned.known_truth import DEFAULT
 from studies.tests.learned.toy_function import toy
 
 CHECKPOINTS = (25, 100)

@@ -59,11 +59,12 @@ def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureF
     assert best["configuration"]["codec"] == "fast"
     assert best["runs"] == 3
     change = best["change"]["waf"]
-    assert change.keys() == {"percent", "low", "high", "p", "p_adjusted"}
+    assert change.keys() == {"percent", "low", "high", "p", "p_adjusted", "detectable"}
     assert -60 < change["low"] <= change["percent"] <= change["high"] < -40
-    # The fitness is computed from the medians of the fresh runs.
-    baseline, mine = result["baseline"]["metrics"]["waf"], best["metrics"]["waf"]
-    assert best["fitness"] == pytest.approx(1000 * (baseline - mine) / baseline)
+    # The fitness is that of the deciding test: at the geometric means of the pairs' ratios.
+    assert (
+        best["fitness"] == result["verdict"]["fitness"] == pytest.approx(-10 * change["percent"])
+    )
     assert [row["rank"] for row in result["parameters"]] == [1, 2]
     assert {row["name"] for row in result["parameters"]} == {"codec", "level"}
     assert result["forest"].keys() == {"waf"}

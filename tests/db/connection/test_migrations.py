@@ -127,7 +127,7 @@ def test_a_database_of_a_newer_rocktune_is_refused(database: Engine):
         connection.exec_driver_sql(f"UPDATE {REVISION_TABLE} SET version_num = '9999'")
     assert current(database) == "9999"
     assert not is_current(database)
-    with pytest.raises(InputError, match=r"--db: .* newer Rocktune \(revision 9999\); update"):
+    with pytest.raises(InputError, match=r"db: .* newer Rocktune \(revision 9999\); update"):
         upgrade_tables(database)
     assert current(database) == "9999"
 

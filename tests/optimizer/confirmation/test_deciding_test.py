@@ -123,13 +123,14 @@ class TestVerdict:
         half = np.array([(v.high - v.low) / 2 for v in found]) / stats.t.ppf(0.975, 11)
         assert np.sqrt(np.mean(half**2)) == pytest.approx(middle.std(ddof=1), rel=0.15)
 
-    def test_fitness_is_of_the_medians_of_the_fresh_runs(self):
+    def test_fitness_is_the_middle_of_its_interval_and_levels_are_medians(self):
         pairs = noisy_pairs(np.random.default_rng(6), 5, better=0.9)
         verdict = judge(PAPER, pairs, planned=5)
         for name in LEVEL:
             assert verdict.baseline[name] == np.median([theirs[name] for theirs, _ in pairs])
             assert verdict.winner[name] == np.median([mine[name] for _, mine in pairs])
-        assert verdict.fitness == PAPER.fitness(verdict.winner, verdict.baseline)
+        assert verdict.fitness == pytest.approx((verdict.low + verdict.high) / 2)
+        assert verdict.fitness == pytest.approx(sum(verdict.terms(PAPER).values()))
 
     def test_passes_just_when_the_interval_of_the_fitness_lies_above_zero(self):
         rng = np.random.default_rng(7)
@@ -196,7 +197,7 @@ class TestVerdict:
         assert verdict.changes["p99"].percent == pytest.approx(20)
         for name, found in verdict.changes.items():
             alone = change([(t[name], m[name]) for t, m in pairs])
-            assert replace(found, p_adjusted=None) == alone
+            assert replace(found, p_adjusted=None, detectable=None) == alone
         # Corrected for the metrics that a verdict may name alone.
         assert verdict.changes["p99"].p_adjusted is None
         assert all(verdict.changes[name].p_adjusted >= verdict.changes[name].p for name in LEVEL)

@@ -93,7 +93,8 @@ class TestContract:
         assert best["runs"] == 4
         assert set(MAIN) <= best["change"].keys()
         for change in best["change"].values():
-            assert change.keys() == {"percent", "low", "high", "p", "p_adjusted"}
+            keys = {"percent", "low", "high", "p", "p_adjusted", "detectable"}
+            assert change.keys() == keys
 
     def test_parameters(self, document: Document):
         for row in document["parameters"]:
@@ -129,11 +130,15 @@ class TestBest:
                 median = np.median([run[name] for run in runs])
                 assert document[side]["metrics"][name] == median
 
-    def test_fitness_is_equation_2_of_those_medians(self, document: Document):
-        mine, theirs = document["best"]["metrics"], document["baseline"]["metrics"]
-        terms = {n: 1000 * (1 - mine[n] / theirs[n]) for n in ("waf", "sa", "time")}
-        terms["rate"] = 1000 * (mine["rate"] / theirs["rate"] - 1)
-        assert document["best"]["fitness"] == pytest.approx(sum(terms.values()))
+    def test_fitness_is_equation_2_of_the_changes_that_the_test_decides_by(
+        self, document: Document
+    ):
+        change, verdict = document["best"]["change"], document["verdict"]
+        terms = {n: -10 * change[n]["percent"] for n in ("waf", "sa", "time")}
+        terms["rate"] = 10 * change["rate"]["percent"]
+        assert document["best"]["fitness"] == verdict["fitness"]
+        assert verdict["fitness"] == pytest.approx(sum(terms.values()))
+        assert verdict["fitness"] == pytest.approx((verdict["low"] + verdict["high"]) / 2)
         assert document["best"]["terms"] == pytest.approx(terms)
 
     def test_is_the_winner_as_it_was_measured(self, document: Document, conclusion: Conclusion):

@@ -106,7 +106,7 @@ def test_metrics_are_those_that_the_loads_have():
     loads = [Workload(name="w")]
     assert require_metrics([], loads) == METRICS
     assert require_metrics(["write_p50", "waf", "waf"], loads) == ("write_p50", "waf")
-    with pytest.raises(InputError, match=r"--metrics: there is no 'nix'"):
+    with pytest.raises(InputError, match=r"metrics: there is no 'nix'"):
         require_metrics(["nix"], loads)
 
 

@@ -1,1 +1,0 @@
-"""Compaction on, lifted, off, tuned and by duty cycle, repeated and interleaved."""

@@ -1,1 +1,0 @@
-"""Samsung's greedy tuning repeated: their four cases, their figures beside ours."""

@@ -1,1 +1,0 @@
-"""How many draws are enough to know what matters."""

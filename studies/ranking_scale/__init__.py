@@ -1,1 +1,0 @@
-"""How well the ranking of configurations at a small scale holds at a larger one."""

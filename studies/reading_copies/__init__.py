@@ -1,1 +1,0 @@
-"""What a copy of a prepared database saves, and whether runs on copies scatter less."""

@@ -1,1 +1,0 @@
-"""How often the 95% intervals of a confirmation hold, with the real db_bench."""

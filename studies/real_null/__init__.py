@@ -1,1 +1,0 @@
-"""Real jobs on a space whose options do nothing: whatever one finds is an error."""

@@ -1,1 +1,0 @@
-"""Strategies compared on the real db_bench, their winners measured again side by side."""

@@ -1,1 +1,0 @@
-"""What more hosts give."""
