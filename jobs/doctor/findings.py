@@ -55,16 +55,16 @@ Limits = tuple[float, float, float]  # above them: a note, a warning, a problem
 
 
 @dataclass(frozen=True)
-class Check:
+class HostCheck:
     """A row of the table ``checks.csv``, whose last column is the reason of the limits."""
 
     fix: str  # what to do about bad news, where the judgement does not know better
     limits: Limits
 
 
-def _check(row: Mapping[str, str]) -> Check:
+def _check(row: Mapping[str, str]) -> HostCheck:
     note, warning, problem = (float(row[level] or "inf") for level in Severity if level != "ok")
-    return Check(row["fix"], (note, warning, problem))
+    return HostCheck(row["fix"], (note, warning, problem))
 
 
 CHECKS = {row["check"]: _check(row) for row in packaged_rows("jobs.doctor", "checks.csv")}
