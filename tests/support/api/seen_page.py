@@ -63,7 +63,8 @@ class SeenPage:
         """The same, and in the dark what hinders there: colours are all that differs."""
         found = self.hindrances()
         self.page.emulate_media(color_scheme="dark")
-        colours = {"resultTypes": ["violations"], "runOnly": ["cat.color"]}
+        rules = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+        colours = {"resultTypes": ["violations"], "runOnly": rules}
         found += _said(Axe().run(self.page, options=colours).response["violations"])
         self.page.emulate_media(color_scheme="light")
         return found
