@@ -170,7 +170,7 @@ def _listen(host: str, port: int, *, unread_seconds: float = _UNREAD_SECONDS) ->
     except OSError as error:
         listening.close()
         problem = f"cannot listen on {host} port {port}: {error.strerror or error}"
-        raise InputError("--port", f"{problem}; choose another port") from None
+        raise InputError("port", f"{problem}; choose another port") from None
     return listening
 
 

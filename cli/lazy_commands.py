@@ -7,9 +7,10 @@ import copy
 import gc
 import re
 from collections import UserDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from typing import Any, cast
 
@@ -17,6 +18,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import Abort
 from typer.main import get_command
+
+from cli.options.exits import names_typed, spelled
+from sampler.common.errors import InputError
 
 
 @contextmanager
@@ -62,9 +66,26 @@ class LazyCommand:
             alone.command(name, epilog=epilog)(found)
             loaded = get_command(alone)
         for command in (loaded, *getattr(loaded, "commands", {}).values()):
+            command.callback = _spelling(command)
             # On the screen every example is a paragraph; in the source they are lines.
             command.epilog = re.sub(r"\n(?=  \S)", "\n\n", command.epilog or "") or None
         return cast(TyperCommand | TyperGroup, loaded)
+
+
+def _spelling(command: TyperCommand | TyperGroup) -> Callable[..., Any] | None:
+    """What a command calls, with fields of an InputError named as they are typed for it."""
+    call = command.callback
+    if call is None:
+        return None
+
+    @wraps(call)
+    def run(*args: Any, **given: Any) -> Any:
+        try:
+            return call(*args, **given)
+        except InputError as error:
+            raise spelled(error, names_typed(command.params)) from error.__cause__
+
+    return run
 
 
 class _Loaded(UserDict[str, Any]):

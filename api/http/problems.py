@@ -1,6 +1,5 @@
 """Errors over HTTP: RFC 9457 problem documents, one shape for all, that name every wrong field."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -9,8 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from db.schema.job_row import JobKind
-from jobs.specification.experiments import REQUESTS
-from jobs.specification.request import WRITE, JobRequest
+from jobs.specification.request import WRITE
 from sampler.common.errors import InputError, InputErrors, value_problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -76,64 +74,13 @@ def refused(findings: Sequence[FieldProblem]) -> ProblemError:
 def field_problems(
     error: InputError, given: Mapping[str, Any] | None = None
 ) -> list[FieldProblem]:
-    """What an input error says, field by field, as a client named them.
-
-    ``given`` is the request's body, for the values.
-    """
+    """An input error, field by field; ``given`` is the request's body, for the values."""
     values, found = given or {}, []
     for each in error.errors if isinstance(error, InputErrors) else (error,):
-        field = _over_http(each.field)
+        field = safe(each.field)
         value = shortened(values[field]) if field in values else None
-        found.append(FieldProblem(field=field, problem=safe(_said(each.problem)), value=value))
+        found.append(FieldProblem(field=field, problem=safe(each.problem), value=value))
     return found
-
-
-def _over_http(field: str) -> str:
-    """The field as the client wrote it: the document that it is in goes before it."""
-    name = field.removeprefix("--")
-    if name != field:
-        option, space, rest = name.partition(" ")
-        name = _field_of(option) + space + rest
-    if name == "baseline" or name.startswith("baseline "):
-        return "baseline_options"  # what else baseline may be is checked before
-    for document, starts in _DOCUMENTS.items():
-        if name.startswith(starts):
-            return safe(f"{document}.{name}")
-    return safe(name)
-
-
-def _field_of(option: str) -> str:
-    """The field of an option, without its dashes: what is given again and again is a list here."""
-    return "limits" if option == "limit" else option.replace("-", "_")
-
-
-# What was given is repeated in quotation marks, to the letter.
-_IN_A_PROBLEM = re.compile(
-    r"""(?<!\w)'[^']*'|"[^"]*"| \(--db\)|--[a-z][a-z-]*|`rocktune space all`"""
-)
-_FIELDS = {"baseline", *JobRequest.model_fields}.union(
-    *(request.model_fields for request in REQUESTS.values())
-)
-
-
-def _said(problem: str) -> str:
-    """What is wrong, in words of this interface: shared code names the options of the terminal."""
-
-    def over_http(found: re.Match[str]) -> str:
-        text = found[0]
-        if text.startswith("--"):
-            field = _field_of(text.removeprefix("--"))
-            return field if field in _FIELDS else text
-        return {" (--db)": "", "`rocktune space all`": "GET /v1/spaces"}.get(text, text)
-
-    return _IN_A_PROBLEM.sub(over_http, problem)
-
-
-_DOCUMENTS = {
-    "space": ("parameter", "fixed."),
-    "objective": ("metric[", "limit["),
-    "workload": ("command.", "flags.", "prepare."),
-}
 
 
 def shortened(value: object) -> str:

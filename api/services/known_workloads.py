@@ -49,7 +49,7 @@ def _checked(asked: WorkloadCreate) -> dict[str, Any]:
     if asked.baseline_options is not None:
         with noting(found):
             require_plain(asked.baseline_options, "baseline_options")
-            read_user_options(asked.baseline_options, name="--baseline")
+            read_user_options(asked.baseline_options, name="baseline_options")
     refuse_noted(found)
     return sent
 

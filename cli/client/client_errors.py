@@ -102,10 +102,6 @@ def _refuse_constant(name: str) -> NoReturn:
 _AWAY = (502, 503, 504)
 _WRONG = {403: "ROCKTUNE_TOKEN", 413: "the request", 422: "the request"}
 _NO_SUCH_PATH = "Not Found"
-_NAMES = {"job_id": "ID", "webhook_id": "ID", "url": "URL", "baseline_options": "--baseline",
-          "events": "--event", "body": "the request"}  # fmt: skip
-_OPTIONS = {"state", "kind", "limit", "metric", "cron", "time_zone", "missed", "weights", "model",
-            "slo", "x", "y"}  # fmt: skip
 
 
 def refuse(response: Response, place: str, token: Token | None, subject: str) -> NoReturn:
@@ -138,9 +134,11 @@ def refuse(response: Response, place: str, token: Token | None, subject: str) ->
     if status in (*_AWAY, 429):
         raise UnavailableError(f"{place}: {detail}{_when(response, detail)}")
     if status == 404:
-        raise NotFoundError(_as_given(errors[0][0]) if errors else subject, detail)
+        raise NotFoundError(errors[0][0] if errors else subject, detail)
     if status == 422:
-        refuse_noted([InputError(_as_given(field), problem) for field, problem in errors])
+        refuse_noted(
+            [InputError("the request" if f == "body" else f, problem) for f, problem in errors]
+        )
     if status == 409 or status in _WRONG:
         raise InputError(_WRONG.get(status, subject), detail)
     raise ServiceError(f"{place}: {detail} (status {status})")
@@ -151,16 +149,3 @@ def _when(response: Response, detail: str) -> str:
     if seconds.isdecimal() and seconds.isascii():
         return f" (in {seconds} s)" if detail.endswith("try again") else f"; again in {seconds} s"
     return ""
-
-
-def _as_given(field: str) -> str:
-    """A field of the interface as the terminal calls it."""
-    # `rocktune --help` need not wait for the library that checks requests.
-    from jobs.specification.request import JobRequest, option_of
-
-    first, _, rest = field.partition(".")
-    if (name := first.partition("[")[0]) in _NAMES:  # of a list, too
-        return _NAMES[name]
-    if first not in _OPTIONS | JobRequest.model_fields.keys():
-        return field
-    return f"{option_of(first)}{' ' if rest else ''}{rest}"

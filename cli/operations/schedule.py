@@ -21,7 +21,6 @@ from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_plan import require_name
 from jobs.schedule import ScheduleTaken, keep_schedule, require_sound
-from jobs.specification.request import option_of
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.untrusted_text import cleaned
 
@@ -83,7 +82,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
                 keep_schedule(engine, plan, name=name or plan.name, **about)
         except ScheduleTaken as taken:
             raise InputError("NAME", str(taken)) from None
-    refuse_noted([InputError(option_of(each.field), each.problem) for each in found])
+    refuse_noted(found)
     return name or plan.name
 
 

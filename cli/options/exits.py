@@ -1,16 +1,18 @@
 """How commands end: exit statuses, signals, and one clear line for what went wrong."""
 
+import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum, unique
 from queue import SimpleQueue
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
+from sampler.common.errors import InputError, InputErrors
 from sampler.common.untrusted_text import printable
 
 
@@ -71,3 +73,48 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
     threading.Thread(target=await_signals, name="signals", daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.put(None))
+
+
+_FIELD = re.compile(r"([a-z]\w*)(?=[ .\[]|$)")
+# A setting that a problem names. What was given is repeated in quotation marks, to the letter.
+_NAMED = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`([a-z]\w*)`""")
+
+
+def names_typed(parameters: Iterable[Any]) -> dict[str, str]:
+    """How the parameters of a command are typed, by the names of the fields that they stand for.
+
+    ``--start-from`` stands for ``start_from``, an argument for the name that its help shows.
+    """
+    names: dict[str, str] = {}
+    arguments: dict[str, str] = {}
+    for each in parameters:
+        if each.param_type_name == "argument":
+            shown = (each.metavar or each.name.upper()).strip("[]")
+            arguments |= {each.name: shown, shown.lower(): shown}
+        else:
+            names |= {option.lstrip("-").replace("-", "_"): option for option in each.opts}
+            names[each.name] = each.opts[-1]
+    if file := names.get("baseline") or names.get("options"):
+        names["baseline_options"] = file
+    return names | arguments
+
+
+def as_typed(text: str, names: Mapping[str, str]) -> str:
+    """A text in which settings stand in backticks, with those of ``names`` as they are typed."""
+    return _NAMED.sub(lambda found: names.get(found[1], found[0]) if found[1] else found[0], text)
+
+
+def spelled(error: InputError, names: Mapping[str, str]) -> InputError:
+    """The error with fields as they are typed: ``--limit``, ``--space parameter[1].low``.
+
+    ``names`` are of ``names_typed``; a list's field may be that of an option to be given again.
+    """
+    if isinstance(error, InputErrors):
+        return InputErrors([spelled(each, names) for each in error.errors])
+    field, found = error.field, _FIELD.match(error.field)
+    if found:
+        typed = names.get(found[1]) or names.get(found[1].removesuffix("s"))
+        if typed:
+            rest = field[found.end() :]
+            field = typed + (f" {rest[1:]}" if rest.startswith(".") else rest)
+    return InputError(field, as_typed(error.problem, names))

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic.fields import FieldInfo
 from typer import Option
 
-from cli.options.exits import complain
-from jobs.specification.request import JobRequest, field_kind, option_of, typed
+from cli.options.exits import as_typed, complain
+from jobs.specification.request import JobRequest, field_kind, typed
 from optimizer.trials.problem import renamed
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -88,13 +88,23 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
             if name in _AGAIN:
                 asked[name] = list(value)
             elif field_kind(name) == "list":
-                asked[name] = names_of(value, field=option_of(name))
+                asked[name] = names_of(value, field=name)
             elif isinstance(value, str):
                 asked[name] = typed(name, value)
     refuse_noted(found)
     if line := renamed(asked.get("strategy")):
         complain(line)
     return asked
+
+
+def option_of(name: str) -> str:
+    """A field as the terminal calls it."""
+    return "--limit" if name == "limits" else f"--{name.replace('_', '-')}"
+
+
+def in_options(warning: str) -> str:
+    """A warning of a job, with the settings that it names as their options."""
+    return as_typed(warning, {name: option_of(name) for name in JobRequest.model_fields})
 
 
 def names_of(text: str, *, field: str) -> list[str]:

@@ -19,7 +19,6 @@ from cli.options.job_options import names_of
 from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
 from jobs.specification.experiments import REQUESTS, sent_experiment
-from jobs.specification.request import option_of
 from sampler.common.errors import InputError, refuse_noted
 
 # What a restart of the service takes.
@@ -57,7 +56,7 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | N
             asked = {name: named.pop(name) for name in [*named] if name in fields}
             refuse_noted(
                 [
-                    InputError(option_of(name), "is of runs on this machine, not of --submit")
+                    InputError(name, "is of runs on this machine, not of --submit")
                     for name in named
                     if (source := ctx.get_parameter_source(name)) and source.name == "COMMANDLINE"
                 ]
@@ -97,10 +96,10 @@ def submit_experiment(
     require_service(url)
     asked = {n: str(v) if isinstance(v, Path) else v for n, v in given.items()}
     if asked.get("metrics") is not None:
-        asked["metrics"] = names_of(asked["metrics"], field="--metrics")
+        asked["metrics"] = names_of(asked["metrics"], field="metrics")
     body = sent_experiment({n: v for n, v in asked.items() if v is not None and v is not False})
     for name, value in body.items():
-        require_json(option_of(name), value)
+        require_json(name, value)
     with opened(url, None) as remote, remote.unless_refused():
         upload_loads(remote, body, replace=replace)
         job, document = submitted(remote, {"kind": kind.value, **body})

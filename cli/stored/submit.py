@@ -12,7 +12,6 @@ from cli.render.screen import json_alone, say, screen
 from cli.render.submitting import Replace, show_submitted, submitted
 from cli.stored.jobs import print_job
 from jobs.specification.named_files import inlined
-from jobs.specification.request import option_of
 from sampler.common.errors import InputError, noting, refuse_noted
 
 EXAMPLES = """
@@ -47,7 +46,7 @@ def submit_command(
         body = inlined(asked)
     for name, value in {**asked, **body}.items():
         with noting(found):
-            require_json(option_of(name), value)
+            require_json(name, value)
     refuse_noted(found)
     with opened(url, None) as remote:
         with remote.unless_refused():

@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Option, echo
 
 from cli.options.exits import Exit
-from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload
+from cli.options.job_options import ColumnFamily, DbBench, DropUnknown, Scale, Workload, in_options
 from cli.render.screen import TextConsole, print_json, say, told_on_change
 from jobs.execution.assembly import single_bench
 from sampler.common.errors import InputError
@@ -61,7 +61,7 @@ def bench_command(
         configuration=configuration,
     )
     console = TextConsole(stderr=True)
-    say(console, *(f"warning: {warning}" for warning in single.warnings))
+    say(console, *(f"warning: {in_options(warning)}" for warning in single.warnings))
     runner = LocalRunner(single.benchmark, settings, waiting=told_on_change(console))
     status = Exit.DONE
     for run in range(1, runs + 1):

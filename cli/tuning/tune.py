@@ -12,7 +12,7 @@ from typer import Option
 
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
-from cli.options.job_options import job_options
+from cli.options.job_options import in_options, job_options
 from cli.render.progress_screen import TuningProgress
 from cli.render.screen import TextConsole, Verbose, json_alone, print_json, say
 from sampler.common.errors import InputError
@@ -114,7 +114,7 @@ def _run(
 ) -> tuple[int, JobOutcome]:
     """The job's number, and what came of it; ``named``: the user named the build."""
     from db.jobs.job_store import JobStore
-    from db.leases.lease import LeaseHeld
+    from db.leases import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.held_job import JobCancelled
     from jobs.results.outcome import job_outcome
@@ -179,14 +179,14 @@ def run_here(
 
 def tell_warnings(console: Console, assembly: Assembly) -> None:
     """Prints what the user must know before it runs."""
-    say(console, *(f"warning: {warning}" for warning in assembly.warnings))
+    say(console, *(f"warning: {in_options(warning)}" for warning in assembly.warnings))
 
 
 def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.connection.engine import full_disk
-    from db.leases.lease import LeaseHeld
-    from jobs.execution.retry import is_away
+    from db.leases import LeaseHeld
+    from jobs.execution.held_job import is_away
     from jobs.queue.lifecycle import leave_job
     from sampler.runner.outcome import TrialState
 

@@ -16,7 +16,7 @@ from platformdirs import user_data_path
 
 from sampler.common.errors import InputError
 
-FIELD = "--token-file"
+FIELD = "token_file"
 VARIABLE = "ROCKTUNE_TOKEN_FILE"
 _FORM = re.compile(r"rt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 _MOST_BYTES = 200

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from db.connection.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.common.errors import InputError
 
-FIELD = "--db"
+FIELD = "db"
 _FORMS = "give a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 

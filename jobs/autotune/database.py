@@ -94,8 +94,8 @@ class TunedDatabase:
             self._db: Rdict = binding.Rdict(str(folder), options, families)
         except Exception as error:  # the binding raises nothing narrower
             if direct_reads and "irect I/O" in str(error):
-                mend = "this file system does not support direct reads; give --no-direct-reads"
-                raise InputError("--direct-reads", mend) from None
+                mend = "this file system does not support direct reads; turn `direct_reads` off"
+                raise InputError("direct_reads", mend) from None
             raise
         # Opening makes the pools as large as max_background_jobs allows.
         environment = binding.Env()

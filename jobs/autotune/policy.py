@@ -36,9 +36,9 @@ class Marks:
     def __post_init__(self) -> None:
         """Refuses, with an InputError, what means nothing."""
         for field, value, most in (
-            ("--capacity", self.capacity, 1e12), ("--low-mark", self.low, 10.0),
-            ("--high-mark", self.high, 10.0), ("--full-mark", self.full, 10.0),
-            ("--step", self.step, 1e5),
+            ("capacity", self.capacity, 1e12), ("low_mark", self.low, 10.0),
+            ("high_mark", self.high, 10.0), ("full_mark", self.full, 10.0),
+            ("step", self.step, 1e5),
         ):  # fmt: skip
             if not (math.isfinite(value) and 0 < value <= most):
                 raise InputError(field, f"{value:g} is not in the range above 0 to {most:g}")
@@ -76,7 +76,7 @@ def first_switch(policy: str, reading: Reading) -> Switch:
 def next_switch(policy: str, marks: Marks, before: Switch, reading: Reading) -> Switch:
     """The state after a look, the same object if it is too early; an InputError of no policy."""
     if policy not in POLICIES:
-        raise InputError("--policy", f"{policy!r} is not one of {', '.join(POLICIES)}")
+        raise InputError("policy", f"{policy!r} is not one of {', '.join(POLICIES)}")
     passed = reading.at - before.last.at
     if policy not in SWITCHING or passed < marks.tick(policy):
         return before

@@ -30,13 +30,13 @@ class LoadShape:
     def __post_init__(self) -> None:
         """Refuses, with an InputError, what cannot be run."""
         if self.name not in FULL_SECONDS:
-            raise InputError("--shape", f"{self.name!r} is not one of {', '.join(FULL_SECONDS)}")
+            raise InputError("shape", f"{self.name!r} is not one of {', '.join(FULL_SECONDS)}")
         if not 0.5 <= self.seconds <= 86_400:
-            raise InputError("--seconds", f"{self.seconds:g} is not from 0.5 to 86,400")
+            raise InputError("seconds", f"{self.seconds:g} is not from 0.5 to 86,400")
         if not 1e5 <= self.low <= self.high <= 1e11:
-            raise InputError("--low", "give 100 kB <= --low <= --high <= 100 GB, in bytes/s")
+            raise InputError("low", "give 100 kB <= low <= high <= 100 GB, in bytes/s")
         if not 1e5 <= self.tail <= 1e11:
-            raise InputError("--tail", "give 100 kB to 100 GB, in bytes/s")
+            raise InputError("tail", "give 100 kB to 100 GB, in bytes/s")
 
     @property
     def factor(self) -> float:
@@ -85,17 +85,17 @@ class AutotuneRequest:
     def __post_init__(self) -> None:
         """Refuses, with an InputError, what cannot be run."""
         if self.policy not in POLICIES:
-            raise InputError("--policy", f"{self.policy!r} is not one of {', '.join(POLICIES)}")
+            raise InputError("policy", f"{self.policy!r} is not one of {', '.join(POLICIES)}")
         for field, value, least, most in (
-            ("--value-size", self.value_size, 1, 2**24),
-            ("--read-seconds", self.read_seconds, 0, 86_400),
-            ("--recovery-seconds", self.recovery_seconds, 1, 86_400),
-            ("--rate-limit", self.rate_limit, 0, 1e12),
+            ("value_size", self.value_size, 1, 2**24),
+            ("read_seconds", self.read_seconds, 0, 86_400),
+            ("recovery_seconds", self.recovery_seconds, 1, 86_400),
+            ("rate_limit", self.rate_limit, 0, 1e12),
         ):
             if not least <= value <= most:
                 raise InputError(field, f"{value:g} is not from {least:,} to {most:,}")
         if self.keys > 2**27:
-            raise InputError("--value-size", f"is too small: the run would exceed {2**27:,} keys")
+            raise InputError("value_size", f"is too small: the run would exceed {2**27:,} keys")
 
     @property
     def pair_bytes(self) -> int:
@@ -124,9 +124,9 @@ def read_configuration(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError("--configuration", f"cannot read {str(path)!r}: {error}") from None
+        raise InputError("configuration", f"cannot read {str(path)!r}: {error}") from None
     if not isinstance(document, dict):
-        raise InputError("--configuration", f"{str(path)!r} does not hold a JSON object")
+        raise InputError("configuration", f"{str(path)!r} does not hold a JSON object")
     return document
 
 
@@ -145,5 +145,5 @@ def configured(asked: AutotuneRequest, configuration: Mapping[str, Any]) -> Auto
             marks[_FIELDS[name]] = number * scale
         else:
             known = ", ".join(["policy", *_FIELDS])
-            raise InputError(f"--configuration {name}", f"is not one of {known}, or not valid")
+            raise InputError(f"configuration {name}", f"is not one of {known}, or not valid")
     return replace(asked, policy=policy, marks=replace(asked.marks, **marks))

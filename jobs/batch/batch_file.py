@@ -56,7 +56,7 @@ def read_batch(
     def item(name: str, settings: Mapping[str, Any]) -> BatchItem:
         if "kind" in settings:
             problem = f"a terminal cannot run {settings['kind']} in a batch"
-            raise InputError("kind", f"{problem}; send the file to a service with --url")
+            raise InputError("kind", f"{problem}; send the file to a service with `url`")
         specification = specified(settings, find=files_beside(path.parent))
         if settings.get("db_bench") is None:
             specification = fit(specification)
@@ -100,13 +100,14 @@ def _read(
             raise InputError(str(path), f"{told}. A batch is written in TOML") from None
         raise
     found: list[InputError] = []
-    name = ""
-    with noting(found):
+    name, in_file = "", list[InputError]()
+    with noting(in_file):
         if "name" not in document:
             raise InputError("name", 'is missing; write for example name = "nightly"')
         name = require_name(document.pop("name"), "name")
     made = []
-    items = batch_items(document, known=SETTINGS, found=found, field=path.name)
+    items = batch_items(document, known=SETTINGS, found=in_file, field="job")
+    found += [InputError(f"{path.name}: {each.field}", each.problem) for each in in_file]
     for line in dict.fromkeys(renamed(each.settings.get("strategy")) for each in items):
         if line:
             tell(f"{path.name}: {line}")
@@ -124,16 +125,12 @@ def findings_of(item: str, error: InputError) -> list[InputError]:
     found: list[InputError] = []
     with noting(found):
         raise error
-    return [InputError(f"{item}: {_as_written(each.field)}", each.problem) for each in found]
-
-
-def _as_written(field: str) -> str:
-    """An option of the terminal as the file calls it: ``--host-kind`` is ``host_kind``."""
-    option, space, rest = field.partition(" ")
-    if option.startswith("--"):
-        option = option.removeprefix("--").replace("-", "_")
-        option = "limits" if option == "limit" else option  # a list in the file
-    return f"{option}{space}{rest}"
+    # Only over HTTP a baseline is a field with the text of its file.
+    fields = [each.field.replace("baseline_options", "baseline", 1) for each in found]
+    return [
+        InputError(f"{item}: {field}", each.problem)
+        for field, each in zip(fields, found, strict=True)
+    ]
 
 
 def files_beside(folder: Path) -> Find:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 AUTHORITY, AUTHORITY_KEY = "authority.pem", "authority.key"
 ENDS_SOON = timedelta(days=30)
-_FIELD = "--certificates"
+_FIELD = "certificates"
 _ANEW = "renew it with `rocktune cluster certificates DIR --renew`"
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [^\n]+", re.DOTALL)
 
@@ -195,7 +195,7 @@ def _alternative_names(names: Sequence[str]) -> list[x509.GeneralName]:
             found.append(x509.IPAddress(ipaddress.ip_address(name)))
         except ValueError:
             if not _HOST_NAME.fullmatch(name):
-                raise InputError("--name", f"{name!r} is not a host name or address") from None
+                raise InputError("name", f"{name!r} is not a host name or address") from None
             found.append(x509.DNSName(name))
     return found
 

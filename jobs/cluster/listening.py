@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
     return bool((mapped or address).is_loopback)
 
 
-def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
+def listening_host(host: str, *, encrypted: bool, field: str = "host") -> str:
     """The host to listen on, as an address where it is loopback.
 
     Without certificates (``encrypted``) what other machines reach is an InputError.
@@ -59,13 +59,13 @@ def scheduler_address(text: str, *, encrypted: bool) -> str:
         host = None
     if not host or parts.netloc != rest or given not in ("", "tls", "tcp"):
         raise InputError(
-            "--scheduler", f"{text!r} is not an address; write tls://scheduler.example:{PORT}"
+            "scheduler", f"{text!r} is not an address; write tls://scheduler.example:{PORT}"
         )
     if separator and given != protocol:
         mend = "write tls://" if encrypted else _MEND
-        raise InputError("--scheduler", f"{text!r} does not use the certificates; {mend}")
+        raise InputError("scheduler", f"{text!r} does not use the certificates; {mend}")
     if not encrypted and not is_loopback(host):
-        raise InputError("--scheduler", f"{text!r} is another machine; {_MEND}")
+        raise InputError("scheduler", f"{text!r} is another machine; {_MEND}")
     return f"{protocol}://[{host}]:{port}" if ":" in host else f"{protocol}://{host}:{port}"
 
 
@@ -85,4 +85,4 @@ def facing(scheduler: str) -> str:
             return str(asked.getsockname()[0])
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("--scheduler", f"cannot reach {scheduler!r}: {why}") from None
+        raise InputError("scheduler", f"cannot reach {scheduler!r}: {why}") from None

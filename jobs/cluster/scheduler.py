@@ -113,9 +113,9 @@ async def _serve(make: Callable[[], Scheduler], listening: Callable[[str], None]
 
 def _refusal(error: OSError, host: str, port: int) -> InputError:
     if error.errno == errno.EADDRINUSE:
-        return InputError("--port", f"{port} is in use on {host}; choose another port")
+        return InputError("port", f"{port} is in use on {host}; choose another port")
     if error.errno == errno.EACCES:
-        return InputError("--port", f"this user cannot use port {port}; choose one above 1023")
+        return InputError("port", f"this user cannot use port {port}; choose one above 1023")
     if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
-        return InputError("--host", f"{host!r} is not an address of this machine")
-    return InputError("--host", f"cannot listen on {host!r}: {error.strerror}")
+        return InputError("host", f"{host!r} is not an address of this machine")
+    return InputError("host", f"cannot listen on {host!r}: {error.strerror}")

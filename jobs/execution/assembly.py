@@ -120,9 +120,9 @@ def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
     if any(first.get(name) != now.get(name) for name in _TELLING):
         problem = (
             f"job {row.id} was measured with {build_words(first)}; this is {build_words(now)}. "
-            "Runs of the two cannot be compared. Use the first program (--db-bench, "
+            "Runs of the two cannot be compared. Use the first program (`db_bench`, "
             "ROCKTUNE_DB_BENCH), or start a new job, which can learn from this one "
-            f"(--warm-start {row.id})"
+            f"(`warm_start` {row.id})"
         )
         raise InputError("db_bench", problem)
 

@@ -72,8 +72,8 @@ class ThisMachine:
     ) -> Assembly:
         """Checks a specification against this machine."""
         if specification.host_kind is not None:
-            mend = "name a cluster's scheduler (--scheduler), or leave it out"
-            raise InputError("--host-kind", f"this machine has no host kind; {mend}")
+            mend = "name a cluster's `scheduler`, or leave it out"
+            raise InputError("host_kind", f"this machine has no host kind; {mend}")
         return assemble(specification, self._settings)
 
     def environment(self, assembly: Assembly) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
-from optimizer.confirmation.blocks import order_of
+from optimizer.confirmation.choice import order_of
 from sampler.common.atomic_write import private
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark
@@ -80,7 +80,7 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError("--out", f"{str(folder)!r} is in use; name another") from None
+            raise InputError("out", f"{str(folder)!r} is in use; name another") from None
         lines = _whole_lines(file)
         check = json.loads(json.dumps(check))
         if lines:
@@ -102,7 +102,7 @@ def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError:
-        raise InputError("--out", f"its {RUNS} does not hold JSON lines; move it away") from None
+        raise InputError("out", f"its {RUNS} does not hold JSON lines; move it away") from None
 
 
 def _require_same(
@@ -110,11 +110,11 @@ def _require_same(
 ) -> None:
     if not resume:
         problem = f"{str(folder)!r} already holds runs"
-        raise InputError("--out", f"{problem}; continue with --resume, or name another folder")
+        raise InputError("out", f"{problem}; continue with `resume`, or name another folder")
     other = [name for name in {**check, **found} if found.get(name) != check.get(name)]
     if other:
         problem = f"{str(folder)!r} holds other runs (different: {', '.join(other)})"
-        raise InputError("--resume", f"{problem}; name another folder")
+        raise InputError("resume", f"{problem}; name another folder")
 
 
 def jsonl_text(documents: Iterable[Mapping[str, Any]]) -> str:

@@ -9,13 +9,11 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of
-from jobs.execution.held_job import renewed_meanwhile
-from jobs.execution.retry import Retry, RetryingLog, unless_away
+from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
 from jobs.experiments.experiment import (
     InterleavedRuns,
     KeptRuns,
@@ -33,15 +31,15 @@ from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
 from optimizer.confirmation.kept_limits import Margins, margins_of
-from optimizer.explanation.compared import (
+from optimizer.explanation.explanation import (
     BASELINE,
     MINIMAL,
     WINNER,
     Round,
     compare_blocks,
+    fewer_changes,
     judge_minimal,
 )
-from optimizer.explanation.explanation import fewer_changes
 from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -96,9 +94,9 @@ def design_of(
         InputError: A number is out of its range.
     """
     if not LEAST_RUNS <= runs <= MOST_RUNS:
-        raise InputError("--runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
+        raise InputError("runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
     if not 0 < margin <= 1:
-        raise InputError("--margin", f"{margin:g} is not within 0 to 1; write for example 10%")
+        raise InputError("margin", f"{margin:g} is not within 0 to 1; write for example 10%")
     best, baseline = result["best"], result["baseline"]["configuration"]
     roles: dict[str, Configuration] = {BASELINE: baseline}
     space = problem.space.at_baseline(baseline)
@@ -158,7 +156,7 @@ def measure_explanation(
     if explanation is None or not explanation["steps"]:
         return None
     if is_external(job):
-        raise InputError("--runs", "an external runner measures this job; leave it out")
+        raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
     design = design_of(

@@ -165,7 +165,7 @@ def fidelity_check(
             message has db_bench's words.
     """
     if not load.by_db_bench:
-        raise InputError("--check", "works only with loads of db_bench")
+        raise InputError("check", "works only with loads of db_bench")
     family_name = family.name if options else None  # one is of an OPTIONS file
     single = single_bench(
         load, settings, options=options, column_family=family_name, drop_unknown=True,
@@ -196,7 +196,7 @@ def fidelity_check(
             benchmark = _KeepsLog(bench.installed, plan, kept=kept)
             outcome = observer.run(benchmark, {}, settings)
             if outcome.state is not TrialState.DONE:
-                raise InputError("--check", f"the load failed: {outcome.failure}")
+                raise InputError("check", f"the load failed: {outcome.failure}")
             measured = read_profile(kept)
         # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
         reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}

@@ -141,7 +141,7 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> Experiment
         specification = known.tuning(given)
         check.require_sensible(specification, asked.pairs, asked.configurations)
     refuse_noted(
-        [InputError(e.field.replace("--baseline", "--options", 1), e.problem) for e in found]
+        [InputError(e.field.replace("baseline_options", "options", 1), e.problem) for e in found]
     )
     assert specification is not None
     return ExperimentSpecification(

@@ -42,7 +42,7 @@ def made_ready(queued: Queued, row: JobRow, check: Callable[[], None]) -> Run:
         return ready_to_tune(queued, row, check)
     if queued.backend is not None:
         problem = f"a job of kind {row.kind} runs on the worker's own machine, not on a cluster"
-        raise InputError("kind", f"{problem}; submit it to a service without --scheduler")
+        raise InputError("kind", f"{problem}; submit it to a service without a cluster")
     specification = stored_specification(row.specification)
     assert isinstance(specification, ExperimentSpecification)
     events = queued.events()

@@ -24,7 +24,7 @@ from sampler.bench.installed import build_words
 from sampler.bench.rocksdb_log import LEVEL_BYTES
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import SHIPPED
 
 CAUTION = "All of this changed in the same night, which does not show that one caused the other."
@@ -81,7 +81,7 @@ def _lead(report: RegressionReport, night: int | None) -> LevelChange | None:
         batches = [report.nights[each.alarm.since].batch_id for each in report.findings]
         if night not in batches:
             known = ", ".join(map(str, sorted(set(batches)))) or "none"
-            raise InputError("--night", f"no change at batch {night}; choose one of {known}")
+            raise InputError("night", f"no change at batch {night}; choose one of {known}")
         found = [f for f, b in zip(report.findings, batches, strict=True) if b == night]
     # The newest; of several of one night the clearest.
     return min(found, key=lambda each: (-each.alarm.since, each.alarm.p), default=None)

@@ -26,7 +26,7 @@ def require_folder(out: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise InputError("--out", f"cannot write to {str(out)!r}: {error.strerror}") from None
+        raise InputError("out", f"cannot write to {str(out)!r}: {error.strerror}") from None
 
 
 def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
@@ -34,7 +34,7 @@ def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     try:
         make_private_folder(out, exist_ok=True)
     except OSError as error:
-        raise InputError("--out", f"cannot create {str(out)!r}: {error.strerror}") from None
+        raise InputError("out", f"cannot create {str(out)!r}: {error.strerror}") from None
     for name, content in contents.items():
         write_output(out / name, content if isinstance(content, bytes) else content.encode())
     return [out / name for name in contents]

@@ -37,7 +37,7 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
         one = kept // workload.column_families
         if space.memory_budget and given < least_user_bytes(one, workload.scale):
             fix = _larger(workload, kept, max(16, _latest_trigger(space)))
-            raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or a lower --memory")
+            raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or less `memory`")
         found.append(f"the workload {workload.name} {text}")
     most = _most_memtables(space) if memory is None else kept
     if memory is not None or given >= least_user_bytes(most, workload.scale):
@@ -47,7 +47,7 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
         f"the space {space.name} has no memory budget: its write buffers of up to "
         f"{format_bytes(most)} are, at scale {workload.scale}, more than a sixteenth of the "
         f"{format_bytes(given)} that {workload.name} writes. A load held in memory hardly "
-        "compacts, which alone may make it win; --memory sets a budget",
+        "compacts, which alone may make it win; `memory` sets a budget",
     ]
 
 
@@ -85,7 +85,7 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         == (workload.benchmarks, workload.prepare is None)
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
-    named = f"use --workload {enough[0]}, or " if enough else ""
+    named = f"use `workload` {enough[0]}, or " if enough else ""
     counts: dict[str, Value | None] = {}
     for where, load in (("", workload), ("prepare.", workload.prepare)):
         if load is not None:
@@ -127,7 +127,7 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
     surely = most > workload.loaded_bytes() // max(1, one // workload.scale)
     if space.memory_budget and surely and (_TRIGGER in space.by_name or _TRIGGER in space.fixed):
         fix = _larger(workload, memtables, most)
-        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix}, or lower it")
+        raise InputError(f"space.parameter ({_TRIGGER})", f"{text}; {fix}, or lower it")
     return [f"{_TRIGGER}: {text}"]
 
 

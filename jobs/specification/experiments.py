@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from db.schema.job_row import JobKind
 from jobs.specification.named_files import Find, as_written, inlined
-from jobs.specification.request import JobNumber, Number, StartFile, Whole, option_of
+from jobs.specification.request import JobNumber, Number, StartFile, Whole
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.documents import names_a_file
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -187,13 +187,13 @@ def _sent(name: str, value: Any, find: Find) -> Any:
     path = find(name, value)
     if name in ("a", "b") and names_a_file(path):
         if Path(path).suffix in (".toml", ".json"):
-            raise InputError(_as_typed(name), "cannot be a file here; write parameter=value,...")
+            raise InputError(name, "cannot be a file here; write parameter=value,...")
         return {"name": Path(path).name, "options": _text(name, Path(path))}
     if name == "options":
         return _text(name, Path(path))
     if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
         problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
-        raise InputError(_as_typed(name), problem)
+        raise InputError(name, problem)
     return value
 
 
@@ -202,8 +202,4 @@ def _text(name: str, path: Path) -> str:
         return path.read_bytes().decode("utf-8")  # with the ends that its lines have
     except (OSError, ValueError):
         problem = f"{str(path)!r:.80} is not a text file; name builds of the service's hosts"
-        raise InputError(_as_typed(name), problem) from None
-
-
-def _as_typed(name: str) -> str:
-    return name.upper() if name in ("a", "b", "old", "new") else option_of(name)
+        raise InputError(name, problem) from None

@@ -48,7 +48,7 @@ def measured_baseline(
     options: str | None = None,
     column_family: str | None = None,
     drop_unknown: bool = False,
-    field: str = "--baseline",
+    field: str = "baseline_options",
 ) -> MeasuredBaseline:
     """The values of a baseline, the facts of the workload among them.
 
@@ -71,7 +71,7 @@ def measured_baseline(
 
 
 def scale_warnings(
-    workload: Workload, values: Mapping[str, Value], *, field: str = "--scale"
+    workload: Workload, values: Mapping[str, Value], *, field: str = "scale"
 ) -> list[str]:
     """What must be said where RocksDB would not use the write buffers that it is given.
 
@@ -99,7 +99,7 @@ def scale_warnings(
 def better_scale(buffer: int) -> str:
     """At which scale write buffers of so many bytes are measured as they are."""
     if most := buffer // LEAST_WRITE_BUFFER:
-        return f"use a --scale of at most {most}"
+        return f"use a `scale` of at most {most}"
     return f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jobs.specification.request import NONE, option_of, parts_of, read_request
+from jobs.specification.request import NONE, parts_of, read_request
 from jobs.specification.specification import Specification
 from jobs.specification.validation import specification_of, usual_objective
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -45,7 +45,7 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
         value = settings[name]
         with noting(found):
             if not isinstance(value, str) or not value or "\0" in value:
-                raise InputError(option_of(name), f"{value!r:.80} is not a text")
+                raise InputError(name, f"{value!r:.80} is not a text")
             named[name] = find(name, value)
     with noting(found):
         rest = {n: v for n, v in settings.items() if n not in (*_NAMED, "start_from")}
@@ -81,7 +81,7 @@ def specify(
         documents["workload"] = workload_document(read)
         usual = usual_objective(read)
     with noting(found):
-        documents["space"] = parse_toml(space_text(space), field=f"--space {space}")
+        documents["space"] = parse_toml(space_text(space), field=f"space {space}")
     with noting(found):
         documents["objective"] = objective_document(load_objective(objective or usual))
     with noting(found):
@@ -119,7 +119,7 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
 
 def sent_workload(given: str, find: Find) -> dict[str, Any]:
     """The document of a workload's file; an InputError of one that cannot be read."""
-    return parse_toml(workload_text(find("workload", given)), field=f"--workload {given}")
+    return parse_toml(workload_text(find("workload", given)), field=f"workload {given}")
 
 
 def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def baseline_named(given: str | None) -> tuple[str | None, str | None]:
     if given is None or given in BASELINES:
         return given, None
     text = _options_text(given)
-    read_user_options(text, name=f"--baseline {given}")
+    read_user_options(text, name=f"baseline_options {given}")
     return None, text
 
 
@@ -154,15 +154,15 @@ def _options_text(given: str) -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(
-            "--baseline",
+            "baseline_options",
             f"{given!r:.80} is not text in UTF-8 (line {line}); if it is an OPTIONS file, save it "
             "as UTF-8",
         ) from None
     except (OSError, ValueError):
         if told := other_form(given):  # pasted in place of a path
-            raise InputError("--baseline", told) from None
+            raise InputError("baseline_options", told) from None
         problem = f"{given!r:.80} is neither library, db_bench nor a readable OPTIONS file"
-        raise InputError("--baseline", problem) from None
+        raise InputError("baseline_options", problem) from None
 
 
 def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
@@ -172,7 +172,7 @@ def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
     read.
     """
     if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
-        raise InputError("--start-from", "write a list: ['benchmark.sh', 'my.ini'] or ['none']")
+        raise InputError("start_from", "write a list: ['benchmark.sh', 'my.ini'] or ['none']")
     if not given:
         return None
     found: list[InputError] = []
@@ -187,7 +187,7 @@ def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
         except (OSError, ValueError):
             names = ", ".join(point_names())
             problem = f"{each!r} is not one of {names}, none or a readable OPTIONS file"
-            found.append(InputError("--start-from", problem))
+            found.append(InputError("start_from", problem))
     refuse_noted(found)
     return asked
 

@@ -252,7 +252,7 @@ def read_request(given: Mapping[str, Any]) -> JobRequest:
         request = JobRequest.model_validate(asked)
     except ValidationError as error:
         problems = {str(each["loc"][0]): _problem(each) for each in error.errors()}
-        found += [InputError(option_of(name), problem) for name, problem in problems.items()]
+        found += [InputError(name, problem) for name, problem in problems.items()]
     refuse_noted(found)
     return request
 
@@ -261,12 +261,7 @@ def require_file(column_family: str | None, options: str | None) -> None:
     """Refuses, with an InputError, a column family where there is no OPTIONS file to have it."""
     if column_family is not None and options is None:
         problem = f"needs an OPTIONS file for {column_family!r:.80}; give one"
-        raise InputError("--column-family", problem)
-
-
-def option_of(name: str) -> str:
-    """A field as the terminal calls it."""
-    return "--limit" if name == "limits" else f"--{name.replace('_', '-')}"
+        raise InputError("column_family", problem)
 
 
 def _problem(error: Any) -> str:
@@ -291,7 +286,7 @@ def parse_warm_start(given: str | int | None) -> WarmStart:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
     if isinstance(given, bool) or number < 1:
         problem = f"{given!r:.60} is neither auto, none nor the number of a job"
-        raise InputError("--warm-start", problem)
+        raise InputError("warm_start", problem)
     return number
 
 
@@ -324,12 +319,12 @@ def parts_of(
         parts = {"baseline": None} | parts
     if given.get("memory") is not None:
         with noting(found):
-            parts["memory"] = parse_bytes(str(given["memory"]), field="--memory")
+            parts["memory"] = parse_bytes(str(given["memory"]), field="memory")
     if "limits" in given:
         parts["limits"] = []
         for text in given["limits"] or ():
             with noting(found):
-                parts["limits"].append(parse_limit(text, field="--limit"))
+                parts["limits"].append(parse_limit(text, field="limits"))
     if "start_from" in given:
         rows = given["start_from"]
         parts["start_from"] = rows and [
@@ -351,7 +346,7 @@ def _search(
         search |= {"detect": None, "detect_metric": None}
     if given.get("detect") is not None:
         with noting(found):
-            change, metric = parse_detect(str(given["detect"]), field="--detect")
+            change, metric = parse_detect(str(given["detect"]), field="detect")
             search |= {"detect": change, "detect_metric": metric}
     return SearchSettings.of({**before, **search})
 

@@ -52,7 +52,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     commands = [p.name for p in given.parameters if p.section == "command"]
     if commands and workload.by_db_bench:
         problem = "is not an option of RocksDB; only a [command] workload can use it"
-        found.append(InputError(f"parameter ({commands[0]})", problem))
+        found.append(InputError(f"space.parameter ({commands[0]})", problem))
     space = given
     unknown: list[str] = []
     with noting(found):
@@ -78,7 +78,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     set_by_load = {n: v for n, v in workload.options.items() if n not in own.values}
     if fixed := [name for name in space.fixed if name in set_by_load]:
         problem = f"{space.name} fixes {fixed[0]}, which the load {workload.name} sets"
-        found.append(InputError("--space", f"{problem}; choose another space"))
+        found.append(InputError("space", f"{problem}; choose another space"))
     if held := [name for name in space.names if name in set_by_load]:
         space = space.without(held).at_baseline({name: set_by_load[name] for name in held})
         unknown.append(f"{', '.join(held)}: not searched; the load {workload.name} sets it")
@@ -137,7 +137,7 @@ def _known_to(
         return space, []
     problem = f"RocksDB {installed.version} does not know {', '.join(unknown)}"
     if not shipped or any(name in space.fixed for name in unknown):
-        raise InputError(f"parameter ({unknown[0]})", f"{problem}; remove it from the space")
+        raise InputError(f"space.parameter ({unknown[0]})", f"{problem}; remove it from the space")
     return space.without(unknown), [f"{problem}: left out of the space"]
 
 
@@ -151,7 +151,7 @@ def _memory(asked: int | None, space: Space) -> int | None:
     budget = memory_bytes(space.context) if asked is None else asked
     if budget < least:
         raise InputError(
-            "--memory",
+            "memory",
             f"{format_bytes(budget)} is too little for the space {space.name}; give "
             f"{format_bytes(least)} or more",
         )
@@ -161,9 +161,9 @@ def _memory(asked: int | None, space: Space) -> int | None:
 def _require_searchable(names: Sequence[str], space: Space) -> None:
     for name in names:
         if name not in space.by_name:
-            raise InputError("--over", f"the space {space.name} has no parameter {name!r}")
+            raise InputError("over", f"the space {space.name} has no parameter {name!r}")
         if name in space.unsearched:
-            raise InputError("--over", f"the space {space.name} does not search {name}")
+            raise InputError("over", f"the space {space.name} does not search {name}")
 
 
 def _require_scale(workload: Workload, space: Space) -> None:

@@ -24,7 +24,7 @@ MOST = 20
 # Where jobs of earlier versions began that had models: they end as they began.
 _EARLIER = ("library", "benchmark.sh", "basic-tuning", "universal-style")
 _OF_SPACE = ("sa", "lsm_bytes")
-_FIELD = "--start-from"
+_FIELD = "start_from"
 Starts = Sequence[Mapping[str, Any]]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jobs.specification.request import WarmStart, option_of, require_file
+from jobs.specification.request import WarmStart, require_file
 from jobs.specification.specification import Specification
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
@@ -27,7 +27,7 @@ from sampler.options.normal_form import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from sampler.workload.live_keys import why_untold
-from sampler.workload.metric_units import MACHINE, OF_WRITES, db_bench_metrics
+from sampler.workload.metric_table import MACHINE, db_bench_metrics, measured_of
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DEFAULT_TRIALS = 96
 MOST_TRIALS = 1_000_000
 _OF_PREPARED = ("reading", "paper", "waf", "rate")
-_LIMIT = "--limit"
+_LIMIT = "limits"
 
 
 def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specification:
@@ -55,7 +55,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     starts, objective = draft.start_from, draft.objective
     if search.cutoff and not 1 <= search.cutoff < 1e6:  # would end the baseline, or never anything
         problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is the default"
-        found.append(InputError("--cutoff", problem))
+        found.append(InputError("cutoff", problem))
     with noting(found):
         _require_used(search, draft.warm_start, find_strategy(draft.strategy), draft.strategy)
     if starts is not None:
@@ -65,7 +65,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         explore = divide(trials).explore
         if search.samples >= explore:
             problem = f"{search.samples} samples of {explore} configurations leave none to search"
-            found.append(InputError("--samples", f"{problem}; write at most {explore - 1}"))
+            found.append(InputError("samples", f"{problem}; write at most {explore - 1}"))
     load: Workload | None = None
     with noting(found):
         load = workload_from_document(draft.workload)
@@ -91,17 +91,17 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     if draft.baseline_options is not None:
         with noting(found):
             file = read_user_options(
-                draft.baseline_options, name="--baseline", family=draft.column_family
+                draft.baseline_options, name="baseline_options", family=draft.column_family
             )
             if space is not None and _searches(space, search, "bloom_bits"):
-                require_known_filter(file, name="--baseline")
+                require_known_filter(file, name="baseline_options")
     with noting(found):
         _require_build(draft.db_bench, draft.workload)
     if draft.host_kind is not None and not is_build_name(draft.host_kind):
         problem = (
             f"{draft.host_kind!r} is not a kind; use at most 64 letters, digits, dots and dashes"
         )
-        found.append(InputError("--host-kind", problem))
+        found.append(InputError("host_kind", problem))
     if load is not None:
         with noting(found):
             _require_larger(draft.confirm_scale, load, draft.scale)
@@ -122,14 +122,14 @@ def _wrong_budget(asked: Specification) -> list[InputError]:
     trials, minutes = asked.trials, asked.minutes
     found: list[InputError] = []
     if trials is not None and minutes is not None:
-        found.append(InputError("--minutes", "give --trials or --minutes, not both"))
+        found.append(InputError("minutes", "give `trials` or `minutes`, not both"))
     if trials is not None and trials < LEAST_TRIALS:
         problem = f"{trials} are too few; a job needs at least {LEAST_TRIALS}"
-        found.append(InputError("--trials", problem))
+        found.append(InputError("trials", problem))
     if trials is not None and trials > MOST_TRIALS:
-        found.append(InputError("--trials", f"{trials} are too many; the limit is {MOST_TRIALS}"))
+        found.append(InputError("trials", f"{trials} are too many; the limit is {MOST_TRIALS}"))
     if minutes is not None and not 0 < minutes < 1e6:
-        found.append(InputError("--minutes", f"{minutes:g} is not a valid time; write such as 10"))
+        found.append(InputError("minutes", f"{minutes:g} is not a valid time; write such as 10"))
     return found
 
 
@@ -138,9 +138,9 @@ def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
     found: list[InputError] = []
     if scale is not None and not 1 <= scale < 2**31:
         problem = f"{scale} is not from 1 to 2147483647; 1 measures at full scale"
-        found.append(InputError("--scale", problem))
+        found.append(InputError("scale", problem))
     if not 0 <= seed < 2**31:
-        found.append(InputError("--seed", f"{seed} is not between 0 and 2147483647"))
+        found.append(InputError("seed", f"{seed} is not between 0 and 2147483647"))
     return found
 
 
@@ -152,10 +152,10 @@ def _require_used(
         is_set = getattr(search, setting) != getattr(usual, setting)
         if is_set and setting not in strategy.settings:
             why = "only samples" if strategy.settings == {"top"} else "ignores it"
-            raise InputError(option_of(setting), f"the strategy {name} {why}; use genetic")
+            raise InputError(setting, f"the strategy {name} {why}; use genetic")
     if warm_start is not None and "warm_start" not in strategy.settings:
         problem = f"the strategy {name} cannot learn from earlier jobs; use guided, or omit this"
-        raise InputError("--warm-start", problem)
+        raise InputError("warm_start", problem)
 
 
 def _require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
@@ -163,29 +163,31 @@ def _require_detectable(search: SearchSettings, objective: Objective, trials: in
         return
     if not 0 < search.detect <= MOST_DETECTED:
         problem = f"{search.detect:g} is not a ratio above 0 and up to {MOST_DETECTED:g}"
-        raise InputError("--detect", f"{problem}; write for example 5%")
+        raise InputError("detect", f"{problem}; write for example 5%")
     names = [term.metric for term in objective.terms]
     if search.detect_metric is not None and search.detect_metric not in names:
         problem = f"the objective {objective.name} has no metric {search.detect_metric!r}"
-        raise InputError("--detect", f"{problem}; name one of {', '.join(names)}, or none")
+        raise InputError("detect", f"{problem}; name one of {', '.join(names)}, or none")
     if trials is not None and trials < LEAST_TRIALS_TO_DETECT:
         problem = f"needs more than {trials} trials, because the noise must be measured first"
-        raise InputError("--detect", f"{problem}; give --trials {LEAST_TRIALS_TO_DETECT} or more")
+        raise InputError("detect", f"{problem}; give {LEAST_TRIALS_TO_DETECT} `trials` or more")
 
 
 def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
     if db_bench is None:
         return
     if "/" not in db_bench and not is_build_name(db_bench):
-        raise InputError("--db-bench", f"{db_bench!r} is neither the name of a build nor a path")
+        raise InputError("db_bench", f"{db_bench!r} is neither the name of a build nor a path")
     if {"command", "external"} & workload.keys():
-        raise InputError("--db-bench", "this workload does not run db_bench; leave it out")
+        raise InputError("db_bench", "this workload does not run db_bench; leave it out")
 
 
 def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
     found: list[InputError] = []
     whole = (*objective.limits, *added)
-    fields = [f"limit[{number}].metric" for number in range(1, len(objective.limits) + 1)]
+    fields = [
+        f"objective.limit[{number}].metric" for number in range(1, len(objective.limits) + 1)
+    ]
     for limit, field in zip(whole, [*fields, *[_LIMIT] * len(added)], strict=True):
         with noting(found):
             _require_measured(limit.metric, workload, field)
@@ -200,7 +202,7 @@ def _require_measured(metric: str, workload: Workload, field: str) -> None:
     _require_result(metric, field)
     if metric == "memory":
         # It follows from the configuration: a budget keeps every draw within it by construction.
-        problem = "memory is a budget, not a limit; give for example --memory 512MiB"
+        problem = "memory is a budget, not a limit; give for example 512MiB as `memory`"
         raise InputError(field, f"{problem}; the actual memory of the process is peak_rss")
     if workload.by_db_bench and metric not in (known := db_bench_metrics(workload)):
         names = ", ".join(name for name in known if name != "memory")
@@ -232,17 +234,17 @@ def require_terms(objective: Objective, workload: Workload) -> None:
     """Refuses, with an InputError, metrics that the load cannot give; it names what there is."""
     untold = why_untold(workload)
     for term in objective.terms:
-        _require_result(term.metric, "--objective")
+        _require_result(term.metric, "objective")
         needs = f"{objective.name} needs the metric {term.metric}"
-        if workload.only_reads and term.metric in OF_WRITES:
+        if workload.only_reads and term.metric in measured_of("writes"):
             raise InputError(
-                "--objective",
+                "objective",
                 f"{needs}, but the workload {workload.name} writes nothing while measured; "
-                "choose --objective reading, or whole_waf, which includes the preparation",
+                "choose the objective reading, or whole_waf, which includes the preparation",
             )
         if untold and term.metric == "sa":
             raise InputError(
-                "--objective",
+                "objective",
                 f"{needs}, which the workload {workload.name} does not provide: {untold}; "
                 "choose an objective without it, such as waf",
             )
@@ -251,7 +253,7 @@ def require_terms(objective: Objective, workload: Workload) -> None:
 def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
     if confirm_scale is None:
         return
-    field = "--confirm-scale"
+    field = "confirm_scale"
     if not workload.by_db_bench:
         raise InputError(field, "applies only to a load of db_bench; leave it out")
     if workload.trace:

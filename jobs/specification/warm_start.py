@@ -88,7 +88,7 @@ def prior_of(
     return Prior(tuple(replace(each, trials=each.trials[:share]) for each in found))
 
 
-def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start") -> None:
+def require_job(store: JobStore, asked: WarmStart, *, field: str = "warm_start") -> None:
     """Refuses, with an InputError, to start from a job that is not there."""
     if isinstance(asked, int):
         try:
@@ -107,7 +107,7 @@ def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
         why = f"job {number} has fewer than {_LEAST_TRIALS} measured configurations"
         if taken is not None:
             why = f"job {number} varies none of this job's parameters"
-        raise InputError("--warm-start", f"{why}; name another, or none")
+        raise InputError("warm_start", f"{why}; name another, or none")
     return taken
 
 

@@ -23,7 +23,7 @@ _FIX = "write a change such as 5%, or of one metric, such as rate=5%"
 MOST_DETECTED = 10.0  # a tenfold rise needs no planning
 
 
-def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | None]:
+def parse_detect(text: str, *, field: str = "detect") -> tuple[float, str | None]:
     """Reads ``5%``, ``5`` or ``rate=5%``: the change as a ratio (0.05), and the metric or None.
 
     A bare number is in percent. One below 1 is refused: 0.05 may be meant as a ratio.

@@ -7,7 +7,7 @@ from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Limit, Metrics, Objective
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import format_metric, in_unit_of, result_names
+from sampler.workload.metric_table import format_metric, in_unit_of, result_names
 
 _FIX = "write it like 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
@@ -17,7 +17,7 @@ _BOUND = re.compile(
 _BASELINE = re.compile(r"(?P<percent>%)?\s*(?:x|of)?\s*baseline", re.IGNORECASE)
 
 
-def parse_limit(text: str, *, field: str = "--limit") -> Limit:
+def parse_limit(text: str, *, field: str = "limits") -> Limit:
     """Reads ``METRIC <= BOUND`` or ``METRIC >= BOUND``; both include the bound.
 
     A bound is a figure, with or without a unit that fits the metric, or a multiple of the

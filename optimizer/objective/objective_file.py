@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.objective.objective import MOST_RATIO, Direction, Limit, Objective, Term
+from optimizer.objective.objective import MOST_RATIO, Limit, Objective, Term
 from sampler.common.documents import (
     find_document,
     finite_number,
@@ -14,7 +14,7 @@ from sampler.common.documents import (
     switch_in,
 )
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import metric_unit
+from sampler.workload.metric_table import Direction, better
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading", "stalls")
 MOST_WEIGHT = 1e6
@@ -38,7 +38,7 @@ def load_objective(given: str) -> Objective:
         InputError: There is none, or the file is wrong; the message names field and fix.
     """
     text = objective_text(given)
-    return objective_from_document(parse_toml(text, field=f"--objective {given}"))
+    return objective_from_document(parse_toml(text, field=f"objective {given}"))
 
 
 def objective_from_document(document: Mapping[str, Any]) -> Objective:
@@ -50,12 +50,12 @@ def objective_from_document(document: Mapping[str, Any]) -> Objective:
     refuse_unknown(document, _FIELDS, "objective")
     name = name_in(document, "objective")
     pareto = switch_in(document, "pareto", "objective", default=False)
-    terms = tuple(_term(row, f"metric[{i}]") for i, row in _rows(document, "metric"))
+    terms = tuple(_term(row, f"objective.metric[{i}]") for i, row in _rows(document, "metric"))
     if not terms:
         raise InputError("objective.metric", "list at least one [[metric]]")
     if len({term.metric for term in terms}) < len(terms):
         raise InputError("objective.metric", "lists a metric twice")
-    limits = tuple(_limit(row, f"limit[{i}]") for i, row in _rows(document, "limit"))
+    limits = tuple(_limit(row, f"objective.limit[{i}]") for i, row in _rows(document, "limit"))
     return Objective(name, terms, limits, pareto, str(document.get("help", "")))
 
 
@@ -127,11 +127,10 @@ def _number(given: object, field: str) -> float:
 
 
 _FIX = "write it like waf=2,sa=1,rate=1"
-_LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")
 
 
 def parse_weights(
-    text: str, known: Mapping[str, Direction], *, field: str = "--weights"
+    text: str, known: Mapping[str, Direction], *, field: str = "weights"
 ) -> tuple[Term, ...]:
     """Reads ``METRIC=WEIGHT,METRIC=WEIGHT``; a metric alone weighs 1.
 
@@ -155,10 +154,10 @@ def parse_weights(
             raise InputError(field, f"{problem}, or leave the metric out")
         if any(name == term.metric for term in terms):
             raise InputError(field, f"names {name!r:.80} twice")
-        direction = known.get(name) or _direction(name)
+        direction = known.get(name) or better(name)
         if direction is None:
             problem = f"it is not known whether less or more of {name!r:.80} is better"
-            raise InputError(field, f"{problem}; declare it in an objective file (--objective)")
+            raise InputError(field, f"{problem}; declare it in an objective file")
         terms.append(Term(name, direction, weight))
     return tuple(terms)
 
@@ -166,10 +165,3 @@ def parse_weights(
 def weights_words(terms: tuple[Term, ...]) -> str:
     """The weights as ``parse_weights`` reads them."""
     return ",".join(f"{term.metric}={term.weight:g}" for term in terms)
-
-
-def _direction(metric: str) -> Direction | None:
-    unit = metric_unit(metric)
-    if unit is None:
-        return "min" if metric in _LOWERED_RATIOS else None
-    return "max" if unit == "ops/s" else "min"

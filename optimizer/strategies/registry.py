@@ -57,11 +57,11 @@ def find_strategy(name: str) -> Strategy:
     """
     name = strategy_name(name)
     if name not in STRATEGIES:
-        raise InputError("--strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
+        raise InputError("strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
     extra = missing_extra(name)
     if extra is not None:
         problem = f"{name} needs the extra {extra}; {_FIXES[extra]}"
-        raise InputError("--strategy", problem)
+        raise InputError("strategy", problem)
     return STRATEGIES[name]
 
 

@@ -165,14 +165,14 @@ def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
         InputErrors: It has several.
     """
     found: list[InputError] = []
-    given = [("flags", workload.flags)]
+    given = [("workload.flags", workload.flags)]
     for run in (*workload.runs, *(workload.prepare.runs if workload.prepare else ())):
         if build_version(installed.version) < run.benchmark.since:
             problem = f"db_bench of RocksDB {installed.version} has no {run.benchmark.name}"
             fix = f"use RocksDB {'.'.join(map(str, run.benchmark.since))} or newer"
             found.append(InputError("workload.benchmarks", f"{problem}; {fix}"))
     if workload.prepare:
-        given.append(("prepare.flags", workload.prepare.flags))
+        given.append(("workload.prepare.flags", workload.prepare.flags))
     for where, flags in given:
         for name, value in flags:
             with noting(found):
@@ -193,7 +193,7 @@ def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Val
         raise InputError(
             field,
             "is a RocksDB option, which db_bench ignores when it reads an OPTIONS file; write "
-            f"{keys} of an OPTIONS file for --baseline",
+            f"{keys} of an OPTIONS file as the baseline",
         )
 
 

@@ -146,7 +146,7 @@ def named_programs(settings: Settings) -> dict[str, str]:
     return programs
 
 
-def program_of(named: str | None, settings: Settings, *, field: str = "--db-bench") -> Path:
+def program_of(named: str | None, settings: Settings, *, field: str = "db_bench") -> Path:
     """The program that a build's name or a path with a slash means; None: the one in use.
 
     Raises:
@@ -178,7 +178,7 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
 
 
 def installed_build(
-    named: str | None, settings: Settings, *, field: str = "--db-bench"
+    named: str | None, settings: Settings, *, field: str = "db_bench"
 ) -> InstalledDbBench:
     """The db_bench that a build's name, or a path, stands for, tried again.
 

@@ -100,7 +100,9 @@ def require_program(name: str) -> None:
         InputError: It is not there, or is no program.
     """
     if name != "{" + _PYTHON + "}" and shutil.which(name) is None:
-        raise InputError("command.argv", f"{name!r} is not an executable program on this host")
+        raise InputError(
+            "workload.command.argv", f"{name!r} is not an executable program on this host"
+        )
 
 
 def last_line_metrics(printed: str) -> dict[str, float]:

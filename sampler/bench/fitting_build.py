@@ -71,7 +71,7 @@ def fit_words(database: str, measures: str, *, named: str | None) -> list[str]:
     if named is not None:
         return [
             f"RocksDB {measures} measures (build {named}): of the installed builds the nearest at "
-            f"or above the database's {database}{fetch or '; --db-bench names another'}"
+            f"or above the database's {database}{fetch or '; `db_bench` names another'}"
         ]
     return [f"RocksDB {measures} measures, newer than the database's {database}{fetch}"] * bool(
         nearer
@@ -84,7 +84,7 @@ def fetch_words(database: str, measures: str) -> str:
     fitting = next((each for each in FETCHED if build_version(each) >= wanted), None)
     if fitting is not None:
         return f"`make db_bench VERSION={fitting}` brings a build that knows them"
-    own = "a build of your own that does: --db-bench PATH, or ROCKTUNE_BUILDS=NAME=PATH"
+    own = "a build of your own that does: a path as `db_bench`, or ROCKTUNE_BUILDS=NAME=PATH"
     if build_version(FETCHED[-1]) > build_version(measures):
         return f"`make db_bench VERSION={FETCHED[-1]}` brings the nearest one, or name {own}"
     return f"Name {own}"

@@ -33,7 +33,7 @@ _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
 _FIELD = "db_bench"
 _FIX = (
     "runs of the two cannot be compared. Finished trials are kept: restore the first and resume, "
-    "or start a new job, which can learn from this one (--warm-start)"
+    "or start a new job, which can learn from this one (`warm_start`)"
 )
 # Space that RocksDB takes before it needs it, which a database that is only tried must not take. A
 # log of writes is given 1.1 times the write buffer at its first record, up to 70 GiB in one call

@@ -265,8 +265,8 @@ def write_slice(trace: Trace, target: Path, *, families: int, merging: bool) -> 
         raise InputError(field, problem)
     if used > families:
         problem = f"the trace uses {used} column families; write {used} in [flags]"
-        raise InputError("flags.num_column_families", problem)
+        raise InputError("workload.flags.num_column_families", problem)
     if merges and not merging:
         problem = 'the trace has merges; write "put" or another built-in operator in [flags]'
-        raise InputError("flags.merge_operator", problem)
+        raise InputError("workload.flags.merge_operator", problem)
     return records

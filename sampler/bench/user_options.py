@@ -103,7 +103,7 @@ def user_options(
     text: str,
     installed: InstalledDbBench | None,
     *,
-    name: str = "--baseline",
+    name: str = "baseline_options",
     family: str | None = None,
     drop_unknown: bool = False,
 ) -> UserOptions:
@@ -126,7 +126,7 @@ def user_options(
         raise InputError(name, f"RocksDB {installed.version} refuses it: {accepted.said}")
     if accepted.refused:
         if not drop_unknown:
-            fix = "--drop-unknown leaves " + ("them" if len(accepted.refused) > 1 else "it")
+            fix = "`drop_unknown` leaves " + ("them" if len(accepted.refused) > 1 else "it")
             raise InputError(
                 name,
                 f"{refusal_words(accepted.refused, file, installed.version)}. {fix} out while "
@@ -144,7 +144,7 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
     if others:
         yield (
             f"column families {_names(others)}: not measured; only {file.family} is. "
-            "--column-family selects another"
+            "`column_family` selects another"
         )
     if foreign := foreign_table(file):
         yield (

@@ -66,9 +66,7 @@ def atomic_write(path: Path, content: bytes | str, *, mode: int = _FILE_MODE) ->
             partial.unlink()
 
 
-def write_output(
-    out: Path, content: bytes, *, field: str = "--out", mode: int = _FILE_MODE
-) -> None:
+def write_output(out: Path, content: bytes, *, field: str = "out", mode: int = _FILE_MODE) -> None:
     """Writes a file that a user asked for; what a link leads to is replaced, not the link.
 
     ``field`` is what the user calls it; ``mode`` is that of a new file.

@@ -85,9 +85,9 @@ def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: s
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise InputError(f"--{kind}", f"cannot read {given!r}: {reason}") from None
+            raise InputError(kind, f"cannot read {given!r}: {reason}") from None
     names = ", ".join(shipped)
-    raise InputError(f"--{kind}", f"{given!r} is not one of {names} or a TOML file")
+    raise InputError(kind, f"{given!r} is not one of {names} or a TOML file")
 
 
 def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:

@@ -43,8 +43,9 @@ class InputError(ValueError):
     """Bad input, told in one line.
 
     Args:
-        field: The name of what is wrong, as the user knows it (``--space``, ``parameter[2].low``).
-        problem: What is wrong with it and how to fix it.
+        field: The name of what is wrong, as a request calls it: ``trials``, or
+            ``space.parameter[2].low``. The terminal spells it as its option (``--trials``).
+        problem: What is wrong with it and how to fix it; other fields stand in backticks.
     """
 
     def __init__(self, field: str, problem: str) -> None:

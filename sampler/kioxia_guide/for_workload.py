@@ -32,7 +32,7 @@ def names_guide(name: str) -> bool:
     return name == NAME or name.startswith(f"{NAME}:")
 
 
-def named_threads(name: str, *, field: str = "--start-from") -> int | None:
+def named_threads(name: str, *, field: str = "start_from") -> int | None:
     """The CPU threads in ``guide:48``; None in ``guide``.
 
     Raises:

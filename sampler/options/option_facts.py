@@ -201,7 +201,7 @@ class OptionFlag:
         if not self.key:
             return "it has no counterpart in an OPTIONS file; leave it out"
         line = self._line(self._text(value))
-        return f"write {line} in [{self.title}] of an OPTIONS file for --baseline"
+        return f"write {line} in [{self.title}] of an OPTIONS file as the baseline"
 
     def _text(self, value: Value) -> str:
         """What stands for a value in an OPTIONS file; empty where that is not known."""

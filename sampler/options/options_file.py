@@ -117,7 +117,7 @@ class OptionsFile:
         if name is None:
             there = ", ".join(self.families)
             problem = f"the OPTIONS file has no column family {asked!r:.80}; it has {there}"
-            raise InputError("--column-family", problem)
+            raise InputError("column_family", problem)
 
         def title(own: str) -> str | None:
             kind, family = _title_parts(own)

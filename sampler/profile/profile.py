@@ -167,7 +167,7 @@ class DatabaseProfile:
         found = {each.name: each for each in self.families}
         if name not in found:
             problem = f"there is no {name!r}; choose one of {', '.join(found)}"
-            raise InputError("--column-family", problem)
+            raise InputError("column_family", problem)
         return found[name]
 
     def busiest(self) -> str:

@@ -73,7 +73,7 @@ class Space:
             return tuple(TopologicalSorter(graph).static_order())
         except CycleError as error:
             circle = " -> ".join(error.args[1])
-            raise InputError("parameter", f"bounds refer to each other: {circle}") from None
+            raise InputError("space.parameter", f"bounds refer to each other: {circle}") from None
 
     @cached_property
     def start(self) -> dict[str, Value]:

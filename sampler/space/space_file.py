@@ -35,7 +35,7 @@ def load_space(given: str) -> Space:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and fix.
     """
-    return space_from_document(parse_toml(space_text(given), field=f"--space {given}"))
+    return space_from_document(parse_toml(space_text(given), field=f"space {given}"))
 
 
 def space_from_document(document: Mapping[str, Any]) -> Space:
@@ -49,10 +49,12 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     rows = document.get("parameter")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
         raise InputError("space.parameter", "list at least one [[parameter]]")
-    parameters = tuple(_parameter(row, f"parameter[{i}]") for i, row in enumerate(rows, start=1))
+    parameters = tuple(
+        _parameter(row, f"space.parameter[{i}]") for i, row in enumerate(rows, start=1)
+    )
     twice = [name for name, count in Counter(p.name for p in parameters).items() if count > 1]
     if twice:
-        raise InputError(f"parameter ({twice[0]})", "is listed twice")
+        raise InputError(f"space.parameter ({twice[0]})", "is listed twice")
     baseline = document.get("baseline", "library")
     if not isinstance(baseline, str):
         raise InputError("space.baseline", f"{baseline!r} is neither library nor db_bench")
@@ -82,13 +84,15 @@ def _fixed(given: object, parameters: tuple[Parameter, ...]) -> dict[str, Value]
     fixed: dict[str, Value] = {}
     for name, value in given.items():
         if name not in catalogue():
-            raise InputError(f"fixed.{name}", "is not in the catalogue (see `rocktune space all`)")
+            raise InputError(
+                f"space.fixed.{name}", "is not in the catalogue (see the space `all`)"
+            )
         if name in tuned:
-            raise InputError(f"fixed.{name}", "is also a [[parameter]]; choose one")
+            raise InputError(f"space.fixed.{name}", "is also a [[parameter]]; choose one")
         known = catalogue()[name]
-        fixed[name] = parse_value(known, value, field=f"fixed.{name}")
+        fixed[name] = parse_value(known, value, field=f"space.fixed.{name}")
         if known.is_numeric and float(fixed[name]) < 0 and fixed[name] not in known.special:
-            raise InputError(f"fixed.{name}", f"{value!r} is below the minimum of 0")
+            raise InputError(f"space.fixed.{name}", f"{value!r} is below the minimum of 0")
     return fixed
 
 
@@ -104,7 +108,7 @@ def _check_rules(space: Space) -> None:
             if bound is None or low is None or high is None:
                 continue
             least, most = _span(space.known[bound.parameter], space)
-            at, whose = f"parameter ({parameter.name})", bound.parameter
+            at, whose = f"space.parameter ({parameter.name})", bound.parameter
             if is_floor and least is not None and least + bound.offset > high:
                 raise InputError(f"{at}.high", f"{high:g} is below the low of {whose}, {least:g}")
             if not is_floor and most is not None and (limit := most + bound.offset) < low:
@@ -112,7 +116,7 @@ def _check_rules(space: Space) -> None:
 
 
 def _check_condition(parameter: Parameter, condition: Condition, space: Space) -> None:
-    field = f"parameter ({parameter.name}).active_if"
+    field = f"space.parameter ({parameter.name}).active_if"
     if condition.parameter not in space.known:
         name = condition.parameter
         raise InputError(field, f"{name!r} is neither in the space nor in the catalogue")
@@ -149,7 +153,7 @@ def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
     if kind is None:
         raise InputError(
             f"{where}.name",
-            f"{name!r} is not in the catalogue (see `rocktune space all`); "
+            f"{name!r} is not in the catalogue (see the space `all`); "
             "for a benchmark of your own describe it with type, low and high, or choices",
         )
     if kind not in _KINDS:

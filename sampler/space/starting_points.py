@@ -111,7 +111,7 @@ def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> d
 
 
 def values_of(
-    name: str, options: str | None, room: Room, *, field: str = "--start-from"
+    name: str, options: str | None, room: Room, *, field: str = "start_from"
 ) -> dict[str, Value]:
     """The settings of a starting point, by parameter, full scale.
 

@@ -63,21 +63,21 @@ def require_no_place(document: Mapping[str, Any]) -> None:
     unknown = (name for name in document if name not in _SENT)
     found = [InputError(f"workload.{name:.80}", problem) for name in unknown]
     problem = f"may name a file: not accepted over HTTP; {instead}"
-    found += [InputError(f"{field:.90}", problem) for field, _ in flags_with_places(document)]
+    found += [InputError(f"{field:.99}", problem) for field, _ in flags_with_places(document)]
     refuse_noted(found)
 
 
 def flags_with_places(document: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """The flags of a workload's document that may name a file, with their values.
 
-    Each as the field of the document, ``flags.report_file``.
+    Each as the field of the document, ``workload.flags.report_file``.
     """
-    for at, table in (("flags", document), ("prepare.flags", document.get("prepare"))):
+    for at, table in (("workload", document), ("workload.prepare", document.get("prepare"))):
         flags = table.get("flags") if isinstance(table, Mapping) else None
         for name, value in flags.items() if isinstance(flags, Mapping) else ():
             word = name in _SENT_WORDS and _WORD.fullmatch(str(value))
             if _PLACE.search(name) or (isinstance(value, str) and not word):
-                yield f"{at}.{name}", value
+                yield f"{at}.flags.{name}", value
 
 
 def load_problems(workload: Workload) -> Iterator[InputError]:
@@ -87,17 +87,21 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     yield from _replays(workload)
     yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
     if prepare:
-        yield from _needs(prepare.runs, dict(prepare.flags), "prepare.benchmarks", "prepare.flags")
+        yield from _needs(
+            prepare.runs, dict(prepare.flags), "workload.prepare.benchmarks", "prepare.flags"
+        )
     for benchmark in (run.benchmark for run in workload.runs):
         operations = operations_of(benchmark, workload.num, flags)
         if benchmark.keys == "unique" and operations > workload.num:
             problem = f"{benchmark.name} writes at most num = {workload.num} keys"
-            yield InputError("flags.writes", problem)
+            yield InputError("workload.flags.writes", problem)
     if flags.get("use_existing_keys") and prepare is None:
-        yield InputError("flags.use_existing_keys", "needs [prepare]: without it no keys exist")
+        yield InputError(
+            "workload.flags.use_existing_keys", "needs [prepare]: without it no keys exist"
+        )
     if flags.get("expire_style") == "compaction_filter":
         problem = "'compaction_filter' has no effect with an OPTIONS file; write delete or none"
-        yield InputError("flags.expire_style", problem)
+        yield InputError("workload.flags.expire_style", problem)
     yield from _families(flags, prepare)
     if prepare is None and workload.writes_nothing:
         names = ", ".join(workload.benchmarks)
@@ -111,7 +115,9 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
 def _replays(workload: Workload) -> Iterator[InputError]:
     prepared = workload.prepare.runs if workload.prepare else ()
     if any(run.benchmark.name == "replay" for run in prepared):
-        yield InputError("prepare.benchmarks", "'replay' is measured; name one that writes")
+        yield InputError(
+            "workload.prepare.benchmarks", "'replay' is measured; name one that writes"
+        )
     asked = [run.benchmark.name for run in workload.runs]
     if workload.trace and workload.benchmarks != ("replay",):
         problem = "no other benchmark is measured with trace; leave it out"
@@ -136,9 +142,13 @@ def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[I
     """Column families must be the same in both processes: RocksDB opens a database with all."""
     asked = flags.get("num_column_families", 1)
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        yield InputError("flags.num_column_families", f"{asked!r} is not a whole number above 0")
+        yield InputError(
+            "workload.flags.num_column_families", f"{asked!r} is not a whole number above 0"
+        )
         return
     given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
     if given != asked:
         problem = f"is {given}, but {asked} in [flags]; write one number in both, as RocksDB opens"
-        yield InputError("prepare.flags.num_column_families", f"{problem} all column families")
+        yield InputError(
+            "workload.prepare.flags.num_column_families", f"{problem} all column families"
+        )

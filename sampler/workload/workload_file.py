@@ -66,7 +66,7 @@ def load_workload(given: str) -> Workload:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and fix.
     """
-    document = parse_toml(workload_text(given), field=f"--workload {given}")
+    document = parse_toml(workload_text(given), field=f"workload {given}")
     workload = workload_from_document(document)
     if workload.trace is None:
         return workload
@@ -102,7 +102,7 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
     }
     trace = _trace(document)
     whole = {"benchmarks": [_REPLAY if trace else "fillrandom"], **document}
-    benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
+    benchmarks, flags = _benchmarks_and_flags(whole, "workload", stored=stored)
     measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
     for benchmark in measured:
         if benchmark not in benchmarks:
@@ -124,10 +124,10 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         timeout_seconds=_seconds(document, "workload"),
         trace=trace,
     )
-    _require_whole(flags, _COUNTS, "flags")
+    _require_whole(flags, _COUNTS, "workload.flags")
     for name, value in flags:
         if name in _NUMBERS and (isinstance(value, bool | str) or not math.isfinite(value)):
-            raise InputError(f"flags.{name}", f"{value!r} is not a number")
+            raise InputError(f"workload.flags.{name}", f"{value!r} is not a number")
     if "prepare" in document:
         prepare = _prepare(document["prepare"], workload, stored=stored)
         workload = replace(workload, prepare=prepare)
@@ -194,13 +194,14 @@ def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workl
     table = document["command"]
     if not isinstance(table, dict):
         raise InputError("workload.command", "write a table [command] with argv")
-    refuse_unknown(table, ("argv", "timeout_seconds"), "command")
+    refuse_unknown(table, ("argv", "timeout_seconds"), "workload.command")
     argv = table.get("argv")
     if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
-        raise InputError("command.argv", "write a list of strings: the program and its arguments")
+        problem = "write a list of strings: the program and its arguments"
+        raise InputError("workload.command.argv", problem)
     if any("\0" in argument for argument in argv) or not argv[0]:
-        raise InputError("command.argv", "has an empty program or a NUL character")
-    command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "command"))
+        raise InputError("workload.command.argv", "has an empty program or a NUL character")
+    command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "workload.command"))
     return Workload(
         **known,
         command=command,
@@ -220,28 +221,29 @@ def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
     """The table ``[prepare]`` of a workload, which is given without it."""
     if not isinstance(given, dict):
         raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
-    refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "prepare")
+    refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "workload.prepare")
     if "benchmarks" not in given:
-        raise InputError("prepare.benchmarks", 'name one that writes, such as ["fillrandom"]')
-    share = switch_in(given, "share", "prepare", default=True)
+        problem = 'name one that writes, such as ["fillrandom"]'
+        raise InputError("workload.prepare.benchmarks", problem)
+    share = switch_in(given, "share", "workload.prepare", default=True)
     emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
     if emptying:
         problem = f"{emptying[0]!r} needs an empty database, so db_bench skips it after [prepare]"
         raise InputError("workload.benchmarks", f"{problem}; move it there")
-    benchmarks, flags = _benchmarks_and_flags(given, "prepare", "prepare.flags", stored=stored)
-    _require_whole(flags, ("reads", "writes"), "prepare.flags")
+    benchmarks, flags = _benchmarks_and_flags(given, "workload.prepare", stored=stored)
+    _require_whole(flags, ("reads", "writes"), "workload.prepare.flags")
     sizes = {"num": workload.num, "threads": 1, **given}
     prepare = Prepare(
         benchmarks=benchmarks,
-        num=_integer(sizes, "num", "prepare"),
-        threads=_integer(sizes, "threads", "prepare"),
+        num=_integer(sizes, "num", "workload.prepare"),
+        threads=_integer(sizes, "threads", "workload.prepare"),
         flags=flags,
         share=share,
     )
-    _require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
+    _require_batches(prepare.runs, prepare.num, prepare.flags, "workload.prepare")
     if not prepare.writes:
         problem = f"none of these is known to write; use {fills()}"
-        raise InputError("prepare.benchmarks", problem)
+        raise InputError("workload.prepare.benchmarks", problem)
     return prepare
 
 
@@ -265,7 +267,7 @@ def _seconds(table: Mapping[str, Any], where: str) -> float:
 
 
 def _benchmarks_and_flags(
-    table: Mapping[str, Any], where: str, flags_at: str, *, stored: bool
+    table: Mapping[str, Any], where: str, *, stored: bool
 ) -> tuple[tuple[str, ...], tuple[tuple[str, Value], ...]]:
     """Both of a process; of a stored job, which was taken before, names are taken as they are."""
     found: list[InputError] = []
@@ -277,7 +279,7 @@ def _benchmarks_and_flags(
             with noting(found):
                 known_run(text, f"{where}.benchmarks")
     with noting(found):
-        flags = _flags(table.get("flags", {}), flags_at, stored=stored)
+        flags = _flags(table.get("flags", {}), f"{where}.flags", stored=stored)
     refuse_noted(found)
     return benchmarks, flags
 
@@ -297,8 +299,8 @@ def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value
     Those of a stored job that do nothing are taken as they are.
     """
     if not isinstance(given, dict):
-        field = "workload.flags" if where == "flags" else where
-        raise InputError(field, f"write a table [{where}] of flag = value")
+        table = where.removeprefix("workload.")
+        raise InputError(where, f"write a table [{table}] of flag = value")
     found: list[InputError] = []
     for name, value in given.items():
         with noting(found):

@@ -111,7 +111,7 @@ def test_a_name_or_a_path_leads_to_the_program(
 def test_an_unknown_name_is_told_with_those_that_are_known(settings: Settings):
     with pytest.raises(InputError) as refused:
         program_of("10.2", named(settings, "9.7=/opt/9.7/db_bench"))
-    assert refused.value.field == "--db-bench"
+    assert refused.value.field == "db_bench"
     assert "'10.2'" in refused.value.problem
     assert "default, 9.7" in refused.value.problem
 

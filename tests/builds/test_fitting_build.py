@@ -13,7 +13,7 @@ from db.workloads import keep_workload
 from jobs.execution.assembly import assemble, single_bench
 from jobs.experiments.comparison.comparison import on_one_build
 from jobs.experiments.comparison.sides import Side
-from jobs.profile.profiled import profiled
+from jobs.profile import profiled
 from jobs.specification.named_files import specify
 from jobs.specification.specification import (
     on_build_of,
@@ -46,7 +46,7 @@ OLD = NEW.replace("9.10.2", "6.8.1")
 TWO_RUNS = DATA / "cases" / "05-study-5.17-options" / "LOG"
 CHOSEN = (
     "RocksDB 9.10.0 measures (build nine): of the installed builds the nearest at or above the "
-    "database's 9.10.2; --db-bench names another"
+    "database's 9.10.2; `db_bench` names another"
 )
 
 
@@ -77,7 +77,8 @@ def test_the_one_in_use_measures_where_no_build_works():
         ("12.1.0", "9.10.0", "9.10.0", [
             "RocksDB 9.10.0 measures, older than the database's 12.1.0: options that it does not "
             "know are not measured. `make db_bench VERSION=11.8.1` brings the nearest one, or "
-            "name a build of your own that does: --db-bench PATH, or ROCKTUNE_BUILDS=NAME=PATH"
+            "name a build of your own that does: a path as `db_bench`, or "
+            "ROCKTUNE_BUILDS=NAME=PATH"
         ]),
         ("8.5.3", "9.10.0", "9.10.0", [
             "RocksDB 9.10.0 measures (build 9.10.0): of the installed builds the nearest at or "
@@ -156,7 +157,7 @@ def test_a_refusal_names_the_command_that_brings_a_build(settings: Settings, fil
     with pytest.raises(InputError) as refused:
         assemble(specify(baseline=file), settings)
     said = str(refused.value)
-    assert "does not know metadata_write_temperature (since 9.6). --drop-unknown" in said
+    assert "does not know metadata_write_temperature (since 9.6). `drop_unknown`" in said
     assert said.endswith(". `make db_bench VERSION=9.10.0` brings a build that knows them")
 
 

@@ -25,12 +25,12 @@ def test_loopback_needs_no_certificates(host: str) -> None:
 @pytest.mark.parametrize("host", BEYOND)
 def test_anything_else_needs_them(host: str) -> None:
     assert listening_host(host, encrypted=True) == host
-    with pytest.raises(InputError, match=r"^--host: .*reachable from other machines.*--certif"):
+    with pytest.raises(InputError, match=r"^host: .*reachable from other machines.*--certif"):
         listening_host(host, encrypted=False)
 
 
 def test_no_host_is_refused_because_dask_would_take_all_interfaces() -> None:
-    with pytest.raises(InputError, match=r"^--host: give an address"):
+    with pytest.raises(InputError, match=r"^host: give an address"):
         listening_host("", encrypted=True)
 
 
@@ -72,11 +72,11 @@ def test_an_address_is_made_whole(text: str, encrypted: bool, address: str) -> N
 def test_an_address_that_does_not_go_with_the_certificates_is_refused(
     text: str, encrypted: bool, why: str
 ) -> None:
-    with pytest.raises(InputError, match=f"^--scheduler: .*{why}"):
+    with pytest.raises(InputError, match=f"^scheduler: .*{why}"):
         scheduler_address(text, encrypted=encrypted)
 
 
 def test_a_host_listens_where_its_scheduler_sees_it() -> None:
     assert facing("tcp://127.0.0.1:8786") == "127.0.0.1"
-    with pytest.raises(InputError, match=r"^--scheduler: cannot reach"):
+    with pytest.raises(InputError, match=r"^scheduler: cannot reach"):
         facing("tls://no-such-host.invalid:8786")

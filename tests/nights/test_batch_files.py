@@ -134,7 +134,7 @@ trials = 12
         read_batch(write_nightly(tmp_path, text.replace("BEYOND_A_FLOAT", "1" + "0" * 400)))
     said = told(refused.value)
     for start in (
-        "minuts: is unknown; choose one of ",
+        "nightly.toml: minuts: is unknown; choose one of ",
         "load-quick/default: trials: 3 are too few",
         "lod/default: workload: 'lod' is not one of",
         "own: trials: 'many' is not a whole number",

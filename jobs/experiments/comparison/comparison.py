@@ -181,15 +181,15 @@ def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Work
     for workload in found:
         if not workload.by_db_bench:
             problem = f"{workload.name} does not run db_bench; name one that does"
-            raise InputError("--workload", problem)
+            raise InputError("workload", problem)
     names = [workload.name for workload in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError("--workload", f"{twice} is named twice")
+        raise InputError("workload", f"{twice} is named twice")
     if len(found) > MOST_WORKLOADS:
-        raise InputError("--workload", f"{len(found)} are too many; the limit is {MOST_WORKLOADS}")
+        raise InputError("workload", f"{len(found)} are too many; the limit is {MOST_WORKLOADS}")
     if scale is not None and not 1 <= scale < 2**31:
-        raise InputError("--scale", f"{scale} is not from 1 to 2147483647")
+        raise InputError("scale", f"{scale} is not from 1 to 2147483647")
     if scale is None:
         return list(found)
     return [replace(workload, scale=scale) for workload in found]
@@ -198,9 +198,9 @@ def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Work
 def require_rounds(rounds: int, seed: int) -> None:
     """Refuses, with an InputError, numbers that are out of range."""
     if not LEAST_PAIRS <= rounds <= MOST_ROUNDS:
-        raise InputError("--rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
+        raise InputError("rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
     if not 0 <= seed < 2**31:
-        raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
+        raise InputError("seed", f"{seed} is not between 0 and 2147483647")
 
 
 def on_one_build(sides: Sequence[Side], settings: Settings) -> list[Side]:
@@ -232,7 +232,7 @@ def subjects_of(
     if around is not None:
         found = sides_around(subjects[0].side, subjects[0].values, around)
         subjects = [
-            subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
+            subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "around")
             for name, side in found.items()
         ]
     _require_known_filters(subjects)

@@ -181,7 +181,7 @@ def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
     for name, value in given.items():
         parameter = catalogue().get(name)
         if parameter is None:
-            mend = "see `rocktune space all`"
+            mend = "see the space `all`"
             raise InputError(field, f"there is no parameter {name!r:.60}; {mend}")
         if parameter.section == "workload":
             raise InputError(field, f"{name} describes the load; set it in a workload file")
@@ -203,7 +203,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     try:
         row = store.job(number)
     except KeyError:
-        raise InputError(field, f"there is no job {number} in the database (--db)") from None
+        raise InputError(field, f"there is no job {number} in this database") from None
     require_tunes(row, field)
     require_trusted(engine, number, field)
     result = store.result(number)
@@ -248,7 +248,7 @@ def of_files(sides: Sequence[Side], column_family: str | None, drop_unknown: boo
         named = [in_family(side, column_family) for side in sides]
         if named == sides:
             problem = f"needs an OPTIONS file as A or B for {column_family!r:.80}"
-            raise InputError("--column-family", problem)
+            raise InputError("column_family", problem)
     return [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in named]
 
 
@@ -289,7 +289,7 @@ def _nearest_step(name: str, value: Value) -> Value:
 
 
 HALF, MIDDLE, DOUBLE = "half", "as-is", "double"
-_FIELD = "--around"
+_FIELD = "around"
 
 
 def sides_around(
@@ -322,7 +322,7 @@ def halved_parameter(name: str) -> Parameter:
     """The parameter of that name; an InputError of one that cannot be halved and doubled."""
     parameter = catalogue().get(name)
     if parameter is None:
-        raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see `rocktune space all`")
+        raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see the space `all`")
     if not parameter.is_numeric or parameter.section == "workload":
         raise InputError(_FIELD, f"{name} cannot be halved or doubled; name a numeric option")
     return parameter

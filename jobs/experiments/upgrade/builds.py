@@ -179,8 +179,8 @@ def own_file(
     if before.effect is None or (before.refused and not drop_unknown):
         said = before.said or refusal_words(before.refused, options, old.version, most=_LISTED)
         problem = f"RocksDB {old.version}, the old build, rejects it: {said}"
-        mend = "give the file that you use with it, or leave those options out with --drop-unknown"
-        raise InputError("--options", f"{problem}; {mend}")
+        mend = "give the file that you use with it, or leave those options out with `drop_unknown`"
+        raise InputError("options", f"{problem}; {mend}")
     was, now = (dict(leaves(each.effect)) if each.effect else {} for each in (before, after))
     # What a build was not given, it has not changed.
     left_out = {(each.section, each.key) for each in (*before.refused, *after.refused)}

@@ -92,9 +92,9 @@ def build_differences(builds: Builds, specification: Specification) -> BuildDiff
     if text is None:
         return BuildDifferences(drift=drift, file=None)
     family = specification.column_family
-    options = read_user_options(text, name="--options", family=family)
+    options = read_user_options(text, name="options", family=family)
     file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
-    own = user_options(text, old, name="--options", family=family, drop_unknown=True)
+    own = user_options(text, old, name="options", family=family, drop_unknown=True)
     return BuildDifferences(drift=drift, file=file, notes=own.notes)
 
 
@@ -160,12 +160,12 @@ def upgrade_check(
 def require_sensible(specification: Specification, pairs: int, draws: int) -> None:
     """Refuses, with an InputError, what cannot be checked so."""
     if not workload_from_document(specification.workload, stored=True).by_db_bench:
-        raise InputError("--workload", "does not run db_bench; name one that does")
+        raise InputError("workload", "does not run db_bench; name one that does")
     if pairs != 0 and not LEAST_PAIRS <= pairs <= MOST_PAIRS:
         problem = f"{pairs} is not from {LEAST_PAIRS} to {MOST_PAIRS}"
-        raise InputError("--pairs", f"{problem}; 0 skips measuring")
+        raise InputError("pairs", f"{problem}; 0 skips measuring")
     if not 0 <= draws <= MOST_DRAWS:
-        raise InputError("--configurations", f"{draws} is not from 0 to {MOST_DRAWS}")
+        raise InputError("configurations", f"{draws} is not from 0 to {MOST_DRAWS}")
 
 
 def _asked(

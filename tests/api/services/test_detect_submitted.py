@@ -44,7 +44,7 @@ def test_what_is_none_is_refused_by_name_with_the_mend(
 
 def test_too_few_trials_to_plan_are_refused(client: TestClient) -> None:
     errors = errors_of(client.post("/v1/jobs", json={**BODY, "trials": 12, "detect": "5%"}))
-    assert "give trials 24 or more" in errors["detect"]["problem"]
+    assert "give 24 `trials` or more" in errors["detect"]["problem"]
 
 
 def test_a_clone_keeps_it_and_may_ask_for_another(client: TestClient) -> None:

@@ -34,7 +34,7 @@ def test_are_added_to_the_objective(client: TestClient) -> None:
     [
         (["fast"], "write it like"),
         (["write_p99 <= 5MiB"], "write us, ms, s"),
-        (["memory <= 1GiB"], "give for example memory 512MiB"),
+        (["memory <= 1GiB"], "give for example 512MiB as `memory`"),
         (["read_p99 <= 1ms"], "name one of waf"),
         (["rate >= 2 baseline", "rate <= 1 baseline"], "leave one out"),
         (["ra\x00te >= 2"], "characters that cannot be stored as text"),

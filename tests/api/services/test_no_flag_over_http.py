@@ -252,13 +252,13 @@ def test_a_flag_of_a_registered_workload_is_one_argument_whatever_it_holds(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"minutes": 5}, "minutes: give trials or minutes, not both"),
+        ({"minutes": 5}, "minutes: give `trials` or `minutes`, not both"),
         ({"detect": "5%"}, "detect: needs more than 20 trials, because the noise must be measured "
-         "first; give trials 24 or more"),
+         "first; give 24 `trials` or more"),
         ({"limits": ["memory <= 1GiB"]}, "limits: memory is a budget, not a limit; give for "
-         "example memory 512MiB"),
+         "example 512MiB as `memory`"),
         ({"space": {"name": "x", "fixed": {"--memory": 1}, "parameter": [{"name": "block_size"}]}},
-         "space.fixed.--memory: is not in the catalogue (see GET /v1/spaces)"),
+         "space.fixed.--memory: is not in the catalogue (see the space `all`)"),
         ({"strategy": "lz4 --memory=1"}, "strategy: 'lz4 --memory=1' is not one of "),
     ],
 )  # fmt: skip
@@ -272,7 +272,7 @@ def test_an_error_advises_no_option_of_the_terminal(
 def test_an_error_of_an_experiment_names_no_option_either(anyone: TestClient) -> None:
     body = {"kind": "compare", "workload": "load-quick", "a": "default", "b": "job:99"}
     detail = send(anyone, "/v1/jobs", body).json()["detail"]
-    assert detail == "b: there is no job 99 in the database"
+    assert detail == "b: there is no job 99 in this database"
     body = {"kind": "compare", "workload": "load-quick", "around": "nope"}
     detail = send(anyone, "/v1/jobs", body).json()["detail"]
-    assert detail == "around: there is no parameter 'nope'; see GET /v1/spaces"
+    assert detail == "around: there is no parameter 'nope'; see the space `all`"

@@ -11,9 +11,10 @@ from api.pages.new_job import first_fields, further_fields
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.schemas.schedule_schemas import BatchAsked, BatchJob
 from cli.main import app
+from cli.options.job_options import option_of
 from jobs.batch.batch_file import SETTINGS
 from jobs.specification.named_files import specify
-from jobs.specification.request import JobRequest, option_of
+from jobs.specification.request import JobRequest
 from jobs.specification.specification import Specification, specification_from_document
 
 # What clients of earlier versions send, as the description of the interface names it.

@@ -55,7 +55,7 @@ def problem(status: int, detail: str, **more: Any) -> Callable[..., Answer]:
                                    {"field": "space.parameter[1].low", "problem": "is high"},
                                    {"field": "stop_early", "problem": "is no bool"},
                                    {"field": "Idempotency-Key", "problem": "is short"}]), 2,
-         "ID: is none; --space parameter[1].low: is high; --stop-early: is no bool; "
+         "ID: is none; space.parameter[1].low: is high; stop_early: is no bool; "
          "Idempotency-Key: is short"),
         (problem(422, "all is wrong"), 2, "the request: all is wrong"),
         (problem(500, "internal error; see the server's log"), 1,

@@ -35,15 +35,18 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--workload", "typo.toml"), "workload.nmu"),
     (("--workload", "broken.toml"), "--workload broken.toml"),
     (("--workload", "absent.toml"), "--workload"),
-    (("--workload", "no-program.toml"), "command.argv"),
+    (("--workload", "no-program.toml"), "--workload command.argv"),
     (("--workload", "small.toml"), "workload (small)"),
     (("--space", "nothing"), "--space"),
-    (("--space", "unknown-parameter.toml"), "parameter[1] (no_such_option)"),
-    (("--space", "swapped.toml"), "parameter[1] (block_size).low"),
-    (("--space", "own-option.toml"), "parameter (mine)"),
+    (("--space", "unknown-parameter.toml"), "--space parameter[1] (no_such_option)"),
+    (("--space", "swapped.toml"), "--space parameter[1] (block_size).low"),
+    (("--space", "own-option.toml"), "--space parameter (mine)"),
     (("--objective", "nothing"), "--objective"),
-    (("--objective", "objective.toml"), "metric[1].direction"),
-    (("--objective", "greedy.toml"), "limit[1].metric: memory is a budget, not a limit; give"),
+    (("--objective", "objective.toml"), "--objective metric[1].direction"),
+    (
+        ("--objective", "greedy.toml"),
+        "--objective limit[1].metric: memory is a budget, not a",
+    ),
     (("--limit", "fast"), "--limit: 'fast' is not a limit; write it like"),
     (("--limit", "write_p99 <= 5MiB"), "--limit: write_p99 is measured in us, not in MiB"),
     (("--limit", "memory <= 1GiB"), "--limit: memory is a budget, not a limit; give for example"),
@@ -114,7 +117,7 @@ def test_one_line_names_the_field(
     before = contents(Path.cwd())
     assert here("tune", *defaults, *arguments) == 2
     printed, said = capfd.readouterr()
-    if field == "command.argv":  # the job has begun, and said so
+    if field == "--workload command.argv":  # the job has begun, and said so
         said = said.splitlines(keepends=True)[-1]
     one_line(said, field)
     assert printed == ""

@@ -93,7 +93,7 @@ def test_what_others_may_read_or_write_is_refused_with_the_mend(path: Path, bits
     keep_token(path, new_token())
     path.chmod(bits)
     with pytest.raises(
-        InputError, match=rf"--token-file: other users can access .*\(mode {bits:04o}\).*chmod 600"
+        InputError, match=rf"token_file: other users can access .*\(mode {bits:04o}\).*chmod 600"
     ):
         read_token(path)
 
@@ -121,7 +121,7 @@ def test_where_nothing_can_be_written_is_told(path: Path):
         lambda: keep_token(path / "token", new_token()),
         lambda: replace_token(path / "token", new_token()),
     ):
-        with pytest.raises(InputError, match=r"--token-file: .*name another"):
+        with pytest.raises(InputError, match=r"token_file: .*name another"):
             fails()
 
 

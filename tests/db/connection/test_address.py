@@ -58,7 +58,7 @@ def test_a_server_is_reached_by_psycopg(scheme: str):
 def test_what_cannot_be_a_database_is_refused_without_the_password(given: str, told: str):
     with pytest.raises(InputError, match=told) as refused:
         url_of_database(given)
-    assert refused.value.field == "--db"
+    assert refused.value.field == "db"
     assert "\n" not in str(refused.value)
     assert "sec" not in str(refused.value)
     assert "ret@" not in str(refused.value)

@@ -20,7 +20,7 @@ from sampler.common.errors import InputError
 def refusal(given: str | Path) -> str:
     with pytest.raises(InputError) as refused:
         make_engine(given)
-    assert refused.value.field == "--db"
+    assert refused.value.field == "db"
     assert "\n" not in str(refused.value)
     # What a log would show, causes included, holds no password either.
     assert "secret" not in "".join(traceback.format_exception(refused.value))

@@ -63,7 +63,7 @@ def test_the_space_holds_what_the_tuner_takes_and_its_defaults_are_the_marks() -
 
 
 def test_a_mark_that_no_float_can_hold_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="--configuration low_mark"):
+    with pytest.raises(InputError, match="configuration low_mark"):
         configured(ASKED, {"low_mark": 10**400})
 
 

@@ -84,7 +84,7 @@ class TestTheMemoryBudget:
 
     def test_is_refused_below_what_the_space_needs(self, settings: Settings):
         error = refused(settings, memory=2 * 8388608 + 8388608 - 1)
-        assert error.field == "--memory"
+        assert error.field == "memory"
         assert "24 MiB" in error.problem
         at_least = specify(memory=2 * 8388608 + 8388608)
         assert assemble(at_least, settings).problem.memory == 25165824
@@ -95,10 +95,10 @@ class TestTheMemoryBudget:
             '[[parameter]]\nname = "block_size"\n'
         )
         space = str(write_space(tmp_path, text))
-        assert refused(settings, workload="load", space=space).field == "--memory"
+        assert refused(settings, workload="load", space=space).field == "memory"
 
     def test_holds_in_the_papers_space_when_asked_for(self, settings: Settings):
-        assert refused(settings, space="paper", memory=1).field == "--memory"
+        assert refused(settings, space="paper", memory=1).field == "memory"
 
 
 class TestALoadThatIsTooSmall:
@@ -210,7 +210,7 @@ class TestShippedSpaces:
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["enable_blob_files"]))  # fmt: skip
         monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
-        assert refused(settings, space="blob").field == "parameter (enable_blob_files)"
+        assert refused(settings, space="blob").field == "space.parameter (enable_blob_files)"
 
 
 class TestAUsersSpace:
@@ -226,14 +226,14 @@ class TestAUsersSpace:
         monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
         space = write_space(tmp_path, 'name = "own"\n[[parameter]]\nname = "compaction_pri"\n')
         error = refused(settings, space=str(space))
-        assert error.field == "parameter (compaction_pri)"
+        assert error.field == "space.parameter (compaction_pri)"
         assert "5.0.0" in error.problem
 
     def test_is_refused_when_it_describes_an_option_of_its_own(
         self, tmp_path: Path, settings: Settings
     ):
         error = refused(settings, space=str(write_space(tmp_path)))
-        assert error.field == "parameter (codec)"
+        assert error.field == "space.parameter (codec)"
 
     def test_keeps_its_search_settings(self, settings: Settings):
         search = SearchSettings(top=3, generations=4, fitness=100.0, stop_early=True)

@@ -24,7 +24,7 @@ def left(*, done: int = 5, total: int | None = 12, **environment: Any) -> JobRow
 def test_another_program_or_library_is_refused(change: dict[str, str]):
     with pytest.raises(InputError, match=r"job 3 was measured with RocksDB 7\.8\.3") as refused:
         require_same_build(left(build=BUILD), {"build": {**BUILD, **change}})
-    assert "--warm-start 3" in refused.value.problem
+    assert "`warm_start` 3" in refused.value.problem
     with pytest.raises(InputError):
         require_same_build(left(build=BUILD, total=None), {"build": {**BUILD, **change}})
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.profile.profiled import Profiled, load_name, require_outside
+from jobs.profile import Profiled, load_name, require_outside
 from sampler.common.errors import InputError
 from sampler.profile.database_files import find_files
 from sampler.profile.load import choose_load
@@ -56,13 +56,13 @@ def test_a_file_that_was_changed_by_hand_is_not_replaced_unasked(tmp_path: Path)
     for changed in (file, options):
         was = changed.read_bytes()
         changed.write_text("# mine\n")
-        with pytest.raises(InputError, match=rf"--out: '.*{changed.name}' already exists and dif"):
+        with pytest.raises(InputError, match=rf"out: '.*{changed.name}' already exists and dif"):
             found.require_unwritten(file, options)
         found.require_unwritten(file, options, named=True)  # to be replaced with what is beside it
         changed.write_bytes(was)
     file.unlink()
     options.write_text("# mine\n")  # not from an earlier profile, which leaves both
-    with pytest.raises(InputError, match=r"--out: '.*mine\.OPTIONS' already exists and differs"):
+    with pytest.raises(InputError, match=r"out: '.*mine\.OPTIONS' already exists and differs"):
         found.require_unwritten(file, options, named=True)
 
 

@@ -64,7 +64,8 @@ def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     with at_work(scene):
         row = scene.await_state(gone, JobState.FAILED)
         scene.await_state(fine, JobState.DONE)
-        assert row.error == f"command.argv: '{program}' is not an executable program on this host"
+        why = f"'{program}' is not an executable program on this host"
+        assert row.error == f"workload.command.argv: {why}"
         assert scene.store.trials(gone) == []
         (scene.folder / "elsewhere.sh").rename(program)
         lifecycle.resume_stored(scene.engine, gone)

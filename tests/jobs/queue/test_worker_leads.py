@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from db.leases.lease import BENCH, LeaderLease, take_lead
+from db.leases import BENCH, LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
 from jobs.worker import Worker
@@ -127,7 +127,7 @@ def test_a_worker_whose_line_to_the_cluster_is_refused_ends_and_says_why(scene: 
     job = scene.submit()
 
     def ended() -> Cluster:
-        raise InputError("--certificates", "'controller.pem' ended on 2026-11-01")
+        raise InputError("certificates", "'controller.pem' ended on 2026-11-01")
 
     working = Worker(scene.engine, scene.settings, cluster=ended)
     with pytest.raises(InputError, match=r"controller\.pem"):

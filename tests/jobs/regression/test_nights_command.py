@@ -115,7 +115,7 @@ def test_the_triage_of_a_night_in_words_and_for_a_program(
     document = json.loads(capsys.readouterr().out)
     report = detect_regressions(stored_nights(database, "nightly"))
     assert document == triage_of(database, report, "nightly", 17)
-    with pytest.raises(InputError, match="--night: no change at batch 3"):
+    with pytest.raises(InputError, match="night: no change at batch 3"):
         run(database, triage=True, night=3)
     with pytest.raises(InputError, match="--night: works only with --triage"):
         run(database, night=17)

@@ -35,7 +35,7 @@ def test_one_thing_is_told_as_one():
     with pytest.raises(InputError) as caught:
         specification_of(**GOOD, trials=3)
     assert not isinstance(caught.value, InputErrors)
-    assert caught.value.field == "--trials"
+    assert caught.value.field == "trials"
 
 
 def test_every_field_of_a_specification_at_once():
@@ -50,8 +50,8 @@ def test_every_field_of_a_specification_at_once():
         scale=0,
         seed=-1,
     ) == [
-        "--minutes", "--trials", "--minutes", "--scale", "--seed", "--strategy", "workload.num",
-        "space.parameter", "objective.name", "--baseline",
+        "minutes", "trials", "minutes", "scale", "seed", "strategy", "workload.num",
+        "space.parameter", "objective.name", "baseline_options",
     ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_every_name_at_once():
     with pytest.raises(InputErrors) as caught:
         specify(workload="no1", space="no2", objective="no3", baseline="no4")
     assert [error.field for error in caught.value.errors] == [
-        "--workload", "--space", "--objective", "--baseline"]  # fmt: skip
+        "workload", "space", "objective", "baseline_options"]  # fmt: skip
     assert all(f"no{i}" in str(caught.value) for i in (1, 2, 3, 4))
     assert "\n" not in str(caught.value)
 
@@ -77,12 +77,12 @@ def test_what_does_not_fit_together_at_once(tmp_path: Any):
     own.write_text(
         'name = "own"\n[[parameter]]\nname = "batch"\ntype = "int"\nlow = 1\nhigh = 9\n'
     )
-    assert framed(space=str(own)) == ["parameter (batch)"]
-    assert framed(memory=2**20) == ["--memory"]
+    assert framed(space=str(own)) == ["space.parameter (batch)"]
+    assert framed(memory=2**20) == ["memory"]
     assert framed(scale=10**6) == ["workload (load-quick)"]
     assert framed(memory=2**40) == ["workload (load-quick)"]
     assert framed(space=str(own), scale=10**6, memory=2**20) == [
-        "parameter (batch)", "workload (load-quick)", "--memory"]  # fmt: skip
+        "space.parameter (batch)", "workload (load-quick)", "memory"]  # fmt: skip
 
 
 def test_a_runner_of_the_users_own_may_have_parameters_of_its_own(tmp_path: Any):

@@ -33,7 +33,7 @@ def test_the_named_family_is_the_baseline_and_it_is_said_which_others_there_are(
     assert found.problem.space.context["num_levels"] == 4
     assert found.problem.space.context["write_buffer_size"] == 16 * 2**20
     assert (
-        "column families default: not measured; only blocks is. --column-family selects another"
+        "column families default: not measured; only blocks is. `column_family` selects another"
     ) in found.warnings
 
 
@@ -41,7 +41,7 @@ def test_left_out_it_is_the_default_one_and_that_is_said(file: Path):
     found = resolve(asked(file), None)
     assert found.problem.space.context["write_buffer_size"] == 32 * 2**20
     assert (
-        "column families blocks: not measured; only default is. --column-family selects another"
+        "column families blocks: not measured; only default is. `column_family` selects another"
     ) in found.warnings
 
 
@@ -71,7 +71,7 @@ def test_a_family_that_is_not_there_is_refused(file: Path):
     with pytest.raises(InputError) as refused:
         asked(file, "block")
     assert str(refused.value) == (
-        "--column-family: the OPTIONS file has no column family 'block'; it has default, blocks"
+        "column_family: the OPTIONS file has no column family 'block'; it has default, blocks"
     )
 
 
@@ -91,5 +91,5 @@ def test_another_baseline_takes_the_family_back_and_another_file_keeps_it():
 
 @pytest.mark.parametrize("given", ["", 3, ["blocks"]])
 def test_a_family_is_a_text(given: object):
-    with pytest.raises(InputError, match=r"^--column-family: "):
+    with pytest.raises(InputError, match=r"^column_family: "):
         read_request({"column_family": given})

@@ -187,7 +187,7 @@ def test_a_space_that_holds_compaction_back_is_refused_within_a_budget_and_told_
 ):
     with pytest.raises(InputError, match="data that is never compacted looks cheap") as refused:
         assemble(asked(tmp_path, LATE.format(budget="true", which=which)), settings)
-    assert refused.value.field == "parameter (level0_file_num_compaction_trigger)"
+    assert refused.value.field == "space.parameter (level0_file_num_compaction_trigger)"
     warnings = assemble(
         asked(tmp_path, LATE.format(budget="false", which=which)), settings
     ).warnings

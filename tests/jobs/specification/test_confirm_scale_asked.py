@@ -44,20 +44,20 @@ def test_a_job_without_it_is_the_job_that_it_was():
     ("scale", "confirm"), [(None, 64), (None, 100), (8, 8), (None, 0), (1, 1)]
 )
 def test_what_is_no_larger_scale_is_refused(scale: int | None, confirm: int):
-    with pytest.raises(InputError, match=r"--confirm-scale: .*not a larger scale") as caught:
+    with pytest.raises(InputError, match=r"confirm_scale: .*not a larger scale") as caught:
         specify(scale=scale, confirm_scale=confirm)
     assert f"1/{scale or 64}" in caught.value.problem
 
 
 def test_a_benchmark_of_the_users_own_cannot_be_made_larger(tmp_path: Path):
     workload, space = str(write_workload(tmp_path)), str(write_space(tmp_path))
-    with pytest.raises(InputError, match="--confirm-scale: applies only to a load of db_bench"):
+    with pytest.raises(InputError, match="confirm_scale: applies only to a load of db_bench"):
         specify(workload=workload, space=space, confirm_scale=1)
 
 
 def test_a_batch_asks_for_it_by_the_same_name():
     assert specified({"confirm_scale": 8}).confirm_scale == 8
-    with pytest.raises(InputError, match="--confirm-scale: '8' is not a whole number"):
+    with pytest.raises(InputError, match="confirm_scale: '8' is not a whole number"):
         specified({"confirm_scale": "8"})
 
 

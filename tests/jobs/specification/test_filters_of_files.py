@@ -33,7 +33,7 @@ def test_a_job_that_searches_the_bits_needs_them(policy: str, tmp_path: Path):
     kind = "ribbonfilter:10:-1" if "ribbon" in policy else "bloomfilter:10:false"
     with pytest.raises(InputError) as refused:
         specify(workload="load", space="default", baseline=file)
-    assert refused.value.field == "--baseline"
+    assert refused.value.field == "baseline_options"
     assert f"filter_policy (line 6) = {policy} does not say the bits" in refused.value.problem
     assert f"Write filter_policy={kind} with your bits instead of 10" in refused.value.problem
     with pytest.raises(InputError, match="does not say the bits"):

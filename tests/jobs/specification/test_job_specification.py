@@ -119,27 +119,27 @@ class TestTheProgramOfAWorkload:
 @pytest.mark.parametrize(
     ("asked", "field"),
     [
-        ({"trials": 11}, "--trials"),
-        ({"trials": 12, "minutes": 1}, "--minutes"),
-        ({"minutes": 0}, "--minutes"),
-        ({"minutes": float("nan")}, "--minutes"),
-        ({"minutes": float("inf")}, "--minutes"),
-        ({"scale": 0}, "--scale"),
-        ({"seed": -1}, "--seed"),
-        ({"seed": 2**31}, "--seed"),
-        ({"strategy": "luck"}, "--strategy"),
-        ({"workload": "nothing"}, "--workload"),
-        ({"space": "nothing"}, "--space"),
-        ({"objective": "nothing"}, "--objective"),
-        ({"baseline": "nothing"}, "--baseline"),
-        ({"search": SearchSettings(cutoff=0.5)}, "--cutoff"),
-        ({"search": SearchSettings(samples=60), "trials": 90}, "--samples"),
-        ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "--samples"),
-        ({"strategy": "nsga2", "search": SearchSettings(generations=3)}, "--generations"),
-        ({"search": SearchSettings(generations=3)}, "--generations"),
-        ({"search": SearchSettings(top=3)}, "--top"),
-        ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "--over"),
-        ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "--stop-early"),
+        ({"trials": 11}, "trials"),
+        ({"trials": 12, "minutes": 1}, "minutes"),
+        ({"minutes": 0}, "minutes"),
+        ({"minutes": float("nan")}, "minutes"),
+        ({"minutes": float("inf")}, "minutes"),
+        ({"scale": 0}, "scale"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**31}, "seed"),
+        ({"strategy": "luck"}, "strategy"),
+        ({"workload": "nothing"}, "workload"),
+        ({"space": "nothing"}, "space"),
+        ({"objective": "nothing"}, "objective"),
+        ({"baseline": "nothing"}, "baseline_options"),
+        ({"search": SearchSettings(cutoff=0.5)}, "cutoff"),
+        ({"search": SearchSettings(samples=60), "trials": 90}, "samples"),
+        ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "samples"),
+        ({"strategy": "nsga2", "search": SearchSettings(generations=3)}, "generations"),
+        ({"search": SearchSettings(generations=3)}, "generations"),
+        ({"search": SearchSettings(top=3)}, "top"),
+        ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "over"),
+        ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "stop_early"),
     ],
 )
 def test_what_is_wrong_is_named(asked: dict[str, object], field: str):
@@ -152,10 +152,10 @@ def test_what_is_wrong_is_named(asked: dict[str, object], field: str):
 def test_an_options_file_that_is_none(tmp_path: Path):
     options = tmp_path / "OPTIONS"
     options.write_text("hello\n")
-    with pytest.raises(InputError, match=f"--baseline {options}: line 1 is not key=value"):
+    with pytest.raises(InputError, match=f"baseline_options {options}: line 1 is not key=value"):
         specify(baseline=str(options))
     options.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="--baseline"):
+    with pytest.raises(InputError, match="baseline_options"):
         specify(baseline=str(options))
 
 

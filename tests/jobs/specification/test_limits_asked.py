@@ -10,7 +10,7 @@ from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from tests.support.jobs.instant import write_space, write_workload
 
 RATE = Limit("rate", at_least_baseline=0.95)
@@ -41,7 +41,7 @@ def test_come_after_the_objectives_own(tmp_path: Path):
     rows = specify(objective=str(path), limits=[RATE]).objective["limit"]
     assert [row["metric"] for row in rows] == ["sa", "rate"]
     contradicting = Limit("sa", at_least=2.0)
-    with pytest.raises(InputError, match=r"^--limit: no value can be sa >= 2 and <= 1\.5"):
+    with pytest.raises(InputError, match=r"^limits: no value can be sa >= 2 and <= 1\.5"):
         specify(objective=str(path), limits=[contradicting])
 
 
@@ -63,14 +63,14 @@ def test_an_objective_without_more_is_stored_as_it_was():
             "mixed-50-50",
             "no measurement of the workload mixed-50-50 has 'update_p99'; name one",
         ),
-        (Limit("memory", at_most=2.0), "load", "give for example --memory 512MiB"),
-        (Limit("memory", at_most=2.0), "external", "give for example --memory 512MiB"),
+        (Limit("memory", at_most=2.0), "load", "give for example 512MiB as `memory`"),
+        (Limit("memory", at_most=2.0), "external", "give for example 512MiB as `memory`"),
     ],
 )
 def test_of_what_nothing_measures_are_refused(limit: Limit, workload: str, said: str):
     with pytest.raises(InputError) as refused:
         asked(limit, workload=workload)
-    assert refused.value.field == "--limit"
+    assert refused.value.field == "limits"
     assert said in refused.value.problem
 
 
@@ -123,9 +123,9 @@ def test_the_conditions_of_a_run_are_neither_a_limit_nor_an_objective(
 ):
     load = write_workload(tmp_path) if own else "load-quick"
     space = write_space(tmp_path) if own else "default"
-    with pytest.raises(InputError, match=f"--limit: {metric} is a condition of a run"):
+    with pytest.raises(InputError, match=f"limits: {metric} is a condition of a run"):
         specify(workload=load, space=space, objective="waf", limits=[Limit(metric, at_most=2.0)])
     path = tmp_path / "mine.toml"
     path.write_text(f'name = "m"\n[[metric]]\nname = "{metric}"\ndirection = "min"\n')
-    with pytest.raises(InputError, match=f"--objective: {metric} is a condition of a run"):
+    with pytest.raises(InputError, match=f"objective: {metric} is a condition of a run"):
         specify(workload=load, space=space, objective=str(path))

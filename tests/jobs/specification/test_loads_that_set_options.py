@@ -21,7 +21,7 @@ def test_a_time_series_is_never_searched_over_other_ways_to_compact():
 
 
 def test_a_space_that_fixes_what_the_load_sets_is_refused():
-    with pytest.raises(InputError, match=r"--space: universal fixes compaction_style"):
+    with pytest.raises(InputError, match=r"space: universal fixes compaction_style"):
         resolve(specify(workload="timeseries-quick", space="universal"), None)
 
 

@@ -13,7 +13,7 @@ from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
-from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
 
@@ -63,7 +63,7 @@ def test_the_cache_is_counted_within_the_memory_budget():
 def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
     for objective in ("paper", "waf", "pareto"):
         with pytest.raises(
-            InputError, match=rf"--objective: {objective} needs the metric waf, .* reading"
+            InputError, match=rf"objective: {objective} needs the metric waf, .* reading"
         ):
             reading(objective=objective)
     assert reading(objective="rate").objective["name"] == "rate"
@@ -107,7 +107,7 @@ def test_a_limit_of_what_is_not_measured_is_refused():
     with pytest.raises(
         InputError, match=r"no measurement of the workload \S+ has 'waf'; name one of"
     ):
-        reading(limits=[parse_limit("waf <= 3", field="--limit")])
+        reading(limits=[parse_limit("waf <= 3", field="limits")])
 
 
 def test_the_confirmation_prepares_a_load_as_many_times_larger():

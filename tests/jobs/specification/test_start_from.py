@@ -88,4 +88,4 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
 def test_what_is_no_starting_point_is_refused(given: list[dict[str, str]], said: str) -> None:
     with pytest.raises(InputError, match=said) as refused:
         specify(start_from=given)
-    assert refused.value.field == "--start-from"
+    assert refused.value.field == "start_from"

@@ -76,4 +76,4 @@ def test_an_options_file_of_that_name_is_a_file():
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):
     with pytest.raises(InputError, match=said) as refused:
         specify(start_from=[{"name": given}], workload=workload)
-    assert refused.value.field == "--start-from"
+    assert refused.value.field == "start_from"

@@ -45,7 +45,7 @@ def test_a_change_in_percent_is_read(text: str, change: float, metric: str | Non
 def test_what_is_none_is_refused_with_the_mend(text: str, mend: str):
     with pytest.raises(InputError) as refused:
         parse_detect(text)
-    assert str(refused.value).startswith("--detect: ")
+    assert str(refused.value).startswith("detect: ")
     assert mend in str(refused.value)
 
 

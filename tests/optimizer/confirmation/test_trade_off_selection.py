@@ -202,4 +202,4 @@ class TestWeights:
     def test_what_is_wrong_is_named(self, text: str, said: str):
         with pytest.raises(InputError, match=said) as error:
             parse_weights(text, {})
-        assert error.value.field == "--weights"
+        assert error.value.field == "weights"

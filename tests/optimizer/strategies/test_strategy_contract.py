@@ -53,4 +53,4 @@ def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monke
         "compare-gp": "run `make compare`, then "
         '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`',
     }[extra]
-    assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}; {mend}"
+    assert str(refused.value) == f"strategy: {strategy} needs the extra {extra}; {mend}"

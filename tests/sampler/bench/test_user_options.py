@@ -185,7 +185,7 @@ class TestWhatIsMeasured:
         found = user_options(text_of(family="num_levels=5", more=more), installed, family="meta")
         assert found.values["num_levels"] == 3 and found.file.family == "meta"
         assert found.notes == (
-            "column families default: not measured; only meta is. --column-family selects another",
+            "column families default: not measured; only meta is. `column_family` selects another",
         )
         with pytest.raises(InputError, match=r'nonsense in \[CFOptions "meta"\]|know nonsense'):
             user_options(text_of(more=more + "  nonsense=1\n"), installed, family="meta")
@@ -354,7 +354,7 @@ class TestUnknownOptions:
         unknown = "compaction_verify_record_count (since 8.6)", "compression_opts.checksum"
         for name in (*unknown, "block_protection_bytes_per_key", "memtable_max_range_deletions"):
             assert name in said
-        assert "--drop-unknown leaves them out" in said and "\n" not in said
+        assert "`drop_unknown` leaves them out" in said and "\n" not in said
         found = user_options(text, installed, drop_unknown=True)
         assert (DB, "compaction_verify_record_count") in found.dropped
         assert found.file.get(DB, "compaction_verify_record_count") == "true"

@@ -27,7 +27,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload import Command, Workload
 from tests.support import ROOT
 from tests.support.sampler.real_runs import tiny_plan
@@ -262,7 +262,7 @@ def test_a_benchmark_that_is_not_there_is_refused_by_name(
     missing = dataclasses.replace(benchmark, command=Command(argv=(name,), timeout_seconds=5))
     with pytest.raises(InputError, match=r"command\.argv: .* is not an executable") as refused:
         LocalRunner(missing, settings, pause=give_up).run({})
-    assert refused.value.field == "command.argv"
+    assert refused.value.field == "workload.command.argv"
     assert left(settings) == []
 
 

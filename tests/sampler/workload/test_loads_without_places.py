@@ -40,7 +40,7 @@ def test_words_and_numbers_are_taken_as_flags():
         (own(trace="/tmp/trace"), "workload.trace"),
         (own(checkpoint="/var/lib/db"), "workload.checkpoint"),
         *(
-            (own(flags={name: value}), f"flags.{name}")
+            (own(flags={name: value}), f"workload.flags.{name}")
             for name in (
                 "flagfile", "report_file", "trace_file", "read_cache_path", "wal_dir", "env_uri",
                 "fs_uri", "secondary_cache_uri", "block_cache_trace_path", "io_trace_file",
@@ -48,13 +48,13 @@ def test_words_and_numbers_are_taken_as_flags():
             )
             for value in ("x", 1, True)
         ),
-        (own(flags={"truth_db": "x"}), "flags.truth_db"),
-        (own(flags={"statistics_string": "x"}), "flags.statistics_string"),
-        (own(flags={"skew_labels": "/x"}), "flags.skew_labels"),
-        (own(flags={"merge_operator": "/x"}), "flags.merge_operator"),
-        (own(flags={"merge_operator": "put\n--db=/x"}), "flags.merge_operator"),
-        (own(flags={"merge_operator": "put --db=x"}), "flags.merge_operator"),
-        (own(prepare={"flags": {"report_file": "x"}}), "prepare.flags.report_file"),
+        (own(flags={"truth_db": "x"}), "workload.flags.truth_db"),
+        (own(flags={"statistics_string": "x"}), "workload.flags.statistics_string"),
+        (own(flags={"skew_labels": "/x"}), "workload.flags.skew_labels"),
+        (own(flags={"merge_operator": "/x"}), "workload.flags.merge_operator"),
+        (own(flags={"merge_operator": "put\n--db=/x"}), "workload.flags.merge_operator"),
+        (own(flags={"merge_operator": "put --db=x"}), "workload.flags.merge_operator"),
+        (own(prepare={"flags": {"report_file": "x"}}), "workload.prepare.flags.report_file"),
     ],
 )  # fmt: skip
 def test_what_may_name_a_place_is_refused_by_its_name(document: dict[str, Any], field: str):
@@ -69,7 +69,7 @@ def test_all_that_is_refused_is_told_at_once():
     with pytest.raises(InputError) as said:
         require_no_place(own(command={}, flags={"report_file": "x"}, help="fine"))
     assert [each.field for each in said.value.errors] == [  # type: ignore[attr-defined]
-        "workload.command", "flags.report_file",
+        "workload.command", "workload.flags.report_file",
     ]  # fmt: skip
 
 

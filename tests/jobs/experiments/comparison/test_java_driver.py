@@ -157,7 +157,7 @@ def test_where_it_is_not_made_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_
     import sampler.bench.builds
 
     monkeypatch.setattr(sampler.bench.builds, "__file__", str(tmp_path / "sampler" / "builds.py"))
-    with pytest.raises(InputError, match=r"--db-bench: the Java driver is not built"):
+    with pytest.raises(InputError, match=r"db_bench: the Java driver is not built"):
         installed_build(JAVA, Settings())
     named = Settings(builds="java=/nowhere/rocksjava-bench")
     with pytest.raises(InputError, match=r"ROCKTUNE_BUILDS \(java\): '/nowhere"):

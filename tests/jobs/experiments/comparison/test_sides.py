@@ -151,7 +151,7 @@ def test_half_and_double_of_what_is_there(
 def test_what_cannot_be_halved_is_said(name: str, given: dict[str, object], said: str):
     with pytest.raises(InputError) as refused:
         around(name, **given)
-    assert refused.value.field == "--around"
+    assert refused.value.field == "around"
     assert said in refused.value.problem
 
 

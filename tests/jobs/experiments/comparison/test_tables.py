@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from jobs.experiments.comparison.tables import (
-    METRICS,
     comparison_sentences,
     load_words,
     require_metrics,
@@ -16,8 +15,11 @@ from jobs.experiments.comparison.tables import (
 from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
+from sampler.workload.metric_table import shown_in
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
+
+METRICS = shown_in("compare")
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]
@@ -106,7 +108,7 @@ def test_metrics_are_those_that_the_loads_have():
     loads = [Workload(name="w")]
     assert require_metrics([], loads) == METRICS
     assert require_metrics(["write_p50", "waf", "waf"], loads) == ("write_p50", "waf")
-    with pytest.raises(InputError, match=r"--metrics: there is no 'nix'"):
+    with pytest.raises(InputError, match=r"metrics: there is no 'nix'"):
         require_metrics(["nix"], loads)
 
 

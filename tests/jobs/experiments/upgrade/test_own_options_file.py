@@ -107,7 +107,7 @@ def test_a_file_that_the_old_build_refuses_is_bad_input(
     installed: InstalledDbBench, tmp_path: Path
 ):
     old = probe(without_option(tmp_path, "old", "bytes_per_sync"))
-    with pytest.raises(InputError, match=r"--options: RocksDB [\d.]+, the old build, rejects it"):
+    with pytest.raises(InputError, match=r"options: RocksDB [\d.]+, the old build, rejects it"):
         own_file(old, installed, OWN)
 
 

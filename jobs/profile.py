@@ -113,11 +113,11 @@ class Profiled:
             try:
                 if path.exists() and path.read_bytes() != text.encode():
                     problem = f"{str(path)!r} already exists and differs"
-                    fix = f"move it away, or name {'another' if named else 'a'} file with --out"
-                    raise InputError("--out", f"{problem}; {fix}")
+                    fix = f"move it away, or name {'another' if named else 'a'} file with `out`"
+                    raise InputError("out", f"{problem}; {fix}")
             except OSError as error:
                 problem = f"{str(path)!r} already exists and cannot be read: {error.strerror}"
-                raise InputError("--out", problem) from None
+                raise InputError("out", problem) from None
 
     def write(self, workload: Path, options: Path | None = None) -> None:
         """Writes the workload file, and the database's OPTIONS where they are known.
@@ -159,7 +159,7 @@ def profiled(
         InputError: It is none of them, it tells of no load, or the family is not there.
     """
     if replay and not is_trace(path):
-        raise InputError("--replay", f"{str(path)!r} is not a trace; give a trace or omit this")
+        raise InputError("replay", f"{str(path)!r} is not a trace; give a trace or omit this")
     profile = read_profile(path, told=told)
     family = profile.family(column_family or profile.busiest())
     if profile.options is not None:
@@ -192,7 +192,7 @@ def require_outside(path: Path, written: Path) -> None:
         return  # a LOG or a trace that lies elsewhere
     if folder in (written.resolve(), *written.resolve().parents):
         raise InputError(
-            "--out", f"{str(written)!r} is in the database's folder; name another place"
+            "out", f"{str(written)!r} is in the database's folder; name another place"
         )
 
 
