@@ -18,11 +18,11 @@ pytestmark = pytest.mark.slow
 _LOAD = """\
 name = "small"
 benchmarks = ["fillrandom"]
-num = 10_000
+num = 17_000
 key_size = 16
 value_size = 1024
 settle = "wait"
-scale = 256
+scale = 128
 timeout_seconds = 60
 """
 
