@@ -30,7 +30,7 @@ from db.leases.lease import acquire, renew
 from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
-from jobs.specification.validation import specification_of
+from jobs.specification.specification import Specification, checked
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.progress import RunProgress
@@ -128,7 +128,7 @@ class _Clock:
 
 def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
     """Runs one job to its end."""
-    specification = specification_of(
+    draft = Specification.model_construct(
         workload=_WORKLOAD,
         space=_SPACE,
         objective=objective_document(load_objective("paper")),
@@ -136,6 +136,7 @@ def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
         strategy=strategy,
         trials=trials,
     )
+    specification = checked(draft)
     assembly = assembly_of(specification, None)
     store = JobStore(engine)
     job_id = store.create_job(specification.document(), specification.digest())
