@@ -12,6 +12,7 @@ from jobs.results.figures import metric_amount, option_value
 from optimizer.budget.power import ALPHA, LEAST_PAIRS
 from optimizer.objective.limits import OPEN
 from sampler.parameters.catalogue import catalogue
+from sampler.workload.metric_table import format_change, is_share
 from sampler.workload.tree_reads import READS
 
 _MOST_NAMED = 8
@@ -171,10 +172,13 @@ def price_lines(result: Mapping[str, Any]) -> list[str]:
     price = verdict.get("price") or {}  # a job of an earlier version has none
     lost, unread = price.get("losses", []), price.get("not_measured", {})
     lines = []
-    if lost:
-        rows = ", ".join(f"{row['name']} {_change_words(row)}" for row in lost)
-        lines.append(f"Costs over 20%: {rows}")
     changes, level = verdict.get("change", {}), (result.get("baseline") or {}).get("metrics", {})
+    if lost:
+        rows = ", ".join(
+            f"{row['name']} {_change_words(row, row['metric'], level.get(row['metric']))}"
+            for row in lost
+        )
+        lines.append(f"Costs over 20%: {rows}")
     amounts = {
         name: f"{metric_amount(level[name], name)} -> {metric_amount(now, name)} "
         f"({_change_words(changes[name])})"
@@ -200,10 +204,14 @@ def read_lines(result: Mapping[str, Any]) -> list[str]:
     return [f"Reads of the settled trees (measured, not tuned): {said}"] if said else []
 
 
-def _change_words(change: Mapping[str, float]) -> str:
-    low, high = change["low"], change["high"]
+def _change_words(change: Mapping[str, Any], metric: str = "", level: float | None = None) -> str:
+    """A change with its interval; of a percentage such as stalls in points over its ``level``."""
+    percent, low, high = (change[part] for part in ("percent", "low", "high"))
+    if is_share(metric):
+        ends = f"{format_change(metric, low, level)} to {format_change(metric, high, level)}"
+        return f"{format_change(metric, percent, level)} [{ends}]" if level else "from 0%"
     interval = "" if low == high else f" [{low:+.1f}, {high:+.1f}]"
-    return f"{change['percent']:+z.1f}%{interval}"
+    return f"{percent:+z.1f}%{interval}"
 
 
 def step_words(step: Mapping[str, Any]) -> str:

@@ -5,9 +5,7 @@ from typing import Any
 
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
-from sampler.workload.metric_units import BYTES, metric_unit
-
-_BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
+from sampler.workload.metric_table import BYTES, format_change, metric_unit
 
 
 def figure(value: float | None) -> str:
@@ -19,7 +17,9 @@ def figure(value: float | None) -> str:
 
 def metric_amount(value: float | None, metric: str) -> str:
     """A metric's value with its unit where that is bytes."""
-    return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
+    if value is None or metric_unit(metric) != BYTES:
+        return figure(value)
+    return format_bytes(value)
 
 
 def amount_with_unit(value: float | None, metric: str) -> str:
@@ -33,6 +33,11 @@ def amount_with_unit(value: float | None, metric: str) -> str:
 def option_value(value: Any, parameter: Parameter | None) -> str:
     """An option's value; of a parameter that is not known as it is."""
     return str(value) if parameter is None else parameter.words(value)
+
+
+def moved(row: Mapping[str, Any], name: str) -> str:
+    """A figure of a row's ``change`` with its sign; of a percentage such as stalls in points."""
+    return format_change(row["metric"], row["change"].get(name), row["default"])
 
 
 def signed(change: Mapping[str, Any], name: str) -> str:

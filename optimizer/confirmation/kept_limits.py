@@ -1,8 +1,9 @@
 """How a winner stands to limits: a test of non-inferiority with a margin that was fixed before.
 
-A limit is *kept* where the one-sided 95% bound of the metric's mean lies within the margin of the
-limit, *broken* where it is shown to lie beyond the limit itself, and else *not shown* to be kept.
-A multiple of the baseline is judged by the pairs' ratios, a figure by the winner's runs alone.
+A limit is *kept* where a one-sided confidence bound of the metric's mean lies within the margin of
+the limit, *broken* where the mean is shown to lie beyond the limit itself, and else *not shown* to
+be kept. A multiple of the baseline is judged by the pairs' ratios with 95% confidence, a figure by
+the winner's runs alone with 97.5% (``FIGURE_ALPHA`` says why).
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models import Floats
-from optimizer.budget.power import LIMIT_ALPHA
+from optimizer.budget.power import ALPHA, FIGURE_ALPHA, LIMIT_ALPHA
 from optimizer.confirmation.paired_change import differences_of, interval_of_mean, medians
 from optimizer.objective.limits import BROKEN, KEPT, OPEN, limit_figure, limit_words
 from optimizer.objective.objective import Limit, Metrics
@@ -119,16 +120,18 @@ def _tested(
     limit: Limit, pairs: Sequence[tuple[Metrics, Metrics]], margin: float, unseen: float
 ) -> tuple[str, float, str]:
     """Standing, one-sided p-value of "not within the margin", and how far it reaches at worst."""
+    alpha = LIMIT_ALPHA if limit.beside_baseline else FIGURE_ALPHA
     share = 1 - margin if limit.is_floor else 1 + margin
     widened, _ = _inside(limit, pairs, share)
-    mean, half, two_sided = interval_of_mean(widened, unseen, 1 - 2 * LIMIT_ALPHA)
+    mean, half, two_sided = interval_of_mean(widened, unseen, 1 - 2 * alpha)
     p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
     if not half:  # counters can be the same to the byte, and on the bound
         p = 0.0 if mean >= 0 else 1.0
     exactly, logarithmic = _inside(limit, pairs, 1.0)
-    mean, half, _ = interval_of_mean(exactly, unseen, 1 - 2 * LIMIT_ALPHA)
-    standing = BROKEN if mean + half < 0 else KEPT if p < LIMIT_ALPHA else OPEN
-    return standing, p, _assured(limit, mean - half) if half and logarithmic else ""
+    mean, half, two_sided = interval_of_mean(exactly, unseen, 1 - 2 * alpha)
+    broken = mean < 0 and two_sided < 2 * ALPHA
+    standing = BROKEN if broken else KEPT if p < alpha else OPEN
+    return standing, p, _assured(limit, mean - half, 1 - alpha) if half and logarithmic else ""
 
 
 def _inside(
@@ -148,11 +151,11 @@ def _figure_of(limit: Limit) -> float:
     return multiple or (limit.at_least if limit.is_floor else limit.at_most)
 
 
-def _assured(limit: Limit, inside: float) -> str:
-    """``inside``: the one-sided 95% bound of the mean logarithm, less that of the limit."""
+def _assured(limit: Limit, inside: float, confidence: float) -> str:
+    """``inside``: the one-sided bound of the mean logarithm, less that of the limit."""
     worst = _figure_of(limit) * math.exp(inside if limit.is_floor else -inside)
     side = "at least" if limit.is_floor else "at most"
     told = (
         f"{worst:.3g} baseline" if limit.beside_baseline else limit_figure(float(f"{worst:.4g}"))
     )
-    return f"{side} {told} with 95% confidence"
+    return f"{side} {told} with {100 * confidence:g}% confidence"

@@ -28,12 +28,15 @@ class Change:
     # The same, corrected for all metrics that a verdict may name; None: not one of them, or of a
     # job of an earlier version.
     p_adjusted: float | None = None
+    # The smallest rise, in percent, that would have been named beside those metrics with 80%
+    # probability; None: the metric is named, or not one of them, or of an earlier version.
+    detectable: float | None = None
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Change":
         """A change as result.json holds it."""
         percent, low, high, p = (document[part] for part in ("percent", "low", "high", "p"))
-        return cls(percent, low, high, p, document.get("p_adjusted"))
+        return cls(percent, low, high, p, document.get("p_adjusted"), document.get("detectable"))
 
     @property
     def shown(self) -> int:
@@ -71,10 +74,23 @@ def with_adjusted_p(
     is not asked about.
     """
     asked = [n for n in names if n in changes and (changes[n].low or changes[n].high)]
-    factor = 1 if passed else 2
+    factor = _share(passed)
     corrected = holm([changes[name].p for name in asked])
     adjusted = {n: min(1.0, factor * (p or 0.0)) for n, p in zip(asked, corrected, strict=True)}
     return {n: replace(each, p_adjusted=adjusted.get(n)) for n, each in changes.items()}
+
+
+def naming_level(changes: Mapping[str, Change], *, passed: bool) -> float:
+    """The two-sided p-value below which one more of the adjusted ``changes`` would be named.
+
+    By Holm's procedure it depends on how many others are named already.
+    """
+    open_ = [each for each in changes.values() if each.p_adjusted is not None and not each.shown]
+    return SIGNIFICANT / _share(passed) / max(1, len(open_))
+
+
+def _share(passed: bool) -> int:
+    return 1 if passed else 2
 
 
 def percent_of(difference: float, logarithmic: bool) -> float:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,15 @@ import numpy as np
 from models import Floats
 from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan, apart
-from optimizer.budget.power import ALPHA, LEAST_PAIRS, LIMIT_ALPHA, POWER, p_words, smallest_mean
+from optimizer.budget.power import (
+    ALPHA,
+    FIGURE_ALPHA,
+    LEAST_PAIRS,
+    LIMIT_ALPHA,
+    POWER,
+    p_words,
+    smallest_mean,
+)
 from optimizer.confirmation.kept_limits import KeptLimit, Margins, limits_kept
 from optimizer.confirmation.paired_change import (
     Change,
@@ -19,6 +27,7 @@ from optimizer.confirmation.paired_change import (
     differences_of,
     interval_of_mean,
     medians,
+    naming_level,
     percent_of,
     with_adjusted_p,
 )
@@ -26,7 +35,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import MOST_GAIN, Objective
 from optimizer.trials.trial import Purpose, Trial
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 
 _MOST_LOG = math.log(MOST_GAIN)
 
@@ -68,6 +77,7 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
         "limit_test": "one-sided t over the pairs, or over the winner's runs for limits in "
         "figures: within the margin of the bound, and not shown to be beyond it",
         "limit_alpha": LIMIT_ALPHA,
+        "limit_alpha_of_figures": FIGURE_ALPHA,
         "margins": [margin.document() for margin in plan.margins],
         "planned": plan.detection.document() if plan.detection else None,
     }
@@ -124,6 +134,7 @@ def judge(
         for name in winner
         if name in baseline and name not in MACHINE
     }
+    changes = with_adjusted_p(changes, objective.named, passed=bool(p < ALPHA))
     interval = f"[{mean - half:,.0f}, {mean + half:,.0f}]"
     why = (
         f"fitness {mean:,.0f} {interval} over {len(values)} paired runs, one-sided {p_words(p)} "
@@ -145,10 +156,26 @@ def judge(
         pairs=len(values),
         baseline=baseline,
         winner=winner,
-        changes=with_adjusted_p(changes, objective.named, passed=bool(p < ALPHA)),
+        changes=_with_detectable(changes, pairs, unseen, passed=bool(p < ALPHA)),
         why=why,
         limits=limits,
     )
+
+
+def _with_detectable(
+    changes: Mapping[str, Change],
+    pairs: Sequence[Pair],
+    unseen: Sequence[Mapping[str, float]],
+    *,
+    passed: bool,
+) -> dict[str, Change]:
+    """The changes; those that may be named and are not, with what would have been."""
+    alpha, found = naming_level(changes, passed=passed) / 2, dict(changes)
+    for name, each in changes.items():
+        if each.p_adjusted is not None and not each.shown:
+            smallest = _smallest_percent(pairs, name, _off(unseen, name), alpha)
+            found[name] = replace(each, detectable=smallest)
+    return found
 
 
 def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> Floats:
@@ -223,21 +250,27 @@ def sensitivity_of(
     if len(pairs) < 2:
         return None
     sides = [side for pair in pairs for side in pair]
-    changes = {}
-    for name in (name for name in sides[0] if all(name in side for side in sides)):
-        differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
-        changes[name] = percent_of(_smallest(differences, _off(unseen, name)), logarithmic)
+    changes = {
+        name: _smallest_percent(pairs, name, _off(unseen, name), ALPHA)
+        for name in sides[0]
+        if all(name in side for side in sides)
+    }
     error = unseen_error(objective, pairs, unseen)
-    fitness = _smallest(fitness_by_pair(objective, pairs), error)
+    fitness = _smallest(fitness_by_pair(objective, pairs), error, ALPHA)
     return Sensitivity(POWER, len(pairs), changes, fitness)
 
 
-def _smallest(differences: Floats, unseen: float) -> float:
+def _smallest_percent(pairs: Sequence[Pair], name: str, unseen: float, alpha: float) -> float:
+    differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
+    return percent_of(_smallest(differences, unseen, alpha), logarithmic)
+
+
+def _smallest(differences: Floats, unseen: float, alpha: float) -> float:
     scatter = math.hypot(float(differences.std(ddof=1)), unseen * math.sqrt(len(differences)))
     # Counters can be the same to the byte; what is left is rounding.
     if scatter <= 1e-12 * max(abs(float(differences.mean())), 1e-300):
         return 0.0
-    return smallest_mean(scatter, len(differences))
+    return smallest_mean(scatter, len(differences), alpha)
 
 
 _CHANGED = 0.05  # a p-value of "the winner changes the state" below this says that it does

@@ -33,6 +33,7 @@ class MetricChange(Part):
     high: float
     p: float | None = None
     p_adjusted: float | None = None
+    detectable: float | None = None  # the smallest rise that would have been named
     scope: str | None = None
 
     @property

@@ -14,24 +14,17 @@ from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_units import format_metric
-from sampler.workload.tree_reads import COLD, READS, why_read_untold, why_unread
+from sampler.workload.metric_table import format_metric, is_share, metric_label, shown_in
+from sampler.workload.tree_reads import COLD, KINDS, READS, why_read_untold, why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
-_MEMORY = {"memory": "configured memory", "peak_rss": "peak memory"}
-_READ = {
-    "read_present": "reads of present keys",
-    "read_absent": "reads of absent keys",
-    "scan_short": "short scans",
-}
-_COLD = {name + COLD: f"cold {words}" for name, words in _READ.items()}
-_WORDS = {"stall_percent": "stalls"} | _READ | _COLD | _MEMORY
+_MEMORY = ("memory", "peak_rss")
 _POINTS = frozenset({"read_present", "read_absent"})
 # Reads of which nothing is shown are named together, the largest group that is whole.
 _GROUPS = {
     "reads": frozenset(READS),
-    "reads from memory": frozenset(_READ),
-    "cold reads": frozenset(name + COLD for name in _READ),
+    "reads from memory": frozenset(KINDS),
+    "cold reads": frozenset(name + COLD for name in KINDS),
     "point reads": _POINTS,
     "cold point reads": frozenset(name + COLD for name in _POINTS),
 }
@@ -51,6 +44,12 @@ class Traded:
     up_is_worse: bool
 
     @property
+    def detectable(self) -> float | None:
+        """The smallest cost, in percent, that would be named; see ``Change``."""
+        rise = self.change.detectable
+        return rise if rise is None or self.up_is_worse else 100 * rise / (100 + rise)
+
+    @property
     def lost(self) -> bool:
         """Whether it costs more than a fifth."""
         return self.worse and abs(self.change.percent) > LOSS
@@ -65,13 +64,13 @@ class Traded:
 def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
     """The metrics that a verdict may name (``Objective.named``), as far as measured."""
     terms = {term.metric for term in objective.terms}
-    ways = objective.named
+    ways, last = objective.named, shown_in("verdict")
     found = []
-    for metric in sorted(ways, key=[*(n for n in ways if n not in _WORDS), *_WORDS].index):
+    for metric in sorted(ways, key=[*(n for n in ways if n not in last), *last].index):
         if metric not in changes:
             continue
         change, up = changes[metric], ways[metric] == "max"
-        name = metric.upper() if metric in terms else _WORDS.get(metric, metric)
+        name = metric.upper() if metric in terms else metric_label(metric)
         gained = change.shown if up else -change.shown
         feared = -change.low if up else change.high
         found.append(Traded(metric, name, change, gained > 0, gained < 0, feared, not up))
@@ -93,10 +92,10 @@ def traded_of(result: Mapping[str, Any]) -> list[Traded]:
 def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False) -> str:
     """The first line of a verdict: gains, costs, the rest. ``unread``: reads were not measured."""
     rows = [row for row in traded(objective, verdict.changes) if row.change.low or row.change.high]
-    level = verdict.baseline
+    ends = [row for row in rows if _has_ends(row, verdict)]
     won, paid = (
-        _moved([r for r in rows if getattr(r, side) and level.get(r.metric) != 0])
-        + [_from_zero(r, verdict) for r in rows if getattr(r, side) and level.get(r.metric) == 0]
+        _moved([row for row in rows if getattr(row, side) and row not in ends])
+        + [_ends(row, verdict) for row in ends if getattr(row, side)]
         for side in ("better", "worse")
     )
     open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
@@ -148,11 +147,23 @@ def _by_group(rows: Sequence[Traded]) -> dict[str, list[Traded]]:
     return groups
 
 
-def _from_zero(row: Traded, verdict: Verdict) -> str:
-    """Of a baseline of 0 no change is a percentage: ``stalls 0% to 3.2%``."""
+def _has_ends(row: Traded, verdict: Verdict) -> bool:
+    """Whether both values are told: no percentage says how a share, or what was 0, has changed."""
     sides = (verdict.baseline, verdict.winner)
-    ends = (format_metric(row.metric, side[row.metric]) for side in sides)
-    return f"{row.name} {' to '.join(ends)}"
+    if not all(row.metric in side for side in sides):
+        return False
+    return is_share(row.metric) or verdict.baseline[row.metric] == 0
+
+
+def _ends(row: Traded, verdict: Verdict) -> str:
+    """``stalls from 0.1% to 2% of the time``."""
+    before, after = (side[row.metric] for side in (verdict.baseline, verdict.winner))
+    if not is_share(row.metric):
+        return f"{row.name} from {format_metric(row.metric, before)} to " + format_metric(
+            row.metric, after
+        )
+    of = " of the time" if row.metric == "stall_percent" else ""
+    return f"{row.name} from {before:.2g}% to {after:.2g}%{of}"
 
 
 def _moved(rows: Sequence[Traded]) -> list[str]:
@@ -166,12 +177,14 @@ def _moved(rows: Sequence[Traded]) -> list[str]:
 
 
 def _not_shown(rows: Sequence[Traded]) -> list[str]:
-    """What is not significant, and how much may be lost where that is over a fifth."""
+    """What is not significant; where over a fifth may be lost, how much, and what would show."""
     said = []
     for name, members in _by_group(rows).items():
         feared = max(row.feared for row in members)
         sign = "+" if members[0].up_is_worse else "-"
-        said.append(f"{name} (up to {sign}{feared:.0f}%)" if feared > LOSS else name)
+        seen = max((row.detectable or 0.0 for row in members), default=0.0)
+        shown = f", detectable from {sign}{seen:.0f}%" if seen else ""
+        said.append(f"{name} (up to {sign}{feared:.0f}%{shown})" if feared > LOSS else name)
     return said
 
 

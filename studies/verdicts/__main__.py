@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def parts_of(pools: Mapping[str, Pool], sizes: Sequence[int], times: int) -> Iterator[Part]:
-    """All that is counted: what it is, and how. Of costs and limits a third as many verdicts."""
+    """All that is counted: what it is, and how. Of costs a third as many verdicts."""
     for name, pool in pools.items():
         for pairs in sizes:
             null, size = (
@@ -67,10 +67,13 @@ def parts_of(pools: Mapping[str, Pool], sizes: Sequence[int], times: int) -> Ite
             )
             where: dict[str, Any] = {"pool": name, "pairs": pairs}
             yield {"what": "null", **where, "times": times}, partial(null_count, pool, **null)
-            about = {**where, "times": times // 3}
             for case in CASES:
                 what = {"what": "limit", "limit": case.limit, "breaking": case.breaking}
-                yield {**what, **about}, partial(limit_count, pool, case, **size)
+                yield (
+                    {**what, **where, "times": times},
+                    partial(limit_count, pool, case, **null),
+                )
+            about = {**where, "times": times // 3}
             # ``memory`` is of the configuration, and without noise.
             for metric in (name for name in METRICS if name != "memory" and pairs == sizes[0]):
                 for cost in COSTS:

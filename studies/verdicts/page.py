@@ -29,11 +29,14 @@ def page(rows: Sequence[Row], command: str) -> str:
             "",
             "Share of verdicts that say anything false. *By intervals*: each metric by its own "
             "95% interval, as until 2026-11-28. *Max-T*: Westfall and Young's test by all changes "
-            "of sign, for comparison; it needs six pairs or more.",
+            "of sign, for comparison; it needs six pairs or more. *Moderated*: Smyth's t test "
+            "(2004), whose variance is pooled with that of eight runs of the baseline. *Noisier*: "
+            "the same, where the winner's variance is four times the baseline's; a paired t test "
+            "does not feel that.",
             "",
             "| noise of | pairs | verdicts | called better | a gain | a cost | **anything** | "
-            "by intervals | max-T |",
-            "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+            "by intervals | max-T | moderated | noisier |",
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
             *(_null(row) for row in _of(rows, "null")),
             "",
             "## A winner with a true cost",
@@ -43,10 +46,13 @@ def page(rows: Sequence[Row], command: str) -> str:
             "standard deviation of the logarithm of a pair's ratio. *False*: verdicts that name "
             "anything that does not differ. A cost that even the metric's own interval seldom "
             "shows is beyond these pairs: the verdict then lists the metric under *not "
-            "significant*, with the loss that is possible.",
+            "significant*, with the loss that is possible and the smallest that it would have "
+            "named. *Pairs*: how many name the cost with 80% probability by the power of the t "
+            "test, and the share that did.",
             "",
-            "| noise of | metric | scatter | cost | **named** | false | by intervals | max-T |",
-            "|---|---|--:|--:|--:|--:|--:|--:|",
+            "| noise of | metric | scatter | cost | **named** | false | by intervals | max-T | "
+            "pairs | then named |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
             *(_cost(row) for row in _of(rows, "cost")),
             "",
             "## Limits",
@@ -74,7 +80,8 @@ def _null(row: Row) -> str:
     return (
         f"| {_POOLS[part['pool']]} | {part['pairs']} | {part['times']:,} | {told} | "
         f"**{_share(found['anything'])}** | {_share(found['by_intervals'])} | "
-        f"{_share(found['by_largest_t'])} |"
+        f"{_share(found['by_largest_t'])} | {_share(found['by_moderated_t'])} | "
+        f"{_share(found['by_moderated_t_noisier'])} |"
     )
 
 
@@ -83,7 +90,8 @@ def _cost(row: Row) -> str:
     return (
         f"| {_POOLS[part['pool']]} | `{part['metric']}` | {100 * found['scatter']:.1f}% | "
         f"{100 * part['cost']:.0f}% | **{_share(found['named'])}** | {_share(found['false'])} | "
-        f"{_share(found['by_intervals'])} | {_share(found['by_largest_t'])} |"
+        f"{_share(found['by_intervals'])} | {_share(found['by_largest_t'])} | "
+        f"{found['needed']} | {_share(found['named_by_needed'])} |"
     )
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from scipy.special import stdtr
 
 from jobs.archive import read_archive
 from models import Floats
 from optimizer.budget.limit_margins import margin_of
-from optimizer.budget.power import LIMIT_POWER
+from optimizer.budget.power import LIMIT_POWER, pairs_for
 from optimizer.confirmation.paired_change import SIGNIFICANT
 from optimizer.confirmation.proof import Pair, Verdict, judge
 from optimizer.objective.limits import limit_words, parse_limit
@@ -125,6 +126,25 @@ def by_largest_t(found: Sequence[Pair]) -> set[str]:
     return {name for name, each in zip(names, p, strict=True) if each < SIGNIFICANT}
 
 
+def by_moderated_t(found: Sequence[Pair], before: Floats, noise: float = 1.0) -> bool:
+    """Whether a moderated t test names anything, for comparison.
+
+    G. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004): the variance of
+    a metric's differences is pooled with a prior one, each weighted by its degrees of freedom. The
+    prior is twice the variance of the job's baseline runs (``before``: logarithms, one column for
+    each of ``METRICS``). ``noise``: by what the pairs' differences are multiplied.
+    """
+    logs = np.log([[[side[n] for n in METRICS] for side in pair] for pair in found])
+    moved = noise * (logs[:, 1] - logs[:, 0])
+    known, prior = len(moved) - 1, len(before) - 1
+    variance = known * moved.var(axis=0, ddof=1) + 2 * prior * before.var(axis=0, ddof=1)
+    moving = variance > 1e-18
+    error = np.sqrt(variance[moving] / (known + prior) / len(moved))
+    t = np.abs(moved.mean(axis=0)[moving]) / error
+    p = 2 * stdtr(known + prior, -t)
+    return bool(p.min() * len(p) < SIGNIFICANT)  # the first step of Holm's procedure
+
+
 @dataclass(frozen=True)
 class NullCount:
     """How often verdicts on configurations that do not differ say anything false, as shares."""
@@ -135,18 +155,25 @@ class NullCount:
     anything: float  # any of the three
     by_intervals: float  # a gain or a cost by each metric's own interval, as until 2026-11-28
     by_largest_t: float  # by the max-T test, for comparison
+    by_moderated_t: float  # by the moderated t test, for comparison
+    by_moderated_t_noisier: float  # the same, where a winner's variance is four times as large
 
 
 def null_count(pool: Pool, *, times: int, pairs: int, seed: int) -> NullCount:
     """Verdicts where nothing differs."""
-    said = np.zeros(6)
+    said = np.zeros(8)
     for found in verdicts(pool, times=times, pairs=pairs, seed=seed):
         rows = traded(PAPER, found.changes)
         gain, cost = any(row.better for row in rows), any(row.worse for row in rows)
         former = any(row.better or row.worse for row in by_intervals(rows))
         said[:5] += found.confirmed, gain, cost, found.confirmed or gain or cost, former
     rng = np.random.default_rng(seed)
-    said[5] = sum(bool(by_largest_t(resampled(pool, rng, pairs, {}))) for _ in range(times))
+    columns = [pool.names.index(name) for name in METRICS]
+    for _ in range(times):
+        drawn, before = resampled(pool, rng, pairs, {}), rng.choice(pool.runs, BASELINES)
+        said[5] += bool(by_largest_t(drawn))
+        said[6] += by_moderated_t(drawn, before[:, columns])
+        said[7] += by_moderated_t(drawn, before[:, columns], np.sqrt((1 + 4) / 2))
     return NullCount(*(said / times).tolist())
 
 
@@ -159,6 +186,8 @@ class CostCount:
     by_intervals: float
     by_largest_t: float
     scatter: float  # standard deviation of the logarithm of a pair's ratio
+    needed: int  # pairs that would name the cost with 80% probability, by the t test's power
+    named_by_needed: float  # share that names it with so many pairs
 
 
 def cost_count(
@@ -180,7 +209,13 @@ def cost_count(
     # Sides are swapped by a coin, so the mean is 0.
     scatter = float(np.sqrt(np.square(logs[:, 1] - logs[:, 0]).mean()))
     named, false, former, largest = (said / times).tolist()
-    return CostCount(named, false, former, largest, scatter)
+    # Three gains are named first, and the configured memory is never asked about.
+    alpha = SIGNIFICANT / 2 / (len(METRICS) - 1 - len({*WINNER} - {metric}))
+    ratio = abs(np.log(factors[metric]))
+    needed = max(pairs, pairs_for(float(np.expm1(ratio)), scatter / np.sqrt(2), alpha))
+    many = verdicts(pool, times=times, pairs=needed, seed=seed, factors=factors)
+    then = sum(any(r.worse and r.metric == metric for r in traded(PAPER, f.changes)) for f in many)
+    return CostCount(named, false, former, largest, scatter, needed, then / times)
 
 
 @dataclass(frozen=True)

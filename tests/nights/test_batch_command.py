@@ -162,7 +162,8 @@ def test_a_failed_job_is_told_and_the_others_run(
     assert "the disk is on fire" in first["error"]
     assert (second["item"], second["state"], second["trials"]) == ("again", "done", TRIALS)
     assert second["confirmed"] in (True, False)
-    assert second["change"]["waf"].keys() == {"percent", "low", "high", "p", "p_adjusted"}
+    keys = {"percent", "low", "high", "p", "p_adjusted", "detectable"}
+    assert second["change"]["waf"].keys() == keys
     assert "1 of 2 jobs are done, 1 failed" in shown.err
     assert "rocktune: workload/space: " in shown.err
     assert not (desk.out / "workload/space/result.json").exists()

@@ -59,7 +59,7 @@ def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureF
     assert best["configuration"]["codec"] == "fast"
     assert best["runs"] == 3
     change = best["change"]["waf"]
-    assert change.keys() == {"percent", "low", "high", "p", "p_adjusted"}
+    assert change.keys() == {"percent", "low", "high", "p", "p_adjusted", "detectable"}
     assert -60 < change["low"] <= change["percent"] <= change["high"] < -40
     # The fitness is that of the deciding test: at the geometric means of the pairs' ratios.
     assert (

@@ -197,7 +197,7 @@ class TestVerdict:
         assert verdict.changes["p99"].percent == pytest.approx(20)
         for name, found in verdict.changes.items():
             alone = change([(t[name], m[name]) for t, m in pairs])
-            assert replace(found, p_adjusted=None) == alone
+            assert replace(found, p_adjusted=None, detectable=None) == alone
         # Corrected for the metrics that a verdict may name alone.
         assert verdict.changes["p99"].p_adjusted is None
         assert all(verdict.changes[name].p_adjusted >= verdict.changes[name].p for name in LEVEL)

@@ -34,10 +34,10 @@ def judged(limit: Limit, pairs: list[Pair]):
 
 class TestVerdict:
     def test_a_limit_is_kept_though_one_run_is_beyond(self):
-        verdict = judged(P99, pairs_of("p99", (9, 1), (9, 1), (9, 2.1), (9, 1)))
+        verdict = judged(P99, pairs_of("p99", (9, 1), (9, 1), (9, 2.1), (9, 1), (9, 1)))
         (kept,) = verdict.limits
         assert verdict.confirmed and kept.kept
-        assert (kept.value, kept.runs_kept, kept.runs) == (1.0, 3, 4)
+        assert (kept.value, kept.runs_kept, kept.runs) == (1.0, 4, 5)
         assert "limit" not in verdict.why
 
     def test_a_value_beyond_the_bound_is_not_proven_however_sure_the_gain(self):
@@ -46,7 +46,7 @@ class TestVerdict:
         assert not verdict.confirmed and not broken.kept
         assert verdict.p < 0.025
         assert verdict.why.endswith(
-            "the limit p99 <= 2 is broken: median 2.3, at most 2.384 with 95% confidence, "
+            "the limit p99 <= 2 is broken: median 2.3, at most 2.405 with 97.5% confidence, "
             "0 of 4 runs within it"
         )
 
@@ -55,7 +55,9 @@ class TestVerdict:
         pairs = pairs_of("p99", (9, 1.9), (9, 2.3), (9, 1.8), (9, 1.95))
         (found,) = judged(P99, pairs).limits
         assert (found.standing, found.kept) == ("not shown", False)
-        said = "p99 <= 2 is not shown to be kept: median 1.925, at most 2.241 with 95% confidence"
+        said = (
+            "p99 <= 2 is not shown to be kept: median 1.925, at most 2.341 with 97.5% confidence"
+        )
         assert said in judged(P99, pairs).why
         # Jobs of earlier versions declared no margins: there the median goes on to decide.
         objective = Objective("o", WAF, (P99,))
@@ -65,6 +67,25 @@ class TestVerdict:
             "p99 <= 2 is kept: median 1.925, 3 of 4 runs within it"
         )
         assert "standing" not in former.limits[0].document()
+
+    def test_a_limit_is_broken_only_where_p_is_below_a_fortieth(self):
+        """One-sided p of 0.04: an unchanged configuration is that far beyond in 4% of proofs."""
+        slower = [(1000, 990), (1000, 980), (1000, 970), (1000, 998)]
+        (found,) = judged(Limit("rate", at_least_baseline=1.0), pairs_of("rate", *slower)).limits
+        assert found.standing == "not shown"
+        slower = [(theirs, mine - 15) for theirs, mine in slower]
+        (found,) = judged(Limit("rate", at_least_baseline=1.0), pairs_of("rate", *slower)).limits
+        assert found.standing == "broken"
+
+    def test_a_figure_needs_more_confidence_than_a_multiple_of_the_baseline(self):
+        """Single runs are skewed; ratios of two runs of one configuration are not."""
+        figures = [(2, 1.0), (2, 1.0), (2, 2.1), (2, 1.0)]
+        for limit, standing, confidence in (
+            (Limit("p99", at_most=2.0), "not shown", "97.5%"),
+            (Limit("p99", at_most_baseline=1.0), "kept", "95%"),
+        ):
+            (found,) = judged(limit, pairs_of("p99", *figures)).limits
+            assert found.standing == standing and f"with {confidence}" in found.assured
 
     def test_a_declared_margin_is_what_may_be_missing(self):
         pairs = pairs_of("rate", (1000, 990), (1000, 1010), (1000, 985), (1000, 1005))

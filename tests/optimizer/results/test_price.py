@@ -4,13 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.budget.power import smallest_mean
 from optimizer.confirmation.paired_change import Change, with_adjusted_p
-from optimizer.confirmation.proof import Verdict
-from optimizer.objective.objective import Limit
+from optimizer.confirmation.proof import Verdict, judge
+from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
 from sampler.workload.tree_reads import READS
@@ -64,6 +66,29 @@ def test_a_loss_that_cannot_be_excluded_is_told():
     reads = {name: by(-1.0, 30.0) for name in READS}
     said = trade_words(PAPER, verdict({"waf": by(-9.0), **reads, "peak_rss": by(2.0, 40.0)}))
     assert said.endswith("; not significant: reads (up to -31%) and peak memory (up to +42%)")
+
+
+def test_the_smallest_cost_that_these_pairs_name_is_told():
+    noise = [0.7, 1.4, 0.8, 1.3, 0.9, 1.2, 1.0]
+    pairs = [
+        ({"waf": 2.0, "rate": 100.0}, {"waf": 1.0 + n / 100, "rate": 95.0 * n}) for n in noise
+    ]
+    found = judge(Objective("o", (Term("waf", "min"), Term("rate", "max"))), pairs, planned=7)
+    change = found.changes["rate"]
+    # WAF is named, so the rate alone is left: the whole 5%, two-sided.
+    logs = np.log(noise)
+    smallest = smallest_mean(float(np.std(logs, ddof=1)), 7, 0.025)
+    assert change.detectable == pytest.approx(100 * np.expm1(smallest))
+    fall = -100 * np.expm1(-smallest)
+    assert trade_words(PAPER, found).endswith(
+        f"not significant: RATE (up to {change.low:.0f}%, detectable from -{fall:.0f}%)"
+    )
+    assert found.changes["waf"].detectable is None
+    # A cost of that size is named with 80% probability.
+    rng, scatter = np.random.default_rng(5), float(np.std(logs, ddof=1))
+    drawn = rng.normal(smallest, scatter, (4000, 7))
+    t = drawn.mean(axis=1) / drawn.std(axis=1, ddof=1) * np.sqrt(7)
+    assert abs((t > 2.4469).mean() - 0.8) < 0.02
 
 
 def test_reads_that_all_move_the_same_way_are_told_as_a_range():
@@ -163,7 +188,11 @@ def test_stalls_are_named_and_from_0_without_a_percentage():
     rose = replace(verdict({"waf": by(-9.0), "stall_percent": by(320.0)}), winner={})
     assert "costs: stalls +320%" in trade_words(PAPER, rose)
     ends = {"baseline": {"stall_percent": 0.0}, "winner": {"stall_percent": 3.2}}
-    assert "costs: stalls 0 % to 3.2 %" in trade_words(PAPER, replace(rose, **ends))
+    said = "costs: stalls from 0% to 3.2% of the time"
+    assert said in trade_words(PAPER, replace(rose, **ends))
+    ends = {"baseline": {"stall_percent": 0.149}, "winner": {"stall_percent": 1.997}}
+    said = "costs: stalls from 0.15% to 2% of the time"
+    assert said in trade_words(PAPER, replace(rose, **ends))
     never = trade_words(PAPER, verdict({"waf": by(-9.0), "stall_percent": by(0.0, 0.0)}))
     assert "stalls" not in never
 

@@ -93,7 +93,8 @@ class TestContract:
         assert best["runs"] == 4
         assert set(MAIN) <= best["change"].keys()
         for change in best["change"].values():
-            assert change.keys() == {"percent", "low", "high", "p", "p_adjusted"}
+            keys = {"percent", "low", "high", "p", "p_adjusted", "detectable"}
+            assert change.keys() == keys
 
     def test_parameters(self, document: Document):
         for row in document["parameters"]:

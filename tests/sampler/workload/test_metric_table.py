@@ -5,7 +5,12 @@ from dataclasses import replace
 import pytest
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.workload.metric_units import db_bench_metrics, format_metric, metric_unit
+from sampler.workload.metric_table import (
+    db_bench_metrics,
+    format_change,
+    format_metric,
+    metric_unit,
+)
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 from tests.support import DATA
@@ -37,6 +42,19 @@ def test_units(metric: str, unit: str | None):
 )  # fmt: skip
 def test_figures_are_shown_with_their_unit(metric: str, value: float, shown: str):
     assert format_metric(metric, value) == shown
+
+
+@pytest.mark.parametrize(
+    ("metric", "percent", "level", "told"),
+    [
+        ("waf", -42.34, 2.0, "-42.3%"), ("waf", 1239.0, 2.0, "+1,239%"), ("waf", None, 2.0, "n/a"),
+        ("stall_percent", 1239.0, 0.149, "+1.8 points"),
+        ("stall_percent", -50.0, 3.0, "-1.5 points"),
+        ("stall_percent", 320.0, 0.0, "n/a"),  # of 0 no share can be told
+    ],
+)  # fmt: skip
+def test_a_change_of_a_percentage_is_told_in_points(metric, percent, level, told):
+    assert format_change(metric, percent, level) == told
 
 
 def test_latencies_that_db_bench_printed_are_known():
