@@ -39,7 +39,7 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
     Documents, programs and OPTIONS files may be paths. An InputError tells all that is wrong.
     """
     found: list[InputError] = []
-    named: dict[str, str] = {}
+    named: dict[str, Any] = {}
     asked: dict[str, Any] = {}
     for name in settings.keys() & set(_NAMED):
         value = settings[name]
