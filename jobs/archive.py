@@ -41,8 +41,8 @@ from jobs.specification.trust import (
     untrusted_names,
 )
 from jobs.specification.warm_start import DOCUMENT as PRIOR
-from optimizer.run.ports import DECLARED_TEST, HOSTS_SET_ASIDE
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker
+from optimizer.run.ports import DECLARED_TEST, HOSTS_EXCLUDED
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
@@ -104,7 +104,7 @@ _MOMENTS = ("started_at", "finished_at")
 # on would decide anew. Each with what it holds at least. All else is made again from the trials.
 _DOCUMENTS: Mapping[str, tuple[str, type]] = {
     PRIOR: ("jobs", list),
-    HOSTS_SET_ASIDE: ("hosts", dict),
+    HOSTS_EXCLUDED: ("hosts", dict),
     DECLARED_TEST: ("winner", int),
     WITHDRAWN: ("trials", list),
 }

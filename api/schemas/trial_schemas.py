@@ -15,7 +15,7 @@ from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from optimizer.run.steps import AskedTrials
+    from optimizer.run.driver import AskedTrials
 
 # Beyond it a change in percent could be more than a number can hold.
 _MOST = 1e100

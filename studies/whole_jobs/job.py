@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
-from optimizer.confirmation.blocks import order_of
+from optimizer.confirmation.choice import order_of
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import TrialState
