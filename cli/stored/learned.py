@@ -9,8 +9,7 @@ from typer import Option
 
 from api.schemas.result_schemas import Contributions, Ranking
 from cli.client.client_errors import understanding
-from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Json, Url, asking, opened
+from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
 from cli.options.exits import interruptible
 from cli.render.outcome_screen import print_contributions, show_explanation
