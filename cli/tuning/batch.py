@@ -30,7 +30,7 @@ from jobs.batch.batch_run import (
     run_batch,
 )
 from jobs.batch.night_checks import checks_of_night, junit_text, markdown_text
-from jobs.execution.execution_backend import ExecutionBackend
+from jobs.execution.assembly import ExecutionBackend
 from jobs.regression.detection import regressions_of_batch
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
