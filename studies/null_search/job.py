@@ -149,7 +149,7 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         problem,
         strategy=key.strategy,
         seed=key.seed,
-        search=replace(problem.search, stop_early=key.stop_early),
+        search=problem.search.model_copy(update={"stop_early": key.stop_early}),
     )
     machine, strategy, log = (
         null_machine(level, key.seed, neighbour=key.neighbour),

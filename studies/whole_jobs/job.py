@@ -92,7 +92,7 @@ def measure_sides(cell: Cell, raw: Path, settings: Settings, *, rounds: int) -> 
         return
     sides = {BASELINE: {}, FULL: full, PROVEN: best["configuration"]}
     there = {(row["round"], row["side"]) for row in _rows(raw, "side", cell)}
-    named = {"db_bench": cell.build} if cell.build else {}
+    named: dict[str, Any] = {"db_bench": cell.build} if cell.build else {}
     assembly = assemble(specify(workload=cell.workload, **named), settings)
     runner, order = LocalRunner(assembly.benchmark, settings), list(sides)
     for number in range(1, rounds + 1):
