@@ -29,7 +29,7 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, renew, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
-from jobs.specification.validation import specification_of
+from jobs.specification.specification import Specification, checked
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget, RunProgress
@@ -119,7 +119,7 @@ class _Clock(Unwatched):
 
 def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
     """Runs one job to its end."""
-    specification = specification_of(
+    draft = Specification.model_construct(
         workload=_WORKLOAD,
         space=_SPACE,
         objective=objective_document(load_objective("paper")),
@@ -127,6 +127,7 @@ def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
         strategy=strategy,
         trials=trials,
     )
+    specification = checked(draft)
     assembly = assembly_of(specification, None)
     store = JobStore(engine)
     job_id = store.create_job(specification.document(), specification.digest())

@@ -26,7 +26,11 @@ from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import (
+    MOST_TRIALS,
+    Specification,
+    specification_from_document,
+)
 from jobs.specification.trust import DOCUMENT as UNTRUSTED
 from jobs.specification.trust import (
     OPTION,
@@ -36,7 +40,6 @@ from jobs.specification.trust import (
     untrusted_document,
     untrusted_names,
 )
-from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from optimizer.run.planning import ProgressTracker
 from optimizer.run.ports import DECLARED_TEST, HOSTS_EXCLUDED

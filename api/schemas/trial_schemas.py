@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from api.schemas.job_schemas import body
 from jobs.external.reported_trials import ReportedTrial
-from jobs.specification.request import Whole
+from optimizer.trials.problem import Whole
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

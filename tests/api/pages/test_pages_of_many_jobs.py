@@ -16,6 +16,8 @@ from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs, keep_set_aside
 from tests.support.jobs.recorded_nights import Planted, recorded_nights
 
+pytestmark = pytest.mark.one_database
+
 BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
 
 
