@@ -17,8 +17,7 @@ from cli.client.client_errors import (
     understanding,
     understood,
 )
-from cli.client.remote import Remote
-from cli.client.where import JobId, asking
+from cli.client.remote import JobId, Remote, asking
 from cli.options.exits import Exit, interruptible, leave
 from cli.render.progress_screen import (
     JobView,

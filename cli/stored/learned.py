@@ -9,8 +9,7 @@ from typer import Option
 
 from api.schemas.result_schemas import Contributions, Ranking
 from cli.client.client_errors import understanding
-from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Json, Url, asking, opened
+from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
 from cli.options.exits import interruptible
 from cli.render.outcome_screen import print_contributions, show_explanation
@@ -189,10 +188,9 @@ def explain_command(
     runs: Annotated[
         int, Option(help="Measured runs of each configuration, at least 3; 0: none.", min=0)
     ] = 0,
-    steps: Annotated[int, Option(help="With --runs: first steps to measure.", min=0)] = 3,
-    margin: Annotated[
-        str, Option(help="With --runs: share of the fitness that the fewest changes may lose.")
-    ] = "10%",
+    *,
+    steps: int,
+    margin: str,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,
@@ -225,7 +223,7 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> None:
     from db.jobs.job_store import JobStore
-    from db.leases.lease import LeaseHeld
+    from db.leases import LeaseHeld
     from jobs.experiments.experiment import InterleavedRuns
     from jobs.experiments.explain import measure_explanation
     from jobs.specification.specification import require_tunes

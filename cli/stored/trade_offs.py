@@ -11,8 +11,7 @@ from typer import Option
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
-from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Json, Url, asking, opened
+from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.exits import leave
 from cli.render.outcome_screen import print_changed_options
 from cli.render.screen import bare_table, print_json, say, screen

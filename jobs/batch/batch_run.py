@@ -14,8 +14,15 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import present, writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, LedBy, give_back_lead, keep_lead, take_lead
-from db.leases.process import spoken, this_process_name
+from db.leases import (
+    LeaseHeld,
+    LedBy,
+    give_back_lead,
+    keep_lead,
+    spoken,
+    take_lead,
+    this_process_name,
+)
 from db.nightly.batches import (
     BatchRow,
     BatchState,
@@ -30,8 +37,7 @@ from db.nightly.nights import night_result
 from db.schema.job_row import ENDED, LIVE, JobKind, JobRow, JobState, verdict_of
 from db.webhooks import Event
 from jobs.batch.batch_plan import BatchPlan
-from jobs.execution.held_job import JobCancelled
-from jobs.execution.retry import unless_away
+from jobs.execution.held_job import JobCancelled, unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost
 
 SCHEMA = 1

@@ -10,16 +10,22 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.execution.assembly import Assembly, require_same_build
-from jobs.execution.execution_backend import ExecutionBackend, JobEvents, ThisMachine
+from jobs.execution.assembly import (
+    Assembly,
+    ExecutionBackend,
+    JobEvents,
+    ThisMachine,
+    require_same_build,
+)
 from jobs.execution.held_job import JobCancelled, held_job, renewed_meanwhile
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import RunObserver
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from sampler.runner.settings import Settings
 
@@ -76,9 +82,8 @@ def run_job(
         hosts = backend.hosts(assembly, key, log.trials(), events)
         budget = Budget(specification.trials, specification.minutes)
         strategy = find_strategy(specification.strategy)
-        conclusion = Tuning(
-            problem, budget, strategy, log=log, hosts=hosts, progress=held.heartbeat
-        ).run()
+        driver = Driver(problem, budget, strategy, log, observer=held.heartbeat)
+        conclusion = tune(driver, hosts)
         with renewed_meanwhile(engine, lease):
             finished = conclude_job(
                 specification,

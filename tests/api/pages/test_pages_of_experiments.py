@@ -13,6 +13,8 @@ from tests.support.api.callers import submit
 from tests.support.api.stored_experiment import COMPARE, RESULTS, end_experiment
 from tests.support.api.stored_job import keep, proved
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def job(client: TestClient) -> int:

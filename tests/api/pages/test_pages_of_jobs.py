@@ -14,6 +14,8 @@ from tests.support.api.callers import EXTERNAL, QUEUED, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.sent_workload import SENT
 
+pytestmark = pytest.mark.one_database
+
 
 def numbers(html: str) -> list[int]:
     """The jobs of a table, in order."""

@@ -15,6 +15,8 @@ from tests.support.api.callers import EXTERNAL, require_problem, submit
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.finished_job import SECRET, body, finished, register, run
 
+pytestmark = pytest.mark.one_database
+
 RESULTS = ("result", "parameters", "anova", "pareto", "report", "options")
 Serve = Callable[..., TestClient]
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.nightly.schedules import find_schedule
+from db.nightly.batches import find_schedule
 from db.workloads import keep_workload
 from jobs.batch.batch_plan import plan_from_document
 from jobs.queue.service_settings import ServiceSettings
@@ -18,6 +18,8 @@ from sampler.workload.workload_file import SHIPPED, workload_document, workload_
 from tests.support.api.callers import DEEP, QUEUED, errors_of, require_problem, send, submit
 from tests.support.api.finished_job import register
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
+
+pytestmark = pytest.mark.one_database
 
 PATH = "/v1/workloads"
 OWN = {**QUEUED, "workload": "my-db"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.doctor.examination import judge_db_bench
 from jobs.doctor.findings import (
     Finding,
     Severity,
@@ -16,7 +17,6 @@ from jobs.doctor.findings import (
     judge_memory,
     percentage,
 )
-from jobs.doctor.idle_host import judge_db_bench
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.disk_speed import DiskSpeed
@@ -52,7 +52,7 @@ def test_bad_news_has_advice():
     ],
 )
 def test_a_limit_itself_is_within_it(value: float, level: str):
-    assert graded(value, note=1, warning=2, problem=3) == level
+    assert graded(value, (1, 2, 3)) == level
 
 
 def test_figures_are_short():

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, acquire, release
+from db.leases import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.execution import execution_backend, held_job
+from jobs.execution import assembly, held_job
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
 from jobs.report import artifacts as report_room
@@ -24,8 +24,8 @@ from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -393,7 +393,7 @@ class TestWhatGoesWrong:
 
         from jobs.results.export import ExportRefusedError as room_error
 
-        monkeypatch.setattr(execution_backend, "export_options", refuse)
+        monkeypatch.setattr(assembly, "export_options", refuse)
         finished = job.run()
         assert finished.result["best"] and finished.options is None
         assert finished.result["export"] == {

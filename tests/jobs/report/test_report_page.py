@@ -167,10 +167,10 @@ def test_no_text_can_end_the_data():
 
 @pytest.fixture(scope="module")
 def on_three_hosts() -> JobOutcome:
-    odd = PretendHost("odd-<b>", jump=1000, jumps=2.0)
+    odd = PretendHost("odd-<b>", jump=400, jumps=2.0)
     machines = [PretendHost("a"), PretendHost("b", slow=2.0), odd]
     hosts = PretendHosts(machines, function=lsm_slow)
-    return finished_job(400, hosts=hosts, strategy="random")
+    return finished_job(160, hosts=hosts, strategy="random")
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ class TestManyHosts:
     def test_the_result_tells_them_apart(self, on_three_hosts: JobOutcome):
         job = on_three_hosts
         told = {host["name"]: host for host in job.result["hosts"]}
-        assert sum(host["trials"] for host in told.values()) == 400
+        assert sum(host["trials"] for host in told.values()) == 160
         level = {name: host["baseline"]["metrics"]["time"] for name, host in told.items()}
         assert level["b"] / level["a"] == pytest.approx(2, rel=0.1)
         assert [name for name, host in told.items() if host["set_aside"]] == ["odd-<b>"]

@@ -7,10 +7,8 @@ import pytest
 from sqlalchemy import Engine
 
 from cli.main import main
-from db.jobs.job_list import read_jobs
-from db.jobs.job_store import JobStore
-from jobs.batch.batch_file import batch_request, read_batch
-from jobs.batch.batch_plan import plan_from_document
+from db.jobs.job_store import JobStore, read_jobs
+from jobs.batch.batch_plan import batch_request, plan_from_document, read_batch
 from jobs.specification.named_files import specify
 from jobs.specification.request import JobRequest
 from jobs.specification.specification import Specification, specification_from_document
@@ -26,7 +24,7 @@ NIGHTLY = 'name = "nightly"\nworkloads = ["load-quick"]\ntrials = 24\n{more}'
 def small(**more: Any) -> Specification:
     return Specification(
         workload={"name": "w"}, space={"name": "s"}, objective={"name": "o"}, shipped_space=True,
-        search=SearchSettings().document(), trials=24, **more,
+        search=SearchSettings(), trials=24, **more,
     )  # fmt: skip
 
 

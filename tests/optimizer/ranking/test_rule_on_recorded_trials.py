@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from models.importance.agreement import beyond_chance, split_half
-from models.importance.design import FeatureMatrix
-from optimizer.ranking.sampling import LEVEL
+from models.importance.importance import beyond_chance, split_half
+from models.random_forest import FeatureMatrix
+from optimizer.strategies.genetic import LEVEL
 from sampler.space.encoding import encode_columns
 from sampler.space.space import digest
 from studies.search.recorded import read_recorded
