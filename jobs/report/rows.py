@@ -13,8 +13,7 @@ from jobs.results.figures import option_value
 from jobs.results.option_changes import values_outside_file
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import smallest_change
-from optimizer.objective.limits import kept_words, limit_words
-from optimizer.objective.objective import Limit
+from optimizer.objective.objective import Limit, kept_words, limit_words
 from optimizer.results.price import traded_of
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.metric_table import metric_help, shown_in

@@ -11,7 +11,7 @@ from jobs.results.best_words import (
     tested_fitness,
 )
 from jobs.results.output_folder import OPTIONS
-from optimizer.objective.limits import kept_words
+from optimizer.objective.objective import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options

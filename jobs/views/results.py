@@ -18,8 +18,7 @@ from jobs.results.option_changes import option_changes, options_diff
 from jobs.results.outcome import OPTIONS_FILES, kept_of
 from jobs.views.importance import explained_job
 from jobs.views.live import job_series_of
-from optimizer.objective.limits import kept_words
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import Objective, kept_words
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
 from sampler.options.application import application_steps
