@@ -146,7 +146,7 @@ class TestItsFiles:
         assert re.findall(links, ours) == [], "but for links within the page"
         assert "http:" not in ours
         assert "https:" not in ours
-        for title in ("Baseline versus best", "What changed", "Convergence", "Environment",
+        for title in ("Baseline versus best", "changed", "Convergence", "Environment",
                       "How to use the file", "Noise and drift of the baseline"):  # fmt: skip
             assert f">{title}</h2>" in page
         assert ours.count("<table>") == ours.count("</table>") >= 4
