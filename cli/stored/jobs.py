@@ -255,13 +255,8 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-<<<<<<< HEAD
-    from jobs.report.rows import limits_asked
-    from optimizer.objective.objective import limit_words
-=======
     from optimizer.objective.objective import limit_words
     from optimizer.objective.objective_file import limits_asked
->>>>>>> main
 
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     if job.title is not None:

@@ -4,11 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobs.results.output_folder import OPTIONS
-<<<<<<< HEAD
-from optimizer.objective.objective import kept_words
-from optimizer.trials.problem import Problem
-=======
->>>>>>> main
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
