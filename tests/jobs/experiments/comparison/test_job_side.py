@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.experiments.comparison.comparison import subject_of
-from jobs.experiments.comparison.sides import side_of_job
+from jobs.experiments.comparison import subject_of
+from jobs.experiments.sides import side_of_job
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
