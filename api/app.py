@@ -32,7 +32,7 @@ from api.services.dependencies import Service
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
-from jobs.results.background_fit import end_fits
+from jobs.results.fits import end_fits
 from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 

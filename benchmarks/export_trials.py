@@ -28,14 +28,13 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import trial
 from db.trials.trial_export import KEPT_NAMES, TrialNames
 from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import proposal
-from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench_output import parse_output
 from sampler.runner.outcome import TrialState

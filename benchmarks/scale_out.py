@@ -26,8 +26,7 @@ from benchmarks.simulated_hosts import SimulatedHosts
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, renew
-from db.leases.process import this_process_name
+from db.leases import acquire, renew, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
 from jobs.specification.validation import specification_of

@@ -32,10 +32,8 @@ from benchmarks.overhead import server_database
 from benchmarks.stocked import copy_job, one_job
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from db.jobs.job_list import read_jobs
-from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.jobs.job_store import JobStore, read_jobs
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial

@@ -21,8 +21,16 @@ from sqlalchemy import Connection, Engine
 from db.access.tokens import may_submit
 from db.connection.transactions import now, present, writing
 from db.jobs.job_queue import QueueFullError
-from db.nightly.batches import all_ended, begin_batch, schedules_running
-from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
+from db.nightly.batches import (
+    ScheduleRow,
+    add_schedule,
+    all_ended,
+    begin_batch,
+    hold_schedule,
+    schedules_due,
+    schedules_running,
+    set_next,
+)
 from db.webhooks import tell
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document

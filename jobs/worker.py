@@ -20,8 +20,15 @@ from sqlalchemy import Engine
 from db.hosts import see_host
 from db.jobs.job_queue import ended_for, next_job
 from db.jobs.job_store import JobStore
-from db.leases.lease import BENCH, LeaderLease, give_back_lead, keep_lead, take_lead
-from db.leases.process import spoken, this_process_name
+from db.leases import (
+    BENCH,
+    LeaderLease,
+    give_back_lead,
+    keep_lead,
+    spoken,
+    take_lead,
+    this_process_name,
+)
 from db.webhooks import forget_deliveries
 from jobs.execution.retry import is_away, unless_away
 from jobs.queue.service_settings import ServiceSettings

@@ -14,10 +14,9 @@ from sqlalchemy import Engine, event
 
 from db.connection.transactions import present
 from db.hosts import hosts_set_aside, read_hosts
-from db.jobs.job_list import standings
-from db.leases.lease import BENCH, is_led
-from db.nightly.batches import last_ended
-from db.nightly.schedules import next_times
+from db.jobs.job_store import standings
+from db.leases import BENCH, is_led
+from db.nightly.batches import last_ended, next_times
 from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
 

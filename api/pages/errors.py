@@ -24,7 +24,7 @@ from api.services.dependencies import NotModifiedError
 from api.services.submission import findings_of_job
 from db.connection.engine import full_disk
 from db.jobs.job_queue import KeyReusedError, QueueFullError
-from db.leases.lease import LeaseHeld
+from db.leases import LeaseHeld
 from db.schema.job_row import NoSuchJob
 from db.workloads import WorkloadRefused
 from jobs.external.reported_trials import NotAsked

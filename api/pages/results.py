@@ -16,7 +16,7 @@ from api.pages.page import Reader, Visit
 from api.schemas.job_schemas import JobPage
 from api.services.dependencies import TunedJobDep
 from api.services.stored_job import job_ranking, picked, result_if_done
-from db.jobs.job_list import read_jobs
+from db.jobs.job_store import read_jobs
 from db.schema.job_row import JobKind, JobRow, JobState, NoSuchJob
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.results.output_folder import OPTIONS
@@ -27,6 +27,7 @@ from jobs.views.results import front_charts, results_view
 from jobs.views.side_by_side import side_by_side
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError
+from sampler.workload.metric_table import shown_in
 
 router = APIRouter(include_in_schema=False)
 
@@ -74,7 +75,6 @@ def _importance_page(visit: Visit, job: JobRow, metric: str, details: bool) -> R
 
 
 PREFIX = "weight-"
-_ALSO = ("rate", "write_p99", "read_p99", "waf", "sa", "time", "memory", "cpu_percent")
 _USUAL_MOST = 5.0
 Limits = Annotated[str, Query(alias="limit", max_length=2000)]
 
@@ -96,7 +96,8 @@ def sliders(
     The request's query has a field for each slider that was moved. ``own`` are the weights of the
     job's objective by metric, ``known`` the baseline's metrics.
     """
-    query, names = request.query_params, dict.fromkeys([*own, *(n for n in _ALSO if n in known)])
+    usual = [name for name in shown_in("slider") if name in known]
+    query, names = request.query_params, dict.fromkeys([*own, *usual])
     given = {name: _weight(name, query[PREFIX + name]) for name in names if PREFIX + name in query}
     weights = {name: given.get(name, 0.0 if given else own.get(name, 0.0)) for name in names}
     shown = [

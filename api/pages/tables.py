@@ -15,10 +15,10 @@ from api.routes.trials import FILES, trial_file
 from api.schemas.job_schemas import JobPage
 from api.schemas.trial_schemas import TrialPage, TrialPublic
 from api.services.dependencies import TunedJobDep
-from db.jobs.job_list import JobOrder, count_by_state, read_jobs
+from db.jobs.job_store import JobOrder, count_by_state, read_jobs
 from db.schema.job_row import LIVE, JobKind, JobState
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_list import TrialOrder, count_listed, read_listed
+from db.trials.trial_rows import TrialOrder, count_listed, read_listed
 from jobs.views.live import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective

@@ -10,7 +10,7 @@ from api.http.responses import created
 from api.schemas.job_schemas import JobAsked, JobChange, JobPage, JobPublic
 from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, TunedJobDep
 from api.services.submission import take_clone, take_job
-from db.jobs.job_list import JobOrder, read_jobs
+from db.jobs.job_store import JobOrder, read_jobs
 from db.schema.job_row import JobKind, JobState
 from jobs.queue import lifecycle
 

@@ -21,8 +21,16 @@ from api.schemas.schedule_schemas import (
 from api.services.dependencies import Service, ServiceDep
 from api.services.submission import plan_from
 from db.connection.transactions import reading
-from db.nightly.batches import batch_result, find_batch, job_states, read_batches
-from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
+from db.nightly.batches import (
+    ScheduleRow,
+    batch_result,
+    find_batch,
+    find_schedule,
+    job_states,
+    read_batches,
+    read_schedules,
+    remove_schedule,
+)
 from jobs.schedule import begin_now, keep_schedule, read_times, run_now, stopped_because
 from sampler.common.errors import InputError
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 from api.schemas.job_schemas import JobChange, body, kind_in
-from db.nightly.batches import BatchRow, BatchState
-from db.nightly.schedules import ScheduleRow
+from db.nightly.batches import BatchRow, BatchState, ScheduleRow
 from db.schema.job_row import JobKind, asked_in
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"

@@ -11,7 +11,7 @@ from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
 from fastapi import Request
 
 from api.http.problems import ProblemError
-from jobs.results.cache import ToBeFitted, without_fitting
+from jobs.results.fits import ToBeFitted, without_fitting
 
 MOST_WAITING = 32
 _AGAIN_SECONDS = 10

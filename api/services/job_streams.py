@@ -22,8 +22,7 @@ from sqlalchemy import Engine
 from api.auth.security import Caller
 from api.http.problems import ProblemError
 from db.access.tokens import open_sessions, valid_tokens
-from db.jobs.job_list import Version, job_versions
-from db.jobs.job_store import JobStore
+from db.jobs.job_store import JobStore, Version, job_versions
 from db.schema.job_row import JobRow
 from optimizer.trials.trial import Trial
 

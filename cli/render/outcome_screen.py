@@ -50,9 +50,9 @@ from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.untrusted_text import cleaned
+from sampler.workload.metric_table import shown_in
 from sampler.workload.tree_reads import COLD, READS
 
-_BESIDE = ("stall_percent", "memory", "peak_rss", "write_p99", "read_p99", *READS)
 _READS_ARE = (
     "read_..., scan_...: operations/s on the database that each side left, "
     f"...{COLD} with nothing in the page cache; not tuned."
@@ -60,7 +60,6 @@ _READS_ARE = (
 _STEPS = 3
 _WIDE = 100  # columns of a terminal
 _STYLES = {"better": "green", "worse": "red", "not significant": "dim"}
-_BATCH_METRICS = ("waf", "sa", "time", "rate")
 
 
 def print_outcome(
@@ -230,7 +229,7 @@ def _proof_table(result: Mapping[str, Any]) -> Table:
     table.columns[0].no_wrap = True  # a name is copied
     for row in proof_rows(result, terms):
         metric = row["metric"]
-        if metric in (*terms, *_BESIDE):
+        if metric in (*terms, *shown_in("terminal")):
             table.add_row(
                 metric.upper() if metric in terms else metric,
                 metric_amount(row["default"], metric),
@@ -389,7 +388,7 @@ def batch_table(document: Mapping[str, Any]) -> Table:
     Metrics that none of its jobs measured have no column.
     """
     items = document["items"]
-    metrics = [name for name in _BATCH_METRICS if any(name in item["change"] for item in items)]
+    metrics = [name for name in shown_in("batch") if any(name in item["change"] for item in items)]
     figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
     table = bare_table(("job",), figures, ("proven, or why not", "folder"))
     for item in items:

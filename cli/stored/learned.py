@@ -225,7 +225,7 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> None:
     from db.jobs.job_store import JobStore
-    from db.leases.lease import LeaseHeld
+    from db.leases import LeaseHeld
     from jobs.experiments.experiment import InterleavedRuns
     from jobs.experiments.explain import measure_explanation
     from jobs.specification.specification import require_tunes

@@ -29,7 +29,7 @@ from cli.render.submitting import Replace, Submit, require_submitted, submit_exp
 from db.schema.job_row import JobKind
 from jobs.experiments.experiment import KeptRuns, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
-from jobs.profile.profiled import OPTIONS, Profiled, load_name, profiled, require_outside
+from jobs.profile import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
 from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload

@@ -114,7 +114,7 @@ def _run(
 ) -> tuple[int, JobOutcome]:
     """The job's number, and what came of it; ``named``: the user named the build."""
     from db.jobs.job_store import JobStore
-    from db.leases.lease import LeaseHeld
+    from db.leases import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.held_job import JobCancelled
     from jobs.results.outcome import job_outcome
@@ -185,7 +185,7 @@ def tell_warnings(console: Console, assembly: Assembly) -> None:
 def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.connection.engine import full_disk
-    from db.leases.lease import LeaseHeld
+    from db.leases import LeaseHeld
     from jobs.execution.retry import is_away
     from jobs.queue.lifecycle import leave_job
     from sampler.runner.outcome import TrialState

@@ -72,8 +72,8 @@ def upgrade_tables(engine: Engine) -> Path | None:
         nothing was changed, the file was new, or the database is a server's.
 
     Raises:
-        InputError: The tables are those of a newer Rocktune, or of something else; or the file
-            cannot be copied.
+        InputError: The tables are those of a newer Rocktune, of one before revision 0005, or of
+            something else; or the file cannot be copied.
     """
     if is_current(engine):
         return None
@@ -89,8 +89,11 @@ def upgrade_tables(engine: Engine) -> Path | None:
         config = _config(connection)
         steps = ScriptDirectory.from_config(config).walk_revisions()
         if found is not None and found not in {step.revision for step in steps}:
-            problem = f"{shown_url(engine.url)} was written by a newer Rocktune (revision {found})"
-            raise InputError(FIELD, f"{problem}; update Rocktune or name another database")
+            age, fix = "a newer", "update Rocktune"
+            if found < HEAD:  # its steps are no longer there
+                age, fix = "too old a", "upgrade it with an earlier release first"
+            problem = f"{shown_url(engine.url)} was written by {age} Rocktune (revision {found})"
+            raise InputError(FIELD, f"{problem}; {fix}, or name another database")
         taken = sorted(set(metadata.tables).intersection(present.get_table_names()))
         if found is None and taken:
             problem = f"{shown_url(engine.url)} has another program's tables: {', '.join(taken)}"

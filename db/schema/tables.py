@@ -18,6 +18,7 @@ from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import Document, SafeText, UtcDateTime, Word
 from optimizer.trials.trial import Basis, Phase, Purpose
 from sampler.runner.outcome import TrialState
+from sampler.workload.metric_table import shown_in
 
 # Named constraints can be dropped by a later migration, on SQLite too.
 metadata = MetaData(
@@ -69,7 +70,7 @@ job = Table(
 JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
 """What ``job_from_row`` takes."""
 
-MAIN_METRICS = ("waf", "sa", "time", "rate", "memory")
+MAIN_METRICS = shown_in("column")
 """The metrics with a column of their own; the others share ``other_metrics``."""
 
 trial = Table(

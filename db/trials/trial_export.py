@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +85,31 @@ class TrialNames:
     def document(self) -> dict[str, Any]:
         """As it is kept with a job that is done, under ``KEPT_NAMES``."""
         return {"metrics": list(self.metrics), "parameters": list(self.parameters)}
+
+
+def page_of(trials: Sequence[Trial]) -> Page:
+    """Trials that are in memory as such a page."""
+    texts = ("configuration", "effective", "warnings")
+    others = [{n: v for n, v in t.metrics.items() if n not in MAIN_METRICS} for t in trials]
+    return {
+        **{name: [_scalar(getattr(trial, name)) for trial in trials] for name in SCALARS},
+        **{name: [trial.metrics.get(name) for trial in trials] for name in MAIN_METRICS},
+        **{name: [_iso(getattr(trial, name)) for trial in trials] for name in MOMENTS},
+        **{name: [_text(getattr(trial, name)) for trial in trials] for name in texts},
+        "other_metrics": list(map(_text, others)),
+    }
+
+
+def _scalar(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _text(document: Any) -> str | None:
+    return None if document is None else json.dumps(document)
 
 
 @dataclass(frozen=True)

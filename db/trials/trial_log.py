@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, Table, bindparam, insert, select, update
 
 from db.connection.transactions import insert_into, moment_of, reading, writing
-from db.leases.lease import Lease, change_held, fence
+from db.leases import Lease, change_held, fence
 from db.schema.tables import document, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn

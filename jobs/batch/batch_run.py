@@ -14,8 +14,15 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import present, writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, LedBy, give_back_lead, keep_lead, take_lead
-from db.leases.process import spoken, this_process_name
+from db.leases import (
+    LeaseHeld,
+    LedBy,
+    give_back_lead,
+    keep_lead,
+    spoken,
+    take_lead,
+    this_process_name,
+)
 from db.nightly.batches import (
     BatchRow,
     BatchState,

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from jobs.regression.detection import RegressionReport
+from jobs.regression.detection import RegressionReport, Series
 from jobs.regression.report import name_of, report_lines
-from jobs.regression.series import Series
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES
 from sampler.common.untrusted_text import printable

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from sampler.workload.metric_table import BYTES, METRICS, metric_unit
+
 Trace = dict[str, Any]
 _Point = TypeVar("_Point")
 # Okabe and Ito's colours, which all kinds of eyes tell apart; in the order of a plot's series.
@@ -55,6 +57,13 @@ def words(text: object, most: int = 60) -> str:
     """A text that Plotly shows as it is, cut to so many characters."""
     plain = _CONTROLS.sub(" ", str(text))
     return html.escape(plain if len(plain) <= most else plain[: most - 1] + "…", quote=False)
+
+
+def with_unit(metric: str) -> str:
+    """A metric with its unit, as the title of an axis; one of a name not known without."""
+    unit = metric_unit(metric) or ("ratio" if metric in METRICS else "")
+    unit = "bytes" if unit == BYTES else unit
+    return words(metric) + (f", {unit}" if unit else "")
 
 
 def short(value: float) -> float | None:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from jobs.charts import chart
 from jobs.results.figures import figure
 from models.importance.anova import group_labels
-from optimizer.baseline.baseline import CLOCKS
 from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.ranking.dependence import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
+from sampler.workload.metric_table import TIME_BASED
 
 _EACH = 2
 _CLOCK = " The test uses logarithms corrected for drift; runs cut off count with their bound."
@@ -67,12 +67,11 @@ def _tested(row: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> chart.Chart | None:
+def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | None:
     """The box plot of one question; None with fewer than two groups.
 
     The drawn trials are compared, as the analysis of variance does: those that ended well, and
-    with their bounds those that were cut off. Starting points are no draws. ``unit`` is the
-    metric's, for its axis.
+    with their bounds those that were cut off. Starting points are no draws.
     """
     drawn = [
         t
@@ -93,7 +92,7 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> char
         title=f"{question.parameter}, one of the {rank} important: {question.metric} {found}",
         caption=f"{p_words(p)} (Holm){effect}. Boxes: quartiles, dashed: mean; whiskers: the "
         "farthest within 1.5 interquartile ranges; n random configurations in each."
-        + (_CLOCK if question.metric in CLOCKS else ""),
+        + (_CLOCK if question.metric in TIME_BASED else ""),
         traces=[
             {
                 "type": "box",
@@ -106,7 +105,7 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> char
                 "showlegend": False,
             }
         ],
-        x=chart.axis(f"{chart.words(question.metric)}{unit}", zeroline=False),
+        x=chart.axis(chart.with_unit(question.metric), zeroline=False),
         y={"type": "category", "autorange": "reversed", "showgrid": False},
         height=130 + 44 * len(boxes),
     )

@@ -9,7 +9,7 @@ from jobs.charts import chart
 from optimizer.baseline.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.workload.metric_units import BYTES, metric_unit
+from sampler.workload.metric_table import BYTES, metric_unit
 
 _NAMED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
 _NOISE = "Band: two standard deviations of the baseline's own fitness"

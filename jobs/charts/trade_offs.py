@@ -6,6 +6,7 @@ from jobs.charts import chart
 from optimizer.objective.objective import Term, pareto_front
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
+from sampler.workload.metric_table import better
 
 Points = Mapping[int, Mapping[str, float]]
 _MIB = 2.0**20
@@ -99,13 +100,12 @@ def front_growth_chart(
     )
 
 
-_RATE = Term("rate", "max")
-_PAIRS = (
-    (_RATE, Term("write_p99", "min"), "Throughput against the 99th percentile of writes"),
-    (_RATE, Term("read_p99", "min"), "Throughput against the 99th percentile of reads"),
-    (_RATE, Term("update_p99", "min"), "Throughput against the 99th percentile of updates"),
-    (Term("cpu_percent", "min"), _RATE, "CPU use against throughput"),
-)
+_PAIRS = {
+    ("rate", "write_p99"): "Throughput against the 99th percentile of writes",
+    ("rate", "read_p99"): "Throughput against the 99th percentile of reads",
+    ("rate", "update_p99"): "Throughput against the 99th percentile of updates",
+    ("cpu_percent", "rate"): "CPU use against throughput",
+}
 _LEAST_POINTS = 3  # fewer show no front
 
 
@@ -117,9 +117,8 @@ def two_metric_front_charts(
     Arguments as of ``front_chart``.
     """
     charts = []
-    for across, up, about in _PAIRS:
-        pair = (across, up)
-        names = [term.metric for term in pair]
+    for names, about in _PAIRS.items():
+        pair = tuple(Term(name, better(name) or "min") for name in names)
         drawn = {n: found for n, found in points.items() if all(name in found for name in names)}
         if len(drawn) < _LEAST_POINTS:
             continue

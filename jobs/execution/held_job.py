@@ -15,8 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, LeaseHeld, acquire, release, renew
-from db.leases.process import this_process_name
+from db.leases import Lease, LeaseHeld, acquire, release, renew, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import WAITS_FOR, StoredTrialLog, lose_in_flight
 from jobs.execution.retry import Retry, RetryingLog, is_away, unless_away

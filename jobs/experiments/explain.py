@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of

@@ -13,7 +13,8 @@ from jobs.experiments.experiment import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.paired_change import CONFIDENCE, Change, change, differences_of
-from optimizer.objective.objective import Direction, Term
+from optimizer.objective.objective import Term
+from sampler.workload.metric_table import Direction
 
 SIGNIFICANT = 1 - CONFIDENCE
 _MOST_LOG = 700.0

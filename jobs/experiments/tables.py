@@ -12,12 +12,8 @@ from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
 from jobs.results.pages import document_html
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import db_bench_metrics, metric_unit
+from sampler.workload.metric_table import better, db_bench_metrics, metric_unit, shown_in
 from sampler.workload.workload import Prepare, Workload
-
-# What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
-METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
-_HIGHER = ("rate",)
 
 
 def table_document(table: CaseChange) -> dict[str, Any]:
@@ -63,7 +59,7 @@ def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tupl
         if name not in known:
             problem = f"there is no {name!r:.60}; choose one of {', '.join(known)}"
             raise InputError("metrics", problem)
-    return tuple(dict.fromkeys(given)) or METRICS
+    return tuple(dict.fromkeys(given)) or shown_in("compare")
 
 
 def tables(
@@ -78,7 +74,7 @@ def tables(
     The family of Holm's correction is everything that is asked: if nothing differs, the chance
     that anything is called different is 5% at most.
     """
-    terms = [Term(name, "max" if name in _HIGHER else "min") for name in metrics]
+    terms = [Term(name, better(name) or "min") for name in metrics]
     return compare_cases(sets, before, after, workloads, terms)
 
 

@@ -13,17 +13,15 @@ from sqlalchemy import Engine
 
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, LeaseHeld, acquire, release
-from db.leases.process import this_process_name
+from db.leases import Lease, LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.held_job import renewed_meanwhile
 from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.report.artifacts import report_html
-from jobs.results.background_fit import fitted
-from jobs.results.cache import JobCache
 from jobs.results.export import export_options
+from jobs.results.fits import JobCache, fitted
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior

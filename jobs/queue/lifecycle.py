@@ -4,8 +4,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_queue import queue_again, state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, acquire, release
-from db.leases.process import this_process_name
+from db.leases import LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import LIVE, JobRow, JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.specification.trust import require_trusted

@@ -10,8 +10,7 @@ from sqlalchemy import Engine
 from db.hosts import see_host
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld
-from db.leases.process import spoken
+from db.leases import LeaseHeld, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
 from jobs.execution.held_job import JobCancelled

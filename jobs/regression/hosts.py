@@ -13,14 +13,12 @@ from sqlalchemy import Engine
 from db.connection.transactions import present
 from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
 from db.nightly.nights import Night
-from jobs.regression.detection import RegressionReport, judge_series, named
+from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named
 from jobs.regression.report import SeriesRow, series_rows
-from jobs.regression.series import Series, key_of
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache
 from models.change_points.change_point import RESOLUTION
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, shown_in
 
-_NOISE = ("waf", "sa", "time", "rate")
 _LEAST_RUNS = 3  # the scatter of fewer says nothing
 
 
@@ -108,7 +106,7 @@ def judge_host(runs: Sequence[HostRuns]) -> RegressionReport:
         load = runs[keys.index(key)].asked["workload"]["name"]
         level = np.where(mine, _figures(runs, "metrics", "time"), np.nan)
         found.append(Series(load, "default", "time", "min", True, np.log(level), level))
-        for name in _NOISE:
+        for name in shown_in("batch"):
             noise = np.where(mine, _figures(runs, "spread", name), np.nan)
             found.append(Series(load, "noise", name, "min", True, np.log(noise), noise))
     jobs = [Night(each.job_id, each.ended_at, {}) for each in runs]

@@ -8,16 +8,16 @@ from itertools import groupby, pairwise
 import numpy as np
 from markupsafe import Markup
 
-from jobs.charts.svg import Canvas, sparkline, svg_escape, value_range
+from jobs.charts.curves import Canvas, sparkline, svg_escape, value_range
 from jobs.regression.detection import (
     Amount,
     EnvironmentDifference,
     LevelChange,
     OutlierNight,
     RegressionReport,
+    Series,
     date_of,
 )
-from jobs.regression.series import Series
 from jobs.results.figures import amount_with_unit, figure, share_percent
 from jobs.results.pages import document_html
 from models.change_points.change_point import LEAST_VALUES

@@ -24,7 +24,7 @@ from sampler.bench.installed import build_words
 from sampler.bench.rocksdb_log import LEVEL_BYTES
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import SHIPPED
 
 CAUTION = "All of this changed in the same night, which does not show that one caused the other."

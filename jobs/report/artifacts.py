@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
 from jobs.report.content import content
-from jobs.results.cache import JobCache
 from jobs.results.export import difference_of
+from jobs.results.fits import JobCache
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.output_folder import (
     DIFFERENCE,
@@ -22,10 +22,10 @@ from jobs.results.output_folder import (
     REPORT,
     RESULT,
     TRIALS,
-    csv_text,
     json_text,
 )
 from jobs.results.pages import document_html, whole_page
+from jobs.trial_export import trials_csv
 from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
 
@@ -63,7 +63,7 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
         FULLEST: finished.fullest,
         REFUSED: (finished.result.get("export") or {}).get("options"),
         RESULT: json_text(finished.result),
-        TRIALS: _trials_csv(finished),
+        TRIALS: trials_csv(finished.trials, finished.fitness),
         REPORT: whole_page(report_html(finished)),
     }
     try:
@@ -76,23 +76,3 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     except OSError as error:
         problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
         raise InputError("out", f"{problem}; all that was measured is kept") from None
-
-
-def _trials_csv(finished: JobOutcome) -> str:
-    trials = sorted(finished.trials, key=lambda trial: trial.number)
-    metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
-    parameters = list(dict.fromkeys(name for trial in trials for name in trial.configuration))
-    head = ("number", "phase", "purpose", "state", "subject", "attempt", "host")
-    times, last = ("started_at", "finished_at"), ("failure", "why")
-    rows = (
-        [
-            *(getattr(trial, name) for name in head),
-            *(getattr(trial, name) and getattr(trial, name).isoformat() for name in times),
-            finished.fitness.get(trial.number),
-            *(trial.metrics.get(name) for name in metrics),
-            *(trial.features.get(name) for name in parameters),
-            *(getattr(trial, name) for name in last),
-        ]
-        for trial in trials
-    )
-    return csv_text([*head, *times, "fitness", *metrics, *parameters, *last], rows)

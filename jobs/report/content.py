@@ -26,8 +26,7 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
-
-_SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
+from sampler.workload.metric_table import MACHINE, shown_in
 
 
 def content(finished: JobOutcome) -> dict[str, Any]:
@@ -37,6 +36,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     objective = objective_from_document(job["objective"])
     terms = objective.terms
     names = [term.metric for term in terms]
+    noted = {*names, *shown_in("batch", "proof"), *MACHINE}
     searched = trials
     if result.get("confirmation") is not None:  # of another load than that of the search
         searched = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
@@ -101,7 +101,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
             importance.importance_chart(m, ranked, f) for m, f in result["forest"].items()
         ),
         "boxes": drawable(
-            parameters.groups_chart(question, trials, _SHORT.get(question.metric, ""))
+            parameters.groups_chart(question, trials)
             for question in parameters.questions(ranked, space_from_document(job["space"]).by_name)
             if learned
         ),
@@ -118,9 +118,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "warm_start": rows.warm_start_lines(result),
         "failures": _failures(trials),
         "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
-        "noise": {
-            m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *rows.UNITS)
-        },
+        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in noted},
         "machine": machine_words(result.get("machine")),
         "options": finished.options,
         "apply": steps_of_best(result, finished.options) if finished.options else None,

@@ -17,33 +17,7 @@ from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
 from optimizer.results.price import traded_of
 from sampler.parameters.catalogue import catalogue
-from sampler.workload.tree_reads import READS
-
-UNITS = {
-    "waf": "bytes written to storage per byte of user data",
-    "sa": "live bytes per byte of distinct user data",
-    "time": "s until the tree is settled",
-    "rate": "operations/s",
-    "memory": "memtables and block cache at full scale",
-    "waf_with_wal": "write amplification with the write-ahead log",
-    "whole_waf": "write amplification of preparation and measurement together",
-    "prepare_seconds": "s to fill the database, not included in other figures",
-    "peak_rss": "peak memory of the process",
-    "write_p99": "99th percentile of writes, us",
-    "read_p99": "99th percentile of reads, us",
-    "stall_percent": "% of the load's time in which writes stall",
-    "cpu_seconds": "CPU time of the process, s",
-    "cpu_percent": "CPU use of the process, % of all processors",
-    "device_bytes": "bytes written to the device",
-    "others_cpu": "CPU demand of other programs; 1 is all processors",
-    "machine_speed": "speed of the machine; 1 is usual",
-    **dict.fromkeys(READS, "operations/s on the settled tree; not tuned"),
-}
-"""What a metric is, in a few words, by its name."""
-
-_ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p99",
-         "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
-         "prepare_seconds", *READS)  # fmt: skip
+from sampler.workload.metric_table import metric_help, shown_in
 
 
 def proof_content(result: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -74,12 +48,12 @@ def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str
     return [
         {
             "metric": metric,
-            "help": UNITS.get(metric, ""),
+            "help": metric_help(metric),
             "default": level[metric],
             "best": verdict["metrics"][metric],
             "change": verdict["change"][metric],
         }
-        for metric in [*names, *(m for m in _ALSO if m not in names)]
+        for metric in [*names, *(m for m in shown_in("proof") if m not in names)]
         if metric in verdict["change"] and metric in level
     ]
 

@@ -12,7 +12,7 @@ from jobs.results.figures import metric_amount, option_value
 from optimizer.budget.power import ALPHA, LEAST_PAIRS
 from optimizer.objective.limits import OPEN
 from sampler.parameters.catalogue import catalogue
-from sampler.workload.metric_units import format_change, is_share
+from sampler.workload.metric_table import format_change, is_share
 from sampler.workload.tree_reads import READS
 
 _MOST_NAMED = 8

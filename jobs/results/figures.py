@@ -5,9 +5,7 @@ from typing import Any
 
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
-from sampler.workload.metric_units import BYTES, format_change, metric_unit
-
-_BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
+from sampler.workload.metric_table import BYTES, format_change, metric_unit
 
 
 def figure(value: float | None) -> str:
@@ -19,7 +17,9 @@ def figure(value: float | None) -> str:
 
 def metric_amount(value: float | None, metric: str) -> str:
     """A metric's value with its unit where that is bytes."""
-    return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
+    if value is None or metric_unit(metric) != BYTES:
+        return figure(value)
+    return format_bytes(value)
 
 
 def amount_with_unit(value: float | None, metric: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease
+from db.leases import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
 from jobs.results.export import (

@@ -15,8 +15,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.specification.specification import Specification
 from sampler.bench.builds import is_build_name

@@ -27,7 +27,7 @@ from sampler.options.normal_form import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from sampler.workload.live_keys import why_untold
-from sampler.workload.metric_units import MACHINE, OF_WRITES, db_bench_metrics
+from sampler.workload.metric_table import MACHINE, db_bench_metrics, measured_of
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
 
@@ -236,7 +236,7 @@ def require_terms(objective: Objective, workload: Workload) -> None:
     for term in objective.terms:
         _require_result(term.metric, "objective")
         needs = f"{objective.name} needs the metric {term.metric}"
-        if workload.only_reads and term.metric in OF_WRITES:
+        if workload.only_reads and term.metric in measured_of("writes"):
             raise InputError(
                 "objective",
                 f"{needs}, but the workload {workload.name} writes nothing while measured; "

@@ -18,8 +18,7 @@ from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
 from jobs.charts import importance, parameters
 from jobs.charts.chart import Chart, drawable
-from jobs.results.background_fit import fitted
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache, fitted
 from jobs.results.ranking_words import first_share, shown_first
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
@@ -31,7 +30,6 @@ from optimizer.trials.trial import Purpose
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
-from sampler.workload.metric_units import BYTES, metric_unit
 
 
 def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
@@ -173,11 +171,8 @@ def _boxes(
 ) -> list[Chart]:
     trials, _ = sampled_trials(engine, job.id, most=_MOST_BOXED)
     rows = sorted(found["parameters"], key=lambda row: row["rank"])
-    asked = [(each, metric_unit(each.metric)) for each in parameters.questions(rows, space)]
-    units = {BYTES: ", bytes", None: "", "": ""}
-    return drawable(
-        parameters.groups_chart(each, trials, units.get(unit, f", {unit}")) for each, unit in asked
-    )
+    asked = parameters.questions(rows, space)
+    return drawable(parameters.groups_chart(each, trials) for each in asked)
 
 
 _known = JobCache[Dependences | None](alone=True)

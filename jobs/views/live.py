@@ -22,7 +22,7 @@ from db.trials.trial_rows import (
 )
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache
 from optimizer.baseline.baseline import Baseline, MetricNoise, summarise
 from optimizer.evaluation.evaluation import each_once, replicated
 from optimizer.evaluation.pareto_front import measured

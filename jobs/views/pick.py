@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.results.background_fit import fitted
-from jobs.results.cache import about_to_fit
 from jobs.results.export import about_configuration, difference_of, export_options
+from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration
@@ -18,14 +17,14 @@ from optimizer.objective.limits import (
     require_possible,
     unmeasured_words,
 )
-from optimizer.objective.objective import Direction, Metrics, Objective, Term, pareto_front
+from optimizer.objective.objective import Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, Direction
 
 EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"

@@ -12,8 +12,8 @@ from jobs.charts.chart import Chart, drawable
 from jobs.charts.trade_offs import front_chart, front_growth_chart
 from jobs.report import rows
 from jobs.results.best_words import beside_lines, limit_advice, only_limits_failed, reasons
-from jobs.results.cache import JobCache
 from jobs.results.export import difference_of
+from jobs.results.fits import JobCache
 from jobs.results.option_changes import option_changes, options_diff
 from jobs.results.outcome import OPTIONS_FILES, kept_of
 from jobs.views.importance import explained_job

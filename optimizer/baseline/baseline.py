@@ -16,11 +16,10 @@ import numpy as np
 
 from models import Floats
 from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
-from optimizer.baseline.machine_effect import CLOCKS
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 
-__all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
+__all__ = ["Baseline", "MetricNoise", "summarise"]
 
 _Number = TypeVar("_Number", float, Floats)
 LEAST_COMPARED = 2  # with a single run a host's level is mostly noise

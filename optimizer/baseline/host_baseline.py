@@ -13,9 +13,9 @@ from operator import is_
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.machine_effect import CLOCKS, MachineEffect, machine_effect
+from optimizer.baseline.machine_effect import MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, TIME_BASED
 
 LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
@@ -191,7 +191,7 @@ def host_baseline(
     timed = [i for i, run in enumerate(ordered) if run.started_at]
     seconds = np.array([run.started_at.timestamp() for run in ordered if run.started_at])
     series = {name: values[timed] for name, values in table.items()}
-    drift = {name: drift_p(series[name]) if name in CLOCKS else None for name in names}
+    drift = {name: drift_p(series[name]) if name in TIME_BASED else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
     levels = {name: smooth(seconds, series[name]) for name in drifting}
     results = [name for name in names if name not in MACHINE]

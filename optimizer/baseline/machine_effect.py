@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from models import Floats
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE, METRICS, TIME_BASED
 from sampler.workload.tree_reads import READS
 
 # Reads of the settled tree are made when the run's state has been measured: it is not theirs.
-_CORRECTED = ("time", "rate", "load_time")
-CLOCKS = (*_CORRECTED, *READS)
-_SECONDS = ("time", "load_time")  # the other clocks are operations per second
+_CORRECTED = tuple(name for name in TIME_BASED if name not in READS)
 # So many repeats are predicted by the others, each in turn: by then the noise is known.
 _MOST_LEFT_OUT = 500
 _LEAST_FREEDOM = 4  # repeats beyond the first run of each configuration
@@ -152,7 +150,7 @@ def _slopes(table: _Table) -> Mapping[str, Floats]:
     varies = np.abs(states).max(axis=0, initial=0.0) > 1e-9  # beyond rounding
     slopes = {name: np.zeros(len(MACHINE)) for name in table.logs}
     for name in slopes if freedom >= _LEAST_FREEDOM else ():
-        slower = np.array([1.0, -1.0]) * (1.0 if name in _SECONDS else -1.0)
+        slower = np.array([1.0, -1.0]) * (1.0 if METRICS[name].better == "min" else -1.0)
         x, y, used = states * slower, centred(table.logs[name]), varies.copy()
         while used.any():
             found = np.zeros(len(slower))

@@ -35,7 +35,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import MOST_GAIN, Objective
 from optimizer.trials.trial import Purpose, Trial
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 
 _MOST_LOG = math.log(MOST_GAIN)
 

@@ -15,13 +15,14 @@ from models import Floats
 from models.importance.anova import AnovaResult, group_labels
 from models.importance.design import FeatureMatrix
 from models.importance.importance import rank_parameters, tested_parameters
-from optimizer.baseline.baseline import CLOCKS, Baseline, mean_metrics, summarise
+from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Objective
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.encoding import encode_columns
+from sampler.workload.metric_table import TIME_BASED
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 _WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)
@@ -222,7 +223,7 @@ def draws_table(
         # What a cut-off trial lacks is unknown; its time and rate are bounds and still teach.
         known = [metrics.get(name, math.nan) for metrics in measured]
         # Clocks have a long tail: on a plain scale few slow trials would be all that is learned.
-        logs = [math.log(v) if name in CLOCKS and v > 0 else v for v in known]
+        logs = [math.log(v) if name in TIME_BASED and v > 0 else v for v in known]
         targets[name] = np.array(logs)
     return FeatureMatrix(values, problem.space.names, owner), targets
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Limit, Metrics, Objective
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import format_metric, in_unit_of, result_names
+from sampler.workload.metric_table import format_metric, in_unit_of, result_names
 
 _FIX = "write it like 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sampler.workload.tree_reads import READS
+from sampler.workload.metric_table import METRICS, Direction, shown_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,19 +16,11 @@ if TYPE_CHECKING:
 
     from models import Floats
 
-Direction = Literal["min", "max"]
 Metrics = Mapping[str, float]  # by name, each in its own unit
 Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
-# Measured beside the objective, and told with it.
-_BESIDE: dict[str, Direction] = {
-    "stall_percent": "min",
-    **dict.fromkeys(READS, "max"),
-    "memory": "min",
-    "peak_rss": "min",
-}
 _PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 
 
@@ -132,12 +124,14 @@ class Objective:
     def named(self) -> dict[str, Direction]:
         """The metrics that a verdict may name as gain or cost, by which way is better.
 
-        Those of the terms and the limits; then stalls, reads and memory, as far as measured.
+        Those of the terms and the limits; then those that every verdict names, as far as measured.
         """
         ways = {term.metric: term.direction for term in self.terms}
         for limit in self.limits:
             ways.setdefault(limit.metric, "max" if limit.is_floor else "min")
-        return {**ways, **{name: way for name, way in _BESIDE.items() if name not in ways}}
+        for name in shown_in("verdict"):
+            ways.setdefault(name, METRICS[name].better or "min")
+        return ways
 
     def weighted(self, gains: Mapping[str, Number]) -> dict[str, Number]:
         """What each term that has a gain adds to the fitness: 1000 * weight * gain (Eq. 2)."""

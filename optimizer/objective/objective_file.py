@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.objective.objective import MOST_RATIO, Direction, Limit, Objective, Term
+from optimizer.objective.objective import MOST_RATIO, Limit, Objective, Term
 from sampler.common.documents import (
     find_document,
     finite_number,
@@ -14,7 +14,7 @@ from sampler.common.documents import (
     switch_in,
 )
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import metric_unit
+from sampler.workload.metric_table import Direction, better
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading", "stalls")
 MOST_WEIGHT = 1e6
@@ -127,7 +127,6 @@ def _number(given: object, field: str) -> float:
 
 
 _FIX = "write it like waf=2,sa=1,rate=1"
-_LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")
 
 
 def parse_weights(
@@ -155,7 +154,7 @@ def parse_weights(
             raise InputError(field, f"{problem}, or leave the metric out")
         if any(name == term.metric for term in terms):
             raise InputError(field, f"names {name!r:.80} twice")
-        direction = known.get(name) or _direction(name)
+        direction = known.get(name) or better(name)
         if direction is None:
             problem = f"it is not known whether less or more of {name!r:.80} is better"
             raise InputError(field, f"{problem}; declare it in an objective file")
@@ -166,10 +165,3 @@ def parse_weights(
 def weights_words(terms: tuple[Term, ...]) -> str:
     """The weights as ``parse_weights`` reads them."""
     return ",".join(f"{term.metric}={term.weight:g}" for term in terms)
-
-
-def _direction(metric: str) -> Direction | None:
-    unit = metric_unit(metric)
-    if unit is None:
-        return "min" if metric in _LOWERED_RATIOS else None
-    return "max" if unit == "ops/s" else "min"

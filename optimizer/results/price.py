@@ -14,24 +14,17 @@ from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_units import format_metric, is_share
-from sampler.workload.tree_reads import COLD, READS, why_read_untold, why_unread
+from sampler.workload.metric_table import format_metric, is_share, metric_label, shown_in
+from sampler.workload.tree_reads import COLD, KINDS, READS, why_read_untold, why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
-_MEMORY = {"memory": "configured memory", "peak_rss": "peak memory"}
-_READ = {
-    "read_present": "reads of present keys",
-    "read_absent": "reads of absent keys",
-    "scan_short": "short scans",
-}
-_COLD = {name + COLD: f"cold {words}" for name, words in _READ.items()}
-_WORDS = {"stall_percent": "stalls"} | _READ | _COLD | _MEMORY
+_MEMORY = ("memory", "peak_rss")
 _POINTS = frozenset({"read_present", "read_absent"})
 # Reads of which nothing is shown are named together, the largest group that is whole.
 _GROUPS = {
     "reads": frozenset(READS),
-    "reads from memory": frozenset(_READ),
-    "cold reads": frozenset(name + COLD for name in _READ),
+    "reads from memory": frozenset(KINDS),
+    "cold reads": frozenset(name + COLD for name in KINDS),
     "point reads": _POINTS,
     "cold point reads": frozenset(name + COLD for name in _POINTS),
 }
@@ -71,13 +64,13 @@ class Traded:
 def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
     """The metrics that a verdict may name (``Objective.named``), as far as measured."""
     terms = {term.metric for term in objective.terms}
-    ways = objective.named
+    ways, last = objective.named, shown_in("verdict")
     found = []
-    for metric in sorted(ways, key=[*(n for n in ways if n not in _WORDS), *_WORDS].index):
+    for metric in sorted(ways, key=[*(n for n in ways if n not in last), *last].index):
         if metric not in changes:
             continue
         change, up = changes[metric], ways[metric] == "max"
-        name = metric.upper() if metric in terms else _WORDS.get(metric, metric)
+        name = metric.upper() if metric in terms else metric_label(metric)
         gained = change.shown if up else -change.shown
         feared = -change.low if up else change.high
         found.append(Traded(metric, name, change, gained > 0, gained < 0, feared, not up))

@@ -19,7 +19,7 @@ from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, 
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
-from sampler.workload.metric_units import result_names
+from sampler.workload.metric_table import result_names
 
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
 # Of what a host explores a quarter may go into the first runs of its own baseline.

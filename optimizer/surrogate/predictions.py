@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from models import Floats
 from models.gaussian_process.kernel import covariances, kernel_matrices, symmetric_root
 from models.gaussian_process.process import one_thread
-from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.expected_gain import chance_to_keep, drawn_metrics, likely_metrics
@@ -21,6 +20,7 @@ from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of, latent_points
 from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
+from sampler.workload.metric_table import TIME_BASED
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
 _SURELY_KEPT = 0.8
@@ -149,7 +149,7 @@ class Comparison:
             processes.items(), crosses, amongs, normals[1:], strict=True
         ):
             expected, doubt = process.predict_together(known.of(cross), among)
-            errors = (1 if name in raised else -1) * (normals[0] if name in CLOCKS else own)
+            errors = (1 if name in raised else -1) * (normals[0] if name in TIME_BASED else own)
             errors = errors @ symmetric_root(doubt)
             rows = np.vstack([expected, expected + errors])
             drawn[name] = np.exp(rows) if name in surrogate.data.logarithmic else rows

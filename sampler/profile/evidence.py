@@ -17,7 +17,13 @@ STATISTICS = (
     "open the database with its own statistics and stats_dump_period_sec above 0, and profile "
     f"it again after some periods; or {TRACE}"
 )
+SILENT = (
+    "it flushed nothing: call DB::Flush for the column family and profile the folder again; or "
+    f"{TRACE}"
+)
 GIB, MIB = 2**30, 2**20
+# Of a write batch (write_batch.cc).
+BATCH_HEADER = 12
 _LEAST_GIB = 0.1  # that came in; a dump, which tells it to 0.01, says too little of less
 _ROUNDING_GIB = 0.0055
 READS = {"get": "number.keys.read", "seek": "number.db.seek", "multiget": "number.multiget.get"}
@@ -30,6 +36,7 @@ class LogEvidence:
     events: LogEvents
     opened: Opened
     dump: Opening | None  # what dumps tell of that opening
+    version: str | None  # of RocksDB, the last in the LOG
 
     @property
     def tickers(self) -> Mapping[str, int]:
@@ -72,13 +79,36 @@ class LogEvidence:
         """Entries that a family had flushed by the last dump."""
         return float(self.until_dump(family)["written"])
 
-    def since_flush(self, family: str) -> float | None:
-        """Entries in memory at the last dump, at the rate of the last flush; None if untold."""
+    def since_flush(self, family: str) -> tuple[float, float]:
+        """Entries in memory at the last dump, and by how much that may be wrong; 0 if untold.
+
+        They came at the rate of the last flush: of a family's entries to sequence numbers, of
+        which each write to the database takes one; where an event has none (up to 8.0), to time.
+        """
         opened = self.opened
         found = opened.at_dump.get(family) if self.dump and opened.at_dump else None
-        if found is None or found.flushed_at is None or opened.dumped_at is None:
+        if found is None:
+            return 0.0, 0.0
+        if self.sequence is not None and len(found.flushed_to) > 1:
+            *before, (start, first), (end, last) = found.flushed_to
+            rate = (last - first) / max(1, end - start)
+            earlier = [(first - each) / max(1, start - at) for at, each in before]
+            since = self.sequence - end
+            return rate * since, abs(rate - next(iter(earlier), 0.0)) * since
+        if found.flushed_at is None or opened.dumped_at is None:
+            return 0.0, 0.0
+        entries = found.rate * max(0.0, opened.dumped_at - found.flushed_at)
+        return entries, entries
+
+    @property
+    def sequence(self) -> int | None:
+        """Sequence number of the last write before the last dump; None where it is not told."""
+        before, keys = self.opened.sequence, self.number_of_keys
+        if before is None or keys is None:
             return None
-        return found.rate * max(0.0, opened.dumped_at - found.flushed_at)
+        dumped = (self.opened.at_dump or {}).values()
+        flushed = max((each.flushed_to[-1][0] for each in dumped if each.flushed_to), default=0)
+        return before + keys if before + keys >= flushed else None
 
     @property
     def number_of_keys(self) -> int | None:
@@ -130,9 +160,11 @@ class Evidence:
     codec: str  # by the options, where tables do not tell it; "" if neither does
     blob_codec: str  # the same of blob files
     filtered: bool | None  # whether it has a compaction filter; None if it is not told
-    elsewhere: bool  # whether several families share what was written and not flushed
+    # Of one that flushed nothing beside others: keys that it may hold in memory, at most.
+    silent: float | None
     written: float | None  # keys that were written to the family, until the last dump
     came_in: float | None  # their bytes in write batches
+    pair: float | None = None  # mean bytes of a key with its value, of a silent one
 
     @property
     def own(self) -> FamilyEvents:

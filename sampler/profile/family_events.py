@@ -27,6 +27,7 @@ class Step(NamedTuple):
     deletes: int
     merges: int = 0  # among the puts
     ranges: int = 0  # range deletes
+    data: int = 0  # their bytes; 0 where it is not told
 
     @property
     def entries(self) -> int:
@@ -48,12 +49,14 @@ class FamilyEvents:
     # bytes. ``dataless``: entries whose bytes are not told. ``recovered``: those that the next
     # opening flushed. ``values``: bytes of ``valued`` puts. ``read``, ``kept``: entries that
     # compactions read and wrote. ``made``, ``flushed``: bytes of files, those of flushes among
-    # them. ``blobs``, ``blob_bytes``: what blob files hold. ``lost_writes``, ``lost_records``,
-    # ``lost_bytes``: events that do not tell a needed count.
+    # them. ``blobs``, ``blob_bytes``: what blob files hold, ``flushed_blobs`` of flushes alone.
+    # ``lost_writes``, ``lost_records``, ``lost_bytes``: events that do not tell a needed count.
     counts: Counter[str] = field(default_factory=Counter)
     history: list[Step] = field(default_factory=list)  # of each flush
     last: Step = field(default_factory=lambda: Step(1, 0))
     flushed_at: tuple[float, float] | None = None  # the LOG's clock at the last two, in seconds
+    # Of the last two flushes and before: sequence number of the last entry, and entries flushed.
+    flushed_to: list[tuple[int, int]] = field(default_factory=list)
     # Of tables, and of the values in memtables; no more than two each are kept.
     value_means: set[float] = field(default_factory=set)
     ingested_means: set[float] = field(default_factory=set)
@@ -79,6 +82,7 @@ class AtDump:
     counts: Counter[str]
     rate: float  # entries a second, by its last flush; 0 where nothing tells it
     flushed_at: float | None
+    flushed_to: tuple[tuple[int, int], ...]  # as ``FamilyEvents`` has it
 
 
 @dataclass
@@ -91,6 +95,7 @@ class Opened:
     at_dump: dict[str, AtDump] | None = None
     dumped_at: float | None = None  # by the LOG's clock, in seconds
     began_at: float | None = None  # the same of the opening
+    sequence: int | None = None  # number of the last write before it; None if it is not told
     begin: int | None = None  # microseconds since the epoch, of its first and its last event
     end: int | None = None
 
@@ -128,7 +133,8 @@ class Flushed:
     ranges: int = 0
     data: int | None = None
     at: float | None = None
-    largest: int | None = None  # sequence number
+    smallest: int | None = None  # sequence number
+    largest: int | None = None  # the same
 
 
 def value_bytes(sums: Counter[str]) -> float:

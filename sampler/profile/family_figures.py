@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sampler.profile.compressibility import Packed, packed_of, value_ratio
+from sampler.profile.compressibility import Packed, packed_of, symbols_of, value_ratio
 from sampler.profile.evidence import (
+    BATCH_HEADER,
     GIB,
     MIB,
+    SILENT,
     STATISTICS,
     TRACE,
     Evidence,
@@ -32,14 +34,13 @@ from sampler.stats_dumps.figure_lines import Cell, count_of
 
 _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
 _RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
-# Of a write batch of one put (write_batch.cc): header, type and length of the key.
-_BATCH_HEADER = 12
-_BATCH_BYTES = _BATCH_HEADER + 1 + 1
+_BATCH_BYTES = BATCH_HEADER + 1 + 1  # of one put: header, type and length of the key
+_USUAL_KEY = 16
 _MUCH = 0.1  # of what was written, in memory
 _LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
 _NO_CODEC = ("", "NoCompression")
 _BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
-_PLACE = 64  # bytes of a blob's place in a table, at most (blob_index.h)
+_PLACE = 10  # bytes of a blob's place in a table, about (blob_index.h)
 _DROPPED = "compaction.key.drop."
 _MOST_HIDDEN = 0.3  # of the entries that were flushed, by recoveries
 _NEARLY_ALL = 0.95
@@ -88,8 +89,16 @@ def _sizes(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
     """Of the tables of flushes, which hold what came in; compactions leave out what is hidden."""
     kind = FLUSH if whole.summed(FLUSH) else COMPACTION
     total = whole.summed(kind)
+    if not total and evidence.pair is not None:
+        where = f"LOG: {evidence.pair:.0f} B of key and value, by the bytes of batches that are "
+        where += f"not of other families; of them a key of {_USUAL_KEY} B"
+        sizes = ValueSize(max(0.0, evidence.pair - _USUAL_KEY))
+        yield Figures({"value_size": sizes}, where, "assumed", {"key size": SILENT})
+        return
     if not total:
-        yield Figures(unknown={"key and value size": _OLDER})
+        yield Figures(
+            unknown={"key and value size": _OLDER if evidence.silent is None else SILENT}
+        )
         return
     where = f"LOG: {total['tables']} tables made by {kind}"
     key_size = total["raw_key_size"] / total["num_entries"] - KEY_TRAILER
@@ -174,7 +183,10 @@ def _compression(
     for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
         if not valued or (name or evidence.codec) in _NO_CODEC:
             continue
-        packed = replace(packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values))
+        packed = replace(
+            packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values),
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
         if kind == FLUSH:
             each = sums["num_entries"] / sums["tables"]
             spread = 1.0 if in_order else live / each
@@ -186,22 +198,33 @@ def _compression(
             sure: Sure = "estimated" if ratio.sure else "assumed"
             yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
             return
-    yield Figures(unknown={"compression_ratio": _RECOMPRESS})
+    why = _RECOMPRESS if evidence.silent is None else SILENT
+    yield Figures(unknown={"compression_ratio": why})
 
 
 def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: ValueSize) -> Figures:
-    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc)."""
+    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc).
+
+    Their mean is of what came in, without the smaller values that tables hold beside the places of
+    the others.
+    """
     total, counts = whole.summed(FLUSH, COMPACTION), whole.counts
-    places = total["raw_value_size"] / max(1, total["num_entries"] - total["num_deletions"])
+    flushed, blobs = whole.summed(FLUSH), counts["flushed_blobs"]
     key = total["raw_key_size"] / max(1, total["num_entries"]) - KEY_TRAILER
     stored = counts["blob_bytes"] / counts["blobs"] - _BLOB_HEADER - key
     ratio = None
-    if values.mean is not None and evidence.blob_codec not in _NO_CODEC and places <= _PLACE:
-        packed = Packed(evidence.blob_codec, 0.0, values.mean, 1.0, per_block=1.0, packed=stored)
-        ratio = value_ratio(replace(packed, sizes=WrittenSizes.of(values)))
+    if values.mean is not None and blobs and evidence.blob_codec not in _NO_CODEC:
+        valued = flushed["num_entries"] - flushed["num_deletions"]
+        inside = flushed["raw_value_size"] - blobs * _PLACE if valued > blobs else 0
+        mean = (values.mean * valued - max(0, inside)) / blobs
+        sizes = WrittenSizes.of(replace(values, mean=mean) if valued <= blobs else ValueSize(mean))
+        packed = Packed(
+            evidence.blob_codec, 0.0, mean, 1.0, per_block=1.0, packed=stored, sizes=sizes,
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
+        ratio = value_ratio(packed)
     if ratio is None or not ratio.sure:
-        how = "blob files are not compressed, or not all values are in them"
-        return Figures(unknown={"compression_ratio": f"{how}: {TRACE}"})
+        return Figures(unknown={"compression_ratio": f"blob files are not compressed: {TRACE}"})
     where = f"LOG: {counts['blobs']} blobs with {evidence.blob_codec}"
     return Figures({"compression_ratio": ratio.value}, where, "estimated")
 
@@ -232,8 +255,10 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
     why = _hidden(evidence, whole)
     if why:
         return replace(_kept_keys(evidence, why), doubted=_as_if_drawn(evidence))
-    if not whole.counts["written"] and evidence.elsewhere:
-        why = f"what was written to it, if anything, is still in memory: {TRACE}"
+    if evidence.silent is not None:
+        count = evidence.silent if evidence.written is None else evidence.written
+        most = "at most " if evidence.written is None else "about "
+        why = f"all of it is in memory, {most}{count:,.0f} writes; {SILENT}"
         return Figures(unknown={"entries": why, "overwrite_share": why})
     if events.accounted(name):
         history = events.history(name, evidence.log.opened)
@@ -321,7 +346,7 @@ def _puts_by_bytes(evidence: Evidence, values: ValueSize, key: float | None) -> 
     size, keys, calls = (float(tickers[name]) for name in names)
     calls += tickers.get("write.other", 0)
     of_value = values.mean + (2 if values.mean > 127 else 1)  # with its length, as of keys
-    left = size - _BATCH_HEADER * calls - keys * (2 + key)
+    left = size - BATCH_HEADER * calls - keys * (2 + key)
     return max(0.0, min(keys, left / of_value)) if of_value else None
 
 
@@ -332,7 +357,7 @@ def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Ite
         yield Figures(unknown={"operations": f"{words}: {TRACE}"})
         return
     if written is None:
-        yield Figures(unknown={"operations": STATISTICS})
+        yield Figures(unknown={"operations": STATISTICS if evidence.silent is None else SILENT})
         return
     counts = log.until_dump(evidence.name)
     in_memory = max(0.0, written - counts["written"])
@@ -348,7 +373,10 @@ def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Ite
     merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
     where, unknown = "LOG: entries of flushed memtables", {}
-    if log.tickers:
+    if evidence.silent is not None:
+        where = "LOG: rocksdb.number.keys.written, less what sequence numbers of flushes tell of "
+        where += "the other families; all taken for puts"
+    elif log.tickers:
         where = f"LOG: rocksdb.number.keys.written, split by {where[5:]}"
     if not log.reads():
         unknown = {"gets, seeks and multigets": STATISTICS}
@@ -448,4 +476,4 @@ def _work(evidence: Evidence, whole: FamilyEvents) -> Iterator[Figures]:
         fields_of = {"waf": made_bytes / came_in}
         yield Figures(fields_of, f"{where} / bytes written by the application", "estimated")
     else:
-        yield Figures(unknown={"waf": STATISTICS})
+        yield Figures(unknown={"waf": STATISTICS if evidence.silent is None else SILENT})

@@ -25,6 +25,7 @@ from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.options.option_facts import usual_number
 from sampler.parameters.parameter import Value
+from sampler.profile.evidence import SILENT
 from sampler.profile.profile import (
     DatabaseProfile,
     FamilyProfile,
@@ -84,8 +85,7 @@ def choose_load(
     if not counts.writes and not counts.reads:
         raise InputError(
             "PATH",
-            f"shows no operation of column family {family.name!r}: {_why_none(profile, family)}; "
-            "give a LOG that covers some hours of the load, or a trace",
+            f"shows no operation of column family {family.name!r}: {_why_none(profile, family)}",
         )
     pair = (family.key_size or _USUAL_KEY) + _sizes(family).mean
     if pair > _MOST_PAIR:
@@ -121,10 +121,13 @@ def _filled(family: FamilyProfile, keys: int, benchmarks: Sequence[str]) -> dict
 
 
 def _why_none(profile: DatabaseProfile, family: FamilyProfile) -> str:
-    told = (each for each in profile.unknown if each.what.startswith("operations"))
-    of = f" of column family {family.name!r}: "
-    why = (each.what.partition(of)[2] for each in told if of in each.what)
-    return next(why, "the LOG has no flush and no statistics")
+    told = f"operations of column family {family.name!r}"
+    found = [each for each in profile.unknown if each.what.startswith(told)]
+    if any(each.how == SILENT for each in found):
+        return SILENT
+    why = next((why for each in found if (why := each.what[len(told) + 2 :])), None)
+    why = why or "the LOG has no flush and no statistics"
+    return f"{why}; give a LOG that covers some hours of the load, or a trace"
 
 
 def _sizes(family: FamilyProfile) -> WrittenSizes:

@@ -39,6 +39,7 @@ _COMMITTED = re.compile(
 _MOVED = re.compile(
     r" Mov(?:ing|ed) #(\d{1,18}) (?:from from_level-\d+ )?to (?:from_)?level-(\d{1,3}) "
 )
+_LAST_SEQUENCE = re.compile(r"last_sequence is (\d{1,18}),")
 _FOUND_TABLES = re.compile(r"SST files in .* dir, Total Num: (\d{1,9})")
 
 _ONE_RUN = 0.9  # of the entries of a tree, in its largest run: their keys are then known
@@ -136,7 +137,7 @@ class LogEvents:
                 Writes(puts, deletes, merges, counts=opened is opening)
                 for opened in self.openings
                 if family in opened.families
-                for puts, deletes, merges, _ in opened.families[family].history
+                for puts, deletes, merges, *_ in opened.families[family].history
             ),
         ]
 
@@ -164,6 +165,8 @@ class LogEvents:
             self._dumped(clock(line))
         elif "Recovered from manifest" in line:  # once in each opening; a rolled LOG has it not
             self._reopened(number, clock(line))
+            if found := _LAST_SEQUENCE.search(line):
+                self.openings[-1].sequence = int(found[1])
         elif self._began is None and "Total Num: " in line:
             self._began = bool((found := _FOUND_TABLES.search(line)) and found[1] == "0")
 
@@ -185,7 +188,9 @@ class LogEvents:
             before = opened.began_at if before is None or before == last else before
             took = last - before if last is not None and before is not None else 0.0
             rate = family.last.entries / took if took > 0 else 0.0
-            opened.at_dump[name] = AtDump(Counter(family.counts), rate, last)
+            opened.at_dump[name] = AtDump(
+                Counter(family.counts), rate, last, tuple(family.flushed_to)
+            )
 
     def _lose(self, family: str) -> None:
         self._unaccounted.add(family)
@@ -218,6 +223,8 @@ class LogEvents:
                 )  # fmt: skip
             case "table_file_creation" if not event.failed:
                 self._made(job, name, event)
+            case "recovery_started":  # of a WAL, whose last write no line tells
+                opened.sequence = None
             case "blob_file_creation" if not event.failed:
                 self._made_blobs(job, name, event)
             case "compaction_started":
@@ -269,6 +276,7 @@ class LogEvents:
         blobs = event.count("total_blob_count") or 1
         counts.update(blobs=blobs, blob_bytes=size, made=size)
         counts.update(flushed=size if kind == FLUSH else 0, lost_bytes=bool(event.missing()))
+        counts.update(flushed_blobs=blobs if kind == FLUSH else 0)
 
     def _made(self, job: int, name: str, event: LogEvent) -> None:
         told = event.properties.get("column_family_name")
@@ -312,7 +320,7 @@ class LogEvents:
             ranges = event.count("num_range_deletions") if ranges is None else ranges
             self._flushes[number] = Flushed(
                 table, memtables.entries, min(memtables.entries, memtables.deletes), merges,
-                ranges, memtables.data, memtables.at, largest,
+                ranges, memtables.data, memtables.at, event.number("smallest_seqno"), largest,
             )  # fmt: skip
             add_values(family, self._flushes[number], event)
 
@@ -351,6 +359,8 @@ class LogEvents:
             self._commit(number, whole, written_in)
             if each.largest is not None:
                 self._sequence = max(self._sequence or 0, each.largest)
+                opened = self.openings[-1]
+                opened.sequence = max(opened.sequence or 0, each.largest)
 
     def _commit(self, number: int, flushed: Flushed, written_in: Opened) -> None:
         table, entries, deletes = flushed.table, flushed.entries, flushed.deletes
@@ -363,8 +373,10 @@ class LogEvents:
             family.flushed_at = (family.flushed_at or (flushed.at,) * 2)[1], flushed.at
         if flushed.largest is not None:
             self._sequence = max(self._sequence or 0, flushed.largest)
+            before = family.flushed_to[-2:] or [((flushed.smallest or 1) - 1, 0)]
+            family.flushed_to = [*before, (flushed.largest, before[-1][1] + entries)]
         puts = max(0, entries - deletes - flushed.ranges)
-        family.last = Step(puts, deletes, flushed.merges, flushed.ranges)
+        family.last = Step(puts, deletes, flushed.merges, flushed.ranges, flushed.data or 0)
         family.history.append(family.last)
         if len(family.history) == MOST_STEPS:
             halves = zip(family.history[::2], family.history[1::2], strict=False)

@@ -21,6 +21,7 @@ from sampler.profile.compressibility import with_codecs
 from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
+    BATCH_HEADER,
     MIB,
     STATISTICS,
     TRACE,
@@ -39,6 +40,7 @@ from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_lines
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
+_LEAST_SURE = 2.0  # times by how much it may be wrong, of what is in memory
 _LEAST_IN_MEMORY = 0.001  # of the keys that were written
 _LATENCIES = ("get", "write", "seek", "multiget")
 _READS = Source("LOG: tickers rocksdb.number.keys.read, db.seek and multiget.get", "counted")
@@ -68,13 +70,17 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))
     if contents.quiet and not events.count:
         raise InputError(f"LOG {logs[-1]}", f"{quiet_log(logs[-1])}, or a trace")
-    log = LogEvidence(events, *_chosen(events, dumps))
+    version = contents.versions[-1][1] if contents.versions else None
+    log = LogEvidence(events, *_chosen(events, dumps), version)
     in_log = [each for each in events.openings if each.in_log]
     if not log.opened.in_log:
         told("Operations are those that the LOG's recovery flushed: from the opening before it.")
     elif len(in_log) > 1:
         number = 1 + in_log.index(log.opened)
-        told(f"Operations are from opening {number} of {len(in_log)} in the LOG.")
+        told(
+            f"Operations are from opening {number} of {len(in_log)} in the LOG; all openings "
+            f"together flushed {_all_flushed(events):,} writes."
+        )
     options = parse_options(options_text) if options_text else None
     families, unknown = _families(log, contents, options)
     families = with_codecs(path, with_objects(families, objects), events)
@@ -83,7 +89,7 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     figures, sources = gathered((*_writes(log), *_rates(log), *read_figures(log), *_latency(log)))
     profile = DatabaseProfile(
         families=families,
-        version=contents.versions[-1][1] if contents.versions else None,
+        version=version,
         options=completed(options_text, objects) if options_text else None,
         **figures,
         operations=_operations(families, log),
@@ -94,6 +100,11 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
         ),
     )
     return without_contradictions(profile)
+
+
+def _all_flushed(events: LogEvents) -> int:
+    counts = (each.counts for o in events.openings for each in o.families.values())
+    return sum(each["written"] for each in counts)
 
 
 def _not_rocksdb(log: Path) -> str:
@@ -148,6 +159,7 @@ def _families(
     used = {name for name in names if log.used(name)}
     keys = _written_keys(log, names)
     bytes_in = _written_bytes(log, keys, {name: log.events.entry_size(name) for name in names})
+    pairs = _pair_in_memory(log, keys, names)
     found = [
         family_profile(
             Evidence(
@@ -157,10 +169,10 @@ def _families(
                 codec=_codec(name, contents, options, "compression"),
                 blob_codec=_codec(name, contents, options, "blob_compression_type"),
                 filtered=_filtered(name, contents),
-                elsewhere=len(used) > 1
-                and _in_memory(log, names) > _LEAST_IN_MEMORY * (log.keys_written() or 0.0),
+                silent=_silent(log, name, names) if len(used) > 1 else None,
                 written=keys.get(name),
                 came_in=bytes_in.get(name),
+                pair=pairs.get(name),
             )
         )
         for name in names
@@ -188,16 +200,21 @@ def _filtered(name: str, contents: Contents) -> bool | None:
     return any(each != "None" for each in told) if told else None
 
 
-def _in_memory(log: LogEvidence, families: Sequence[str]) -> float:
-    """Keys that were written until the last dump and not flushed, of all families."""
-    return max(0.0, (log.keys_written() or 0.0) - sum(map(log.flushed, families)))
+def _silent(log: LogEvidence, family: str, families: Sequence[str]) -> float | None:
+    """Keys that were written to all and not flushed, for a family that flushed nothing."""
+    if log.events.of_all_openings(family).counts["written"]:
+        return None
+    keys = log.keys_written() or 0.0
+    left = keys - sum(map(log.flushed, families))
+    return left if left > _LEAST_IN_MEMORY * keys else None
 
 
 def _written_keys(log: LogEvidence, families: Sequence[str]) -> dict[str, float]:
     """Keys that were written to each family until the last dump, as far as that is told.
 
-    Those that are in memory are shared out by the rates at which memtables filled. What was
-    written to a family that flushed nothing is not told beside several others.
+    Those that are in memory are shared out by the rates at which memtables filled. What is left
+    was written to families that flushed nothing: it is told where there is one of them, and the
+    rates are known well enough.
     """
     flushed = {name: log.flushed(name) for name in families}
     used = [name for name in families if log.used(name)] or list(families)
@@ -207,18 +224,19 @@ def _written_keys(log: LogEvidence, families: Sequence[str]) -> dict[str, float]
     if not any(flushed.values()):
         return {used[0]: keys} if len(used) == 1 and (keys or log.dump) else {}
     left = max(0.0, keys - sum(flushed.values()))
-    waiting = {name: log.since_flush(name) or 0.0 for name in families}
+    rates = {name: log.since_flush(name) for name in families}
+    waiting = {name: count for name, (count, _) in rates.items()}
     if not any(waiting.values()):
-        waiting = flushed
+        waiting = dict(flushed)
     factor = left / sum(waiting.values())
-    several = len(used) > 1
-    if several and not all(flushed.values()):  # some of it may be theirs
+    several, silent = len(used) > 1, [name for name, count in flushed.items() if not count]
+    if several and silent:  # some of it may be theirs
         factor = min(1.0, factor)
-    return {
-        name: count + factor * waiting[name]
-        for name, count in flushed.items()
-        if count or not several
-    }
+    written = {name: flushed[name] + factor * waiting[name] for name in families}
+    rest, unsure = keys - sum(written.values()), sum(error for _, error in rates.values())
+    if len(silent) == 1 and log.sequence is not None and rest > _LEAST_SURE * unsure:
+        written[silent[0]] = rest
+    return {name: count for name, count in written.items() if count or not several}
 
 
 def _written_bytes(
@@ -239,6 +257,33 @@ def _written_bytes(
         weights = {name: float(size) for name, size in flushed.items()}
     whole = sum(weights.values())
     return {name: ingested * each / whole for name, each in weights.items()} if whole else {}
+
+
+def _pair_in_memory(
+    log: LogEvidence, keys: Mapping[str, float], families: Sequence[str]
+) -> dict[str, float]:
+    """Mean bytes of a key with its value, of the family that flushed nothing; empty if untold.
+
+    They are those of all write batches, without the entries of the other families. An entry of a
+    memtable has 8 bytes that a batch has not, and for a delete the length of its value; one of a
+    batch has its type, and the number of a family other than the default (write_batch.cc).
+    """
+    silent = [name for name, count in keys.items() if count and not log.flushed(name)]
+    size, calls = log.tickers.get("bytes.written"), log.tickers.get("write.self")
+    if len(silent) != 1 or len(keys) < 2 or size is None or calls is None:
+        return {}
+    left = size - BATCH_HEADER * float(calls + log.tickers.get("write.other", 0))
+    for name in (each for each in families if each in keys and each not in silent):
+        counts = log.until_dump(name)
+        last = log.opened.families[name].in_memory(counts)
+        if counts["dataless"] or not last.data:
+            return {}
+        more = (keys[name] - counts["written"]) / max(1, last.entries)
+        left -= counts["data"] + more * last.data - counts["deleted"] - more * last.deletes
+        left += keys[name] * (8 - 1 - (name != DEFAULT_FAMILY))
+    lengths = 3 + (silent[0] != DEFAULT_FAMILY)  # and the type
+    pair = left / keys[silent[0]] - lengths
+    return {silent[0]: pair} if pair > 0 else {}
 
 
 def _operations(families: Iterable[FamilyProfile], log: LogEvidence) -> dict[str, float]:

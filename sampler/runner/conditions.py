@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from sampler.machine import speed_probe
 from sampler.machine.host_load import CpuMoment, others_demand, read_moment
 from sampler.runner.process import tied
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 
 _END_SECONDS = 2.0  # the probe ends within 20 ms of being told
 

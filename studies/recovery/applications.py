@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import rocksdict
 
-from sampler.profile.compressibility import values_source
+from sampler.profile.compressibility import BINARY, values_source
 from sampler.profile.reading import read_profile
 from sampler.runner.settings import Settings
 from studies.json_lines import append_line, read_lines
@@ -288,7 +288,7 @@ def _key(number: int, size: int) -> bytes:
 
 
 def _source(family: Family) -> bytes:
-    return values_source(round(100 * family.compression_ratio))
+    return values_source(round(100 * family.compression_ratio), BINARY)  # as 9.10.0's db_bench
 
 
 def _truth(application: Application, told: Mapping[str, _Told]) -> dict[str, Any]:

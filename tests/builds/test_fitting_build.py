@@ -13,7 +13,7 @@ from db.workloads import keep_workload
 from jobs.execution.assembly import assemble, single_bench
 from jobs.experiments.comparison import on_one_build
 from jobs.experiments.sides import Side
-from jobs.profile.profiled import profiled
+from jobs.profile import profiled
 from jobs.specification.named_files import specify
 from jobs.specification.specification import (
     on_build_of,

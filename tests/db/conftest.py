@@ -2,8 +2,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, acquire
-from db.leases.process import this_process_name
+from db.leases import Lease, acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog
 
 

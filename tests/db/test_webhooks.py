@@ -9,8 +9,7 @@ from sqlalchemy import Engine, insert, select, update
 from db.connection.transactions import present, writing
 from db.jobs.job_queue import queue_again
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, acquire, release
-from db.leases.process import this_process_name
+from db.leases import Lease, acquire, release, this_process_name
 from db.nightly.batches import begin_batch, give_up_jobs
 from db.schema.job_row import LIVE, JobKind, JobState
 from db.schema.tables import delivery, job

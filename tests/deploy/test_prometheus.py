@@ -20,8 +20,7 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.connection.transactions import writing
 from db.hosts import see_host
-from db.nightly.batches import read_batches
-from db.nightly.schedules import add_schedule
+from db.nightly.batches import add_schedule, read_batches
 from db.schema.tables import batch, job
 from jobs.regression.detection import regressions_of_batch
 from tests.support import ROOT

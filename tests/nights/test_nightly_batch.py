@@ -8,9 +8,8 @@ from sqlalchemy import Engine, func, select, update
 
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.nightly.batches import batch_jobs, batch_result
+from db.nightly.batches import batch_jobs, batch_result, find_schedule, remove_schedule
 from db.nightly.nights import nights_of_batch
-from db.nightly.schedules import find_schedule, remove_schedule
 from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from db.connection.engine import make_engine
-from db.nightly.batches import batch_jobs
-from db.nightly.schedules import find_schedule
+from db.nightly.batches import batch_jobs, find_schedule
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.night_scene import NIGHTLY, write_nightly
 

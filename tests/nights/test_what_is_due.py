@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.nightly.schedules import ScheduleRow
+from db.nightly.batches import ScheduleRow
 from jobs.schedule import GRACE, UNREADABLE_AGAIN, due
 
 DUE = datetime(2026, 3, 28, 1, 30, tzinfo=UTC)

@@ -19,7 +19,23 @@ SHOWN = dict(DIFF.findall((ROOT / "CONTRIBUTING.md").read_text()))
 INSTANT = """
 name = "instant"
 [command]
-argv = ["/bin/sh", "-c", "echo '{\\"waf\\": 2.5, \\"sa\\": 1.1, \\"time\\": 3, \\"rate\\": 100}'"]
+argv = ["/bin/sh", "-c", "echo '{\\"waf\\": 2.5, \\"sa\\": 1.1, \\"time\\": 3, \\"rate\\": 100, \\"flushed_bytes\\": 4096}'"]
+"""  # noqa: E501
+# Prints what a server of the copy answers: arguments are the database, and a path and type each.
+READ = """
+import json, sys
+from fastapi.testclient import TestClient
+from api.app import make_app
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+
+engine = make_engine(sys.argv[1])
+token = make_token(engine, "reader", Role.READ)
+client = TestClient(make_app(engine), base_url="http://localhost")
+client.headers.update({"Authorization": f"Bearer {token}"})
+asked = (each.split() for each in sys.argv[2:])
+answers = (client.get(path, headers={"Accept": kind}).raise_for_status() for path, kind in asked)
+print(json.dumps([answer.text for answer in answers]))
 """
 
 
@@ -58,41 +74,71 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rocktune(folder: Path, *arguments: str, status: int = 0) -> str:
+def run_python(folder: Path, *arguments: str, status: int = 0) -> str:
     env = environment(folder, PYTHONPATH=str(folder), PYTHONDONTWRITEBYTECODE="1")
     ended = subprocess.run(
-        [sys.executable, "-m", "cli.main", *arguments],
-        cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120,
+        [sys.executable, *arguments],
+        cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=240,
     )  # fmt: skip
     assert ended.returncode == status, ended.stderr
     return ended.stdout
 
 
+def rocktune(folder: Path, *arguments: str, status: int = 0) -> str:
+    return run_python(folder, "-m", "cli.main", *arguments, status=status)
+
+
+@pytest.fixture(scope="module")
+def tuned(copy: Path) -> Path:
+    """The files of a job in it; its database is beside them."""
+    workload, out = copy / "instant.toml", copy / "out"
+    workload.write_text(INSTANT)
+    rocktune(
+        copy, "tune", f"--workload={workload}", "--strategy=hill", "--trials=40",
+        f"--db={copy / 'r.db'}", f"--out={out}",
+        status=3,  # of a benchmark that always says the same nothing is proven
+    )  # fmt: skip
+    return out
+
+
 def test_each_is_shown_in_under_twenty_lines() -> None:
     assert set(SHOWN) == {"parameter", "workload", "strategy", "metric"}
     assert all(0 < changed(diff) < 20 for diff in SHOWN.values())
+    assert changed(SHOWN["metric"]) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.db_bench
-def test_a_new_parameter_workload_and_metric_are_measured(copy: Path) -> None:
-    asked = ("bench", "--workload=large-values", "--set=experimental_mempurge_threshold=0.5")
+def test_a_new_parameter_workload_and_metric_are_measured_and_compared(copy: Path) -> None:
+    option = "experimental_mempurge_threshold=0.5"
+    asked = ("bench", "--workload=large-values", f"--set={option}")
     found = json.loads(rocktune(copy, *asked, "--json"))
     assert found["metrics"]["flushed_bytes"] > 0
     changed_by_rocksdb = [each for each in found["warnings"] if "in effect" in each]
     assert changed_by_rocksdb == []
     rocktune(ROOT, *asked, status=2)  # nothing of it is there without the changes
+    pair = ("compare", "default", option, "--workload=large-values", "--rounds=3", "--json")
+    (table,) = json.loads(rocktune(copy, *pair, f"--out={copy / 'compared'}"))["tables"]
+    assert table["metrics"]["flushed_bytes"]["unit"] == "B"
 
 
 @pytest.mark.slow
-def test_a_new_strategy_tunes(copy: Path, tmp_path: Path) -> None:
-    workload = tmp_path / "instant.toml"
-    workload.write_text(INSTANT)
-    out = tmp_path / "out"
-    rocktune(
-        copy, "tune", f"--workload={workload}", "--strategy=hill", "--trials=40",
-        f"--db={tmp_path / 'r.db'}", f"--out={out}",
-        status=3,  # of a benchmark that always says the same nothing is proven
-    )  # fmt: skip
-    rows = (out / "trials.csv").read_text()
-    assert "a step away from the best" in rows
+def test_a_new_strategy_tunes(tuned: Path) -> None:
+    assert "a step away from the best" in (tuned / "trials.csv").read_text()
+
+
+@pytest.mark.slow
+def test_a_new_metric_is_shown_wherever_metrics_are(copy: Path, tuned: Path) -> None:
+    db = str(copy / "r.db")
+    assert "flushed_bytes" in json.loads((tuned / "result.json").read_text())["verdict"]["change"]
+    shown = rocktune(copy, "show", "1", f"--db={db}", status=3)
+    assert re.search(r"^ *flushed_bytes +4 KiB", shown, re.MULTILINE)
+    trials = "/v1/jobs/1/trials"
+    asked = ("/jobs/1/won text/html", f"{trials} text/csv", f"{trials} application/x-ndjson")
+    page, *exports = json.loads(run_python(copy, "-c", READ, db, *asked).splitlines()[-1])
+    assert 'name="weight-flushed_bytes"' in page
+    for document in ((tuned / "report.html").read_text(), page):
+        assert "bytes that flushes wrote" in document
+    assert "flushed_bytes" in (tuned / "trials.csv").read_text().partition("\n")[0]
+    assert "flushed_bytes" in exports[0].partition("\n")[0]
+    assert json.loads(exports[1].partition("\n")[0])["metrics"]["flushed_bytes"] == 4096

@@ -3,24 +3,25 @@
 import ast
 import re
 
-import pytest
-
 from optimizer.objective.objective_file import SHIPPED, load_objective
-from sampler.workload import metric_units
+from sampler.workload import metric_table
 from sampler.workload.db_bench_benchmarks import ALL_LATENCIES
-from sampler.workload.metric_units import MACHINE, db_bench_metrics, metric_unit
+from sampler.workload.metric_table import MACHINE, METRICS, db_bench_metrics, measured_of
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from sampler.workload.workload_file import load_workload
 from tests.support import ROOT
 
 TEXT = (ROOT / "docs/reference/metrics.md").read_text()
-LATENCY = re.compile(rf"({'|'.join(ALL_LATENCIES)})_p\d+")
-# | `metric` | definition | unit |
+LATENCIES = {f"{kind}_{each}" for kind in ALL_LATENCIES for each in metric_table._PERCENTILES}
+# | `metric` | definition | unit | better |
 ROWS = {
-    name: unit.strip()
-    for name, unit in re.findall(r"^\| `(\w+)` \|[^|\n]*\| ([^|\n]*) \|$", TEXT, re.MULTILINE)
+    name: (unit, better)
+    for name, unit, better in re.findall(
+        r"^\| `(\w+)` \|[^|\n]*\| ([^|\n]*) \| ([^|\n]*) \|$", TEXT, re.MULTILINE
+    )
 }
 UNITS = {"s": "s", "B": "bytes", "%": "%", "ops/s": "ops/s", None: "ratio"}
+BETTER = {"min": "less", "max": "more", None: "-"}
 
 
 def written_in_the_code() -> set[str]:
@@ -35,16 +36,20 @@ def written_in_the_code() -> set[str]:
     return {key.value for key in keys if isinstance(key, ast.Constant)}
 
 
-def test_every_metric_is_there_and_no_other() -> None:
+def test_every_metric_is_there_in_its_unit_and_direction() -> None:
+    """Latencies have a table of their own."""
+    assert {
+        name: (UNITS[metric.unit], BETTER[metric.better])
+        for name, metric in METRICS.items()
+        if metric.measured != "latency"
+    } == ROWS
+
+
+def test_every_metric_that_a_run_computes_is_in_the_table() -> None:
     given = {name for load in WORKLOADS if load_workload(load).command is None
              for name in db_bench_metrics(load_workload(load))}  # fmt: skip
-    known = {*given, *MACHINE, *written_in_the_code()}
-    assert set(ROWS) == {name for name in known if not LATENCY.fullmatch(name)}
-
-
-@pytest.mark.parametrize("metric", ROWS)
-def test_its_unit_is_that_of_the_code(metric: str) -> None:
-    assert UNITS[metric_unit(metric)] == ROWS[metric]
+    assert {*given, *MACHINE, *written_in_the_code()} - METRICS.keys() <= LATENCIES
+    assert {*measured_of("latency")} <= LATENCIES
 
 
 def test_every_kind_of_latency_is_there() -> None:
@@ -52,7 +57,7 @@ def test_every_kind_of_latency_is_there() -> None:
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     assert {kind for row in rows for kind in re.findall(r"`(\w+)`", row)} == set(ALL_LATENCIES)
     shown = set(re.findall(r"`KIND_(p\d+)`", section))
-    assert shown == set(metric_units._PERCENTILES)
+    assert shown == set(metric_table._PERCENTILES)
 
 
 def test_every_objective_is_there_with_its_metrics() -> None:

@@ -11,8 +11,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.leases import acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import read_baseline_runs, read_latest, read_trial_facts
 from jobs.charts.series import metric_series_chart

@@ -12,9 +12,8 @@ from sqlalchemy import Engine, insert, update
 from db.connection.transactions import writing
 from db.hosts import see_host
 from db.jobs.job_store import JobStore
-from db.leases.lease import BENCH, LeaderLease, give_back_lead, take_lead
-from db.leases.process import this_process_name
-from db.nightly.schedules import add_schedule
+from db.leases import BENCH, LeaderLease, give_back_lead, take_lead, this_process_name
+from db.nightly.batches import add_schedule
 from db.schema.job_row import JobState
 from db.schema.tables import batch, document, host
 

@@ -12,9 +12,8 @@ from sqlalchemy import Engine, update
 from db.access.tokens import Role, make_token, revoke_token
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.nightly.batches import batch_jobs
+from db.nightly.batches import batch_jobs, find_schedule
 from db.nightly.nights import nights_of_batch
-from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
 from db.schema.tables import schedule
 from jobs.queue.lifecycle import cancel_stored

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token, revoke_token
 from db.connection.engine import make_engine
-from db.jobs.job_list import read_jobs
+from db.jobs.job_store import read_jobs
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import (
     EXTERNAL,

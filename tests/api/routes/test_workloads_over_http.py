@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.nightly.schedules import find_schedule
+from db.nightly.batches import find_schedule
 from db.workloads import keep_workload
 from jobs.batch.batch_plan import plan_from_document
 from jobs.queue.service_settings import ServiceSettings

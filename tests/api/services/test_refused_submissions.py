@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_list import read_jobs
+from db.jobs.job_store import read_jobs
 from tests.support.api.callers import (
     DEEP,
     EXTERNAL,

@@ -132,6 +132,14 @@ def test_a_database_of_a_newer_rocktune_is_refused(database: Engine):
     assert current(database) == "9999"
 
 
+def test_a_database_of_before_the_last_release_is_refused(database: Engine):
+    with writing(database) as connection:
+        connection.exec_driver_sql(f"UPDATE {REVISION_TABLE} SET version_num = '0004'")
+    with pytest.raises(InputError, match=r"too old a Rocktune \(revision 0004\); upgrade it with"):
+        upgrade_tables(database)
+    assert current(database) == "0004"
+
+
 def test_tables_of_something_else_are_left_alone(empty_database: Engine):
     with writing(empty_database) as connection:
         connection.exec_driver_sql("CREATE TABLE job (theirs INTEGER)")

@@ -3,11 +3,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_list import JobOrder, count_by_state, read_jobs, standings
 from db.jobs.job_queue import enqueue_job
-from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.jobs.job_store import JobOrder, JobStore, count_by_state, read_jobs, standings
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.progress import RunProgress

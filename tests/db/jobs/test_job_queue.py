@@ -18,8 +18,7 @@ from db.jobs.job_queue import (
     state_of,
 )
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobState
 from tests.support.db.server_clock import Clock, server_clock
 

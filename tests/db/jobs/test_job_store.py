@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease
+from db.leases import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost

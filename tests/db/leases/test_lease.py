@@ -11,8 +11,7 @@ from sqlalchemy.exc import OperationalError
 from db.connection.engine import make_engine
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, LeaseHeld, acquire, fence, release, renew
-from db.leases.process import this_process_name
+from db.leases import Lease, LeaseHeld, acquire, fence, release, renew, this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from db.leases.process import is_dead, spoken, this_process_name
+from db.leases import is_dead, spoken, this_process_name
 
 FIELDS = ("host", "boot", "namespace", "pid", "start")
 

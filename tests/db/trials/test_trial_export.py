@@ -16,8 +16,7 @@ from sqlalchemy.exc import DBAPIError
 import db.trials.trial_export
 from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
-from db.leases.process import this_process_name
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting

@@ -7,8 +7,7 @@ from sqlalchemy import Engine, event, insert
 from db.connection.transactions import reading, writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import trial
-from db.trials.trial_list import TrialOrder, count_listed, read_listed
-from db.trials.trial_rows import proposal
+from db.trials.trial_rows import TrialOrder, count_listed, proposal, read_listed
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

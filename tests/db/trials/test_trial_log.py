@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import Lease, acquire
-from db.leases.process import this_process_name
+from db.leases import Lease, acquire, this_process_name
 from db.schema.tables import MAIN_METRICS
 from db.schema.types import safe_text
 from db.trials.trial_log import StoredTrialLog

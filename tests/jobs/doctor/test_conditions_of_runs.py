@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor import idle_host
+from jobs.doctor import examination
+from jobs.doctor.examination import look_at_conditions
 from jobs.doctor.findings import Finding, Severity
-from jobs.doctor.idle_host import look_at_conditions
 from sampler.runner.settings import Settings
 
 SPEEDS = (1.0, 1.1, 1.0, 1.1)
@@ -28,7 +28,7 @@ def look(
             speed = next(told, None) if self._probe else None
             return {"others_cpu": 0.0, **({"machine_speed": speed} if speed else {})}
 
-    monkeypatch.setattr(idle_host, "Conditions", Looked)
+    monkeypatch.setattr(examination, "Conditions", Looked)
     found = look_at_conditions(settings, pause=lambda _: None)
     assert not settings.bench_dir.is_dir() or list(settings.bench_dir.iterdir()) == []
     return found

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.doctor.examination import judge_db_bench
 from jobs.doctor.findings import (
     Finding,
     Severity,
@@ -16,7 +17,6 @@ from jobs.doctor.findings import (
     judge_memory,
     percentage,
 )
-from jobs.doctor.idle_host import judge_db_bench
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.disk_speed import DiskSpeed

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, acquire
-from db.leases.process import this_process_name
+from db.leases import LeaseHeld, acquire, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import WAITS_FOR
 from jobs.execution import held_job

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, acquire, release
+from db.leases import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
 from jobs.execution import execution_backend, held_job

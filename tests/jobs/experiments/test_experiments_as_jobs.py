@@ -13,8 +13,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.known_builds import KnownBuilds
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.experiments.experiment import RUNS

@@ -14,8 +14,7 @@ from api.app import make_app
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaseHeld, acquire, release
-from db.leases.process import this_process_name
+from db.leases import LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble

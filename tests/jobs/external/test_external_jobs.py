@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire, release
+from db.leases import acquire, release
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, live_ranking
 from jobs.external.reported_trials import NotAsked, ReportedTrial

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.profile.profiled import Profiled, load_name, require_outside
+from jobs.profile import Profiled, load_name, require_outside
 from sampler.common.errors import InputError
 from sampler.profile.database_files import find_files
 from sampler.profile.load import choose_load

@@ -19,7 +19,7 @@ from db.connection import migrate
 from db.connection.engine import make_engine
 from db.connection.migrate import HEAD, current, require_current, upgrade_tables
 from db.jobs.job_store import JobStore
-from db.leases.lease import LedBy, take_lead
+from db.leases import LedBy, take_lead
 from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs import worker

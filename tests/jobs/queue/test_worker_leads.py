@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from db.leases.lease import BENCH, LeaderLease, take_lead
+from db.leases import BENCH, LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
 from jobs.worker import Worker

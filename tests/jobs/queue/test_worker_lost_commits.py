@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import acquire
+from db.leases import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from db.jobs.job_store import JobStore
-from db.leases.lease import LeaderLease, take_lead
+from db.leases import LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs import worker
 from tests.support.jobs.worker_scene import Scene, at_work, scene

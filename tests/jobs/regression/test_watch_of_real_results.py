@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jobs.regression.series import series_of
+from jobs.regression.detection import series_of
 from jobs.specification.specification import Specification
 from tests.support.jobs.batch_nights import ASKED, nights_of, result
 from tests.support.jobs.pretended_job import finished_job

@@ -80,7 +80,7 @@ class TestGroups:
 
     def test_quartiles_of_each_group_of_drawn_trials(self):
         anova = {"p_holm": 0.0004, "eta_squared": 0.4}
-        chart = groups_chart(Question("codec", "waf", True, anova), self.drawn(), ", ratio")
+        chart = groups_chart(Question("codec", "waf", True, anova), self.drawn())
         assert chart is not None
         (box,) = chart.traces
         assert box["y"] == ["a<br>n = 5", "b<br>n = 2"]
@@ -95,15 +95,15 @@ class TestGroups:
                         state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
         whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
                  for n in range(2)]  # fmt: skip
-        chart = groups_chart(Question("codec", "time", True, {}), [*whole, *cut], ", s")
+        chart = groups_chart(Question("codec", "time", True, {}), [*whole, *cut])
         assert chart is not None
         assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
         assert "logarithms" in chart.caption
-        assert groups_chart(Question("codec", "waf", True, {}), [*whole, *cut], "") is None
+        assert groups_chart(Question("codec", "waf", True, {}), [*whole, *cut]) is None
 
     def test_one_group_is_no_comparison(self):
         question = Question("codec", "waf", True, {})
-        assert groups_chart(question, self.drawn()[:5], "") is None
+        assert groups_chart(question, self.drawn()[:5]) is None
 
     def test_the_top_and_the_bottom_for_the_metric_that_shows_it(self):
         rows = [row(name, rank, 0.1) for rank, name in enumerate("abcdef", start=1)]

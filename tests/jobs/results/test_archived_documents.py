@@ -12,8 +12,7 @@ from sqlalchemy import Engine
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore, restore_job
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble

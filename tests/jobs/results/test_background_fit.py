@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jobs.results.background_fit import FitFailed, end_fits, fitted
+from jobs.results.fits import FitFailed, end_fits, fitted
 from tests.support import ROOT
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.small_fits import added, endless, failing, priority

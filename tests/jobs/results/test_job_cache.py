@@ -9,7 +9,7 @@ from threading import Barrier, Event
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from jobs.results.cache import JobCache
+from jobs.results.fits import JobCache
 
 
 @pytest.fixture

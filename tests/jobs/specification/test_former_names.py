@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from cli.main import main
-from db.jobs.job_list import read_jobs
-from db.jobs.job_store import JobStore
+from db.jobs.job_store import JobStore, read_jobs
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_plan import plan_from_document
 from jobs.specification.named_files import specify

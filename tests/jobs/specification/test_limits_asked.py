@@ -10,7 +10,7 @@ from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from tests.support.jobs.instant import write_space, write_workload
 
 RATE = Limit("rate", at_least_baseline=0.95)

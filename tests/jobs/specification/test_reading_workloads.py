@@ -13,7 +13,7 @@ from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
-from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
 

@@ -18,15 +18,16 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
 import db.trials.trial_export
-import jobs.trial_export.trial_parquet
+import jobs.trial_export
 from benchmarks.export_trials import main as export_benchmark
 from db.jobs.job_store import JobStore
 from db.trials.trial_export import TrialNames
-from jobs.trial_export.trial_formats import (
+from jobs.trial_export import (
     TrialColumns,
     csv_chunks,
     ndjson_chunks,
     parquet_chunks,
+    trials_csv,
 )
 from optimizer.trials.trial import Trial
 from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
@@ -47,7 +48,7 @@ any_jobs = partial(
 @pytest.fixture(autouse=True)
 def small_pages_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db.trials.trial_export, "PAGE", 3)
-    monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 4)
+    monkeypatch.setattr(jobs.trial_export, "_GROUP", 4)
 
 
 def names_of(trials: list[Trial]) -> tuple[list[str], list[str]]:
@@ -101,12 +102,23 @@ def is_cell(cell: str, value: Any) -> bool:
             return without_apostrophe(cell) == value
 
 
+def require_the_same_of_memory(kept: list[list[str]], trials: list[Trial]) -> None:
+    """The file in a job's folder has the fitness beside what is exported."""
+    text = trials_csv(trials, {1: 2.5}).decode()
+    head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    place = len(FIRST)
+    assert head[: place + 1] == [*FIRST, "fitness"]
+    assert [row[:place] + row[place + 1 :] for row in rows] == kept[1:]
+    assert [row[place] for row in rows] == ["2.5" if t.number == 1 else "" for t in trials]
+
+
 @any_jobs(max_examples=80)
 @given(any_trials)
 def test_every_format_reads_back_as_the_trials(database: Engine, given: list[Trial]):
     job_id = job_of(database, given)
     stored = JobStore(database).trials(job_id)
     require_csv(database, job_id, stored)
+    require_the_same_of_memory(read_csv(database, job_id), stored)
     require_ndjson(database, job_id, stored)
     require_parquet(database, job_id, stored)
 
@@ -401,7 +413,7 @@ class TestEveryFormat:
         self, database: Engine, chunks: Chunks, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
-        monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 500)
+        monkeypatch.setattr(jobs.trial_export, "_GROUP", 500)
         few, many = (
             job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
         )

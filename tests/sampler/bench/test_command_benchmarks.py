@@ -16,7 +16,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, default_values
 from sampler.space.space_file import load_space, space_from_document
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload import Command, Workload
 
 Run = Callable[..., Outcome]

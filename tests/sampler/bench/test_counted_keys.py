@@ -14,7 +14,7 @@ from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.settings import Settings
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
-from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
 from studies.space_amplification import MOST_OFF, Load, judge, loads, page
 from tests.support.sampler.real_runs import tiny_plan

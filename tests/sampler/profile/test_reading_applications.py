@@ -118,7 +118,10 @@ def test_sequence_numbers_tell_how_much_a_recovery_flushed() -> None:
     told: list[str] = []
     folder = CASES / "46-database-benchmark-10.4.2-folder"
     read_profile(folder, told=told.append)
-    assert told == ["Operations are from opening 2 of 3 in the LOG."]
+    assert told == [
+        "Operations are from opening 2 of 3 in the LOG; all openings together flushed 15,000 "
+        "writes."
+    ]
 
 
 def test_five_families_of_which_one_has_blobs(read: Read) -> None:
@@ -126,16 +129,17 @@ def test_five_families_of_which_one_has_blobs(read: Read) -> None:
     truth = json.loads((folder / "truth.json").read_text())["truth"]
     profile = read(folder / "LOG.gz")
     events, index, blobs, counters = map(profile.family, ("events", "index", "blobs", "counters"))
-    assert events.operations["put"] == pytest.approx(truth["events.put"], rel=0.03)
+    # Sequence numbers tell what is in memory; `default` flushed nothing, and has the rest.
+    for family in profile.families:
+        for kind in ("put", "delete"):
+            counted = truth.get(f"{family.name}.{kind}", 0)
+            assert family.operations[kind] == pytest.approx(counted, rel=0.005)
     assert 0.93 <= (events.waf or 0) <= 0.95
     assert (events.overwrite_share, events.key_size) == (pytest.approx(0, abs=0.01), 18)
     did = index.operations
     of_deletes = truth["index.delete"] / (truth["index.delete"] + truth["index.put"])
-    assert did["delete"] / (did["put"] + did["delete"]) == pytest.approx(of_deletes, abs=0.01)
-    assert blobs.operations["put"] == pytest.approx(truth["blobs.put"], rel=0.03)
-    assert blobs.operations["delete"] == pytest.approx(truth["blobs.delete"], rel=0.06)
+    assert did["delete"] / (did["put"] + did["delete"]) == pytest.approx(of_deletes, abs=0.001)
     assert blobs.value_size.mean == 16_384
-    assert counters.operations["put"] == pytest.approx(truth["counters.put"], rel=0.03)
     # It deletes keys that are there, once each: not by chance, so neither is told.
     assert (index.overwrite_share, index.entries) == (None, None)
     assert "deletes" in why(profile, "overwrite_share", "index")
@@ -151,5 +155,6 @@ def test_five_families_of_which_one_has_blobs(read: Read) -> None:
     assert 0 < index.doubted["compression_ratio"] < 3 / 8
     # 500 keys, all in memory: not 0.
     default = profile.family("default")
-    assert (default.operations, default.entries) == ({}, None)
-    assert "in memory" in why(profile, "entries")
+    assert (default.entries, default.value_size.mean) == (None, pytest.approx(93, abs=1))
+    assert default.sources["value_size"].sure == "assumed"
+    assert "41,083 writes; it flushed nothing: call DB::Flush" in why(profile, "entries")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from sampler.common.errors import InputError
 from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile
 from sampler.profile.reading import read_profile
@@ -124,7 +126,9 @@ def test_the_newest_opening_that_did_something_is_taken(read: Read, tmp_path: Pa
     read(again)
     profile = read_profile(tmp_path, told=told.append)
     (family,) = profile.families
-    assert told == ["Operations are from opening 2 of 3 in the LOG."]
+    assert told == [
+        "Operations are from opening 2 of 3 in the LOG; all openings together flushed 130 writes."
+    ]
     assert family.operations["put"] == 30
     assert (family.entries, family.key_size) == (130, 16)
     assert [(each.level, each.files) for each in family.levels] == [(0, 2)]
@@ -271,3 +275,31 @@ def test_deletes_that_are_still_in_memory_are_told_by_the_bytes_of_all_batches(r
     (family,) = read(HEADER, flush(5, 100, 100), dump(1, gib=gib), told).families
     assert family.operations["put"] == pytest.approx(160, abs=1)
     assert family.operations["delete"] == pytest.approx(90, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("flushed", "keys", "rest"), [((100, 100), 375, 125), ((150, 145), 900, None)]
+)
+def test_what_a_family_that_flushed_nothing_got(
+    read: Read, flushed: tuple[int, int], keys: int, rest: float | None
+) -> None:
+    """Of 150 sequence numbers each: what the other's rate leaves, where that is sure enough."""
+    begin = "x Recovered from manifest file:db/M-1 succeeded,last_sequence is 0, log_number is 0"
+    lines = ["x RocksDB version: 9.8.4", BEGIN[0], begin]
+    for number, (entries, largest) in enumerate(zip(flushed, (150, 300), strict=True), 5):
+        made = json.loads(table(number, entries, number).partition("EVENT_LOG_v1 ")[2])
+        made |= {"cf_name": "one", "smallest_seqno": largest - 149, "largest_seqno": largest}
+        wrote = [line.replace("[default]", "[one]") for line in flush(number, entries, entries)]
+        wrote[2] = f"x EVENT_LOG_v1 {json.dumps(made)}"
+        lines += wrote
+    told = statistics(number_keys_written=keys, write_self=keys, bytes_written=2**30)
+    profile = read(lines, dump(1, families=(Family(), Family(name="one"))), told)
+    kept, other = profile.family("default"), profile.family("one")
+    assert other.operations["put"] == pytest.approx(sum(flushed) + flushed[1] * (keys - 300) / 150)
+    assert kept.operations.get("put") == (None if rest is None else pytest.approx(rest))
+    how = {each.what: each.how for each in profile.unknown}
+    assert "call DB::Flush" in how["entries of column family 'default'"]
+    if rest is None:
+        assert "at most" in how["entries of column family 'default'"]
+        with pytest.raises(InputError, match="'default': it flushed nothing: call DB::Flush"):
+            choose_load(profile, kept, name="n")

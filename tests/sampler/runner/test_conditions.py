@@ -28,7 +28,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
-from sampler.workload.metric_units import MACHINE, db_bench_metrics
+from sampler.workload.metric_table import MACHINE, db_bench_metrics
 from sampler.workload.workload import Command, Workload
 from tests.support.sampler.real_runs import TINY, tiny_plan
 from tests.support.sampler.watching import gone, read_line

@@ -27,7 +27,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
-from sampler.workload.metric_units import MACHINE
+from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload import Command, Workload
 from tests.support import ROOT
 from tests.support.sampler.real_runs import tiny_plan

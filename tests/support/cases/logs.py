@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tests.support.cases.case import Case, Figures, Ran
@@ -67,6 +68,7 @@ _OXIGRAPH = "47-oxigraph-10.7.5-twelve-families"
 _QUEUE = "49-event-queue-pasted-dumps"
 _MYROCKS = "51-myrocks-show-engine-status"
 _CEPH = "52-ceph-osd-journal"
+_FIVE = "69-five-families-with-blobs"
 _MADE = "40-made-from-the-failures"
 _BENCH = "25-db_bench-two-runs-8.9/db_bench.log"
 
@@ -242,5 +244,10 @@ CASES: tuple[Case, ...] = (
         f"{_MADE}/two-runs-appended.log", 1,
         openings=2, seconds=4.0, compaction_gib=0.27, compaction_mib_s=69.39, stall_percent=0.0,
         stalls__memtables__stops=0,
+    ),
+    # expected.txt: 0.765 to 0.783 of the whole database.
+    replace(
+        _case(_FIVE, openings=1, rocksdb="9.8.4", intervals=24, write_amplification=0.7719001918),
+        command=("stats", "{file}/LOG", "--json"),
     ),
 )  # fmt: skip

@@ -8,9 +8,15 @@ fall moves it by a tenth from run to run.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+from sampler.bench.accepted import accepted_part
+from sampler.bench.installed import find_db_bench, probe
+from sampler.options.measured_part import measured_part
+from sampler.options.normal_form import read_user_options
+from sampler.options.options_file import CF
 from tests.support import DATA
-from tests.support.cases.case import Case, Figures, Ran
+from tests.support.cases.case import ARTEFACTS, Case, Figures, Ran
 
 MIB = 2**20
 # Write amplification is the same with a quarter of the keys at a quarter of the sizes.
@@ -70,6 +76,19 @@ def _measured(
         db_bench=True,
         sooner=sooner,
     )
+
+
+def _in_effect(case: Case, key: str, value: str) -> Case:
+    """The case, and that RocksDB itself has this in effect of what is measured of the file."""
+    name = f"{key} in effect"
+
+    def read(ran: Ran) -> Figures:
+        build = probe(find_db_bench("db_bench"))
+        file = read_user_options((ARTEFACTS / case.artefact).read_text(encoding="utf-8"))
+        effect = accepted_part(build, measured_part(file, 1)).effect
+        return {**case.read(ran), name: effect.get(CF, key) if effect else None}
+
+    return replace(case, expected={**case.expected, name: value}, read=read)
 
 
 def _refused(artefact: str, command: str, *told: str, build: str = "") -> Case:
@@ -166,11 +185,16 @@ CASES: tuple[Case, ...] = (
         "bench",
         "does not know table_properties_collectors.min_file_size (since 10.4 or earlier). ",
     ),
-    _measured(
-        _SURREAL + "smallest.ini",
-        136 * MIB,
-        "table_properties_collectors.min_file_size: RocksDB",
-        drop=True,
+    _in_effect(
+        _measured(
+            _SURREAL + "smallest.ini",
+            136 * MIB,
+            "table_properties_collectors.min_file_size: RocksDB",
+            drop=True,
+        ),
+        "table_properties_collectors",
+        "{{id=CompactOnDeletionCollector;deletion_ratio=0.500000;deletion_trigger=50;"
+        "window_size=1000;}}",
     ),
     _refused(
         _SURREAL + "OPTIONS",

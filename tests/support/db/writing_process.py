@@ -20,8 +20,7 @@ from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from db.leases.lease import acquire, release
-from db.leases.process import this_process_name
+from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

@@ -29,6 +29,6 @@ def endless(told: str) -> None:
 
 
 if __name__ == "__main__":  # a server that has an endless fit
-    from jobs.results.background_fit import fitted
+    from jobs.results.fits import fitted
 
     fitted(endless, sys.argv[1])

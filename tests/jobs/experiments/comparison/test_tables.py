@@ -8,7 +8,6 @@ from scipy import stats
 
 from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.experiments.tables import (
-    METRICS,
     comparison_sentences,
     load_words,
     require_metrics,
@@ -16,8 +15,11 @@ from jobs.experiments.tables import (
 )
 from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
+from sampler.workload.metric_table import shown_in
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
+
+METRICS = shown_in("compare")
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]

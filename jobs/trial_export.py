@@ -9,28 +9,56 @@ look the same in JSON and in CSV, and orjson writes a row of them in the time in
 ``csv.writer`` writes one float; so a line is a JSON list without its brackets, with texts put into
 it as CSV wants them.
 
+**Parquet** is written row group by row group, by a library that is loaded for it alone.
+
 Texts that a program for spreadsheets would run are marked, headers and parameters' texts too
 (``sampler.common.untrusted_text``).
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import Engine
 
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_export import MOMENTS, SCALARS, Page, TrialNames, exporting, parsed
+from db.trials.trial_export import (
+    MOMENTS,
+    SCALARS,
+    Page,
+    TrialExport,
+    TrialNames,
+    exporting,
+    page_of,
+    parsed,
+)
+from optimizer.trials.trial import Trial
 from sampler.common.untrusted_text import without_formula
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FIRST = ("number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds")  # fmt: skip
 LAST = ("failure", "why")
+_GROUP = 16_000  # trials in a row group of Parquet: a few MB
+_MOMENT = "moment"
+# The types of the columns that all jobs have, by Arrow's names; the others are texts.
+_FIXED = {
+    "number": "int64",
+    "subject": "int64",
+    "attempt": "int64",
+    "given": "bool",
+    "bench_seconds": "float64",
+    **dict.fromkeys(MOMENTS, _MOMENT),
+}
+_INT64, _EXACT = 2**63, 2**53  # beyond the second not every whole number is a double
 _LEAST_WHOLE, _MOST_WHOLE = -(2**63), 2**64 - 1  # what orjson reads as a whole number
 
 Column = Sequence[Any]
@@ -44,19 +72,21 @@ class TrialColumns:
     # The names of all columns, each once: a metric that is called like a column before it is
     # `metric.NAME`, and a parameter `parameter.NAME`.
     head: tuple[str, ...]
+    first: tuple[str, ...] = FIRST
 
     @classmethod
-    def of(cls, names: TrialNames) -> TrialColumns:
-        """The columns for the names that occur."""
-        head = dict.fromkeys((*FIRST, *LAST))
+    def of(cls, names: TrialNames, *more: str) -> TrialColumns:
+        """The columns for the names that occur, with ``more`` of a page before the metrics."""
+        first = (*FIRST, *more)
+        head = dict.fromkeys((*first, *LAST))
         metrics = _free(names.metrics, "metric.", head)
         parameters = _free(names.parameters, "parameter.", head)
-        return cls(names, (*FIRST, *metrics, *parameters, *LAST))
+        return cls(names, (*first, *metrics, *parameters, *LAST), first)
 
     def of_page(self, page: Page) -> list[Column]:
         """The columns of some trials, in the order of the head; None where there is no value."""
         return [
-            *(page[name] for name in FIRST),
+            *(page[name] for name in self.first),
             *self.metrics(page),
             *self.parameters(page),
             *(page[name] for name in LAST),
@@ -129,6 +159,10 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _MAY_NEED_WORK = re.compile(r"""$|['=+\-@\t]|[^",\r\n]*[",\r\n]""")
 
 
+def _csv_head(columns: TrialColumns) -> bytes:
+    return ",".join(map(_quoted, columns.head)).encode() + b"\r\n"
+
+
 def _csv_lines(columns: Sequence[Column]) -> bytes:
     """The lines of a page; None is an empty cell, and an empty text is ``""``."""
     try:
@@ -187,7 +221,7 @@ def csv_chunks(
     """
     with exporting(engine, job_id) as export:
         columns = TrialColumns.of(export.names())
-        yield ",".join(map(_quoted, columns.head)).encode() + b"\r\n"
+        yield _csv_head(columns)
         for page in export.pages(after=after, limit=limit):
             yield _csv_lines(columns.of_page(page))
 
@@ -204,18 +238,12 @@ def ndjson_chunks(
             yield _json_lines(page)
 
 
-def parquet_chunks(
-    engine: Engine, job_id: int, *, after: int = 0, limit: int | None = None
-) -> Iterator[bytes]:
-    """The trials as a Parquet file with the columns of ``csv_chunks``.
-
-    Metrics are doubles and moments are in UTC. A parameter is int64, double or bool where all of
-    the whole job's values are, else text. Arguments and errors as of ``csv_chunks``.
-    """
-    from jobs.trial_export.trial_parquet import parquet_file  # its library takes a while to load
-
-    with exporting(engine, job_id) as export:
-        yield from parquet_file(export, after=after, limit=limit)
+def trials_csv(trials: Iterable[Trial], fitness: Mapping[int, float]) -> bytes:
+    """The CSV of trials that are in memory, with the column ``fitness``, by number."""
+    ordered = sorted(trials, key=lambda trial: trial.number)
+    columns = TrialColumns.of(TrialNames.of(ordered), "fitness")
+    page = {**page_of(ordered), "fitness": [fitness.get(trial.number) for trial in ordered]}
+    return _csv_head(columns) + (_csv_lines(columns.of_page(page)) if ordered else b"")
 
 
 def _json_lines(page: Page) -> bytes:
@@ -253,3 +281,101 @@ def _metrics(main: tuple[float | None, ...], others: str) -> orjson.Fragment:
 def _one_line(document: str) -> orjson.Fragment:
     """A document as it is: a break in it stands between values, so a space does as well."""
     return orjson.Fragment(document.replace("\n", " ").replace("\r", " "))
+
+
+class _Pipe(io.BytesIO):
+    """A file to write to, from which what was written is taken at once."""
+
+    def close(self) -> None:
+        """What was written can still be taken."""
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        written = self.getvalue()
+        self.seek(0)
+        self.truncate()
+        return written
+
+
+def parquet_chunks(
+    engine: Engine, job_id: int, *, after: int = 0, limit: int | None = None
+) -> Iterator[bytes]:
+    """The trials as a Parquet file with the columns of ``csv_chunks``, a row group at a time.
+
+    Metrics are doubles and moments are in UTC. A parameter is int64, double or bool where all of
+    the whole job's values are, else text. Arguments and errors as of ``csv_chunks``.
+    """
+    import pyarrow as pa  # takes a while to load
+    import pyarrow.parquet as pq
+
+    with exporting(engine, job_id) as export:
+        columns = TrialColumns.of(export.names())
+        kinds = _arrow_kinds(columns, export)
+        schema = pa.schema(list(zip(columns.head, map(_arrow_type, kinds), strict=True)))
+        pipe = _Pipe()
+        with pq.ParquetWriter(pipe, schema, compression="zstd") as writer:
+            batches: list[pa.RecordBatch] = []
+            for page in export.pages(after=after, limit=limit):
+                arrays = list(map(_arrow_array, columns.of_page(page), kinds))
+                batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
+                if sum(batch.num_rows for batch in batches) >= _GROUP:
+                    writer.write_table(pa.Table.from_batches(batches, schema))
+                    batches.clear()
+                    yield pipe.taken()
+            if batches:
+                writer.write_table(pa.Table.from_batches(batches, schema))
+        yield pipe.taken()
+
+
+def _arrow_kinds(columns: TrialColumns, export: TrialExport) -> list[str]:
+    """The types of all columns; those of parameters follow from all values in the job."""
+    kinds: list[set[str]] = [set() for _ in columns.names.parameters]
+    for page in export.pages():
+        for found, column in zip(kinds, columns.parameters(page), strict=True):
+            found |= _value_kinds(column)
+    return [
+        *(_FIXED.get(name, "string") for name in FIRST),
+        *("float64" for _ in columns.names.metrics),
+        *map(_arrow_kind, kinds),
+        *("string" for _ in LAST),
+    ]
+
+
+def _value_kinds(column: Column) -> set[str]:
+    """The types that occur; whole numbers by their size."""
+    found = {kind.__name__ for kind in set(map(type, column)) - {type(None)}}
+    if "int" in found:
+        whole = [value for value in column if type(value) is int]
+        least, most = min(whole), max(whole)
+        if not -_INT64 <= least <= most < _INT64:
+            found.add("more than 64 bits")
+        elif not -_EXACT <= least <= most <= _EXACT:
+            found.add("more than 53 bits")
+    return found
+
+
+def _arrow_kind(kinds: set[str]) -> str:
+    if kinds == {"bool"}:
+        return "bool"
+    if kinds and kinds <= {"int", "more than 53 bits"}:
+        return "int64"
+    return "float64" if kinds and kinds <= {"int", "float"} else "string"
+
+
+def _arrow_type(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.timestamp("us", tz="UTC") if kind == _MOMENT else pa.type_for_alias(kind)
+
+
+def _arrow_array(column: Column, kind: str) -> pa.Array:
+    import pyarrow as pa
+
+    if kind == _MOMENT:
+        return pa.array(column, pa.string()).cast(_arrow_type(kind))
+    if kind == "string":
+        column = [None if value is None else plain_text(value) for value in column]
+    elif kind == "float64":
+        # Arrow refuses a whole number that no double is.
+        column = [float(value) if type(value) is int else value for value in column]
+    return pa.array(column, _arrow_type(kind))

@@ -8,19 +8,26 @@ is no longer its own.
 The leader lease: of all processes that could do a thing, one does it and the others wait. One
 worker of a database runs its jobs; one terminal runs the batch of a name. It is a row that names
 its owner and runs out unless it is kept; by its epoch a leader that slept through it notices.
+
+A process is named so that another can tell, later, whether it still lives. A number alone does not
+do: numbers are used again. Together with the boot, the PID namespace and the time at which it
+started, a process is named once and for all.
 """
 
+import socket
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import psutil
 from sqlalchemy import ColumnElement, Connection, Engine, and_, select, update
 
 from db.connection.transactions import change, insert_into, moment_of, now, read_first, writing
-from db.leases.process import is_dead, spoken
 from db.schema.job_row import NoSuchJob
 from db.schema.tables import job, leader
 from optimizer.run.ports import LeaseLost
+from sampler.machine.processes import own_process, start_time
 
 LEASE_SECONDS = 60.0
 
@@ -38,7 +45,7 @@ class LeaseHeld(RuntimeError):
     """Another controller holds the job.
 
     Attributes:
-        owner: Who, as ``db.leases.process.this_process_name`` writes it.
+        owner: Who, as ``this_process_name`` writes it.
         until: When its lease ends unless it is renewed.
     """
 
@@ -57,7 +64,7 @@ _leases = select(job.c.lease_owner, job.c.lease_epoch, job.c.lease_expires_at)
 def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_SECONDS) -> Lease:
     """Takes a job over when nobody holds it, or who held it is late or provably dead.
 
-    ``owner`` is who asks, ``db.leases.process.this_process_name()``. The lease holds for so many
+    ``owner`` is who asks, ``this_process_name()``. The lease holds for so many
     seconds unless it is renewed.
 
     Raises:
@@ -158,7 +165,7 @@ def take_lead(
 ) -> LeaderLease | LedBy:
     """Takes the lease when nobody has it, or who had it is late or provably dead.
 
-    ``owner`` is who asks, ``db.leases.process.this_process_name()``. It lasts for so many seconds
+    ``owner`` is who asks, ``this_process_name()``. It lasts for so many seconds
     unless it is kept.
     """
     with writing(engine) as connection:
@@ -199,3 +206,54 @@ def give_back_lead(engine: Engine, mine: LeaderLease) -> None:
 def _is_mine(mine: LeaderLease) -> ColumnElement[bool]:
     same = (leader.c.name == mine.name, leader.c.epoch == mine.epoch, leader.c.owner == mine.owner)
     return and_(*same)
+
+
+_UNKNOWN = "-"
+
+
+def this_process_name() -> str:
+    """This process's name: ``host:boot:namespace:pid:start``."""
+    pid, started = own_process()
+    return ":".join((_host(), _boot(), _namespace(), str(pid), str(started)))
+
+
+def is_dead(name: str) -> bool:
+    """Whether the named process certainly runs no more.
+
+    False where that cannot be known from here: on another machine, in another container, after a
+    reboot (then the lease soon runs out by itself).
+    """
+    try:
+        host, boot, namespace, number, started = name.split(":")
+        pid = int(number)
+    except ValueError:
+        return False
+    if (boot, namespace) != (_boot(), _namespace()):
+        return False
+    if boot == _UNKNOWN:
+        return host == _host() and not psutil.pid_exists(pid)
+    return str(start_time(pid)) != started
+
+
+def spoken(name: str) -> str:
+    """The name as a message says it."""
+    parts = name.split(":")
+    return f"process {parts[3]} on {parts[0]}" if len(parts) == 5 else name
+
+
+def _host() -> str:
+    return socket.gethostname().replace(":", "_") or _UNKNOWN
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return _UNKNOWN
+
+
+def _namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return _UNKNOWN

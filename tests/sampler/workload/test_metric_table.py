@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.workload.metric_units import (
+from sampler.workload.metric_table import (
     db_bench_metrics,
     format_change,
     format_metric,

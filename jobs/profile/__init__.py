@@ -1,1 +1,0 @@
-"""What `rocktune profile --check` measures: a load of a profile beside its database."""

@@ -1,1 +1,0 @@
-"""Trials as CSV, JSON lines and Parquet."""
