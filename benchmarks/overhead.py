@@ -28,8 +28,9 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Phase, Trial
+from optimizer.run.planning import RunProgress
+from optimizer.run.ports import Unwatched
+from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 
 TRIALS = (100, 1_000, 10_000)
@@ -89,31 +90,16 @@ class Figures:
         )
 
 
-class _Clock:
+class _Clock(Unwatched):
     """Notes when each trial ends."""
 
     def __init__(self) -> None:
         self.ends = [time.perf_counter()]
 
-    def phase(self, phase: Phase, why: str) -> None:
-        """Of no interest."""
-
-    def trial_started(self, trial: Trial) -> None:
-        """Of no interest: a trial costs something before it starts."""
-
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Notes the time."""
         del trial, standing
         self.ends.append(time.perf_counter())
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        """Of no interest here."""
-
-    def host_taken_back(self, host: str, why: str) -> None:
-        """Of no interest."""
-
-    def tick(self) -> None:
-        """Of no interest."""
 
 
 def bare_ms(folder: Path, times: int = _BARE) -> float:

@@ -29,13 +29,14 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, renew, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
-from jobs.specification.validation import specification_of
+from jobs.specification.specification import Specification, checked
 from optimizer.objective.objective_file import load_objective, objective_document
-from optimizer.run.planning import Budget
-from optimizer.run.progress import RunProgress
-from optimizer.run.tuning import Tuning
+from optimizer.run.driver import Driver
+from optimizer.run.planning import Budget, RunProgress
+from optimizer.run.ports import Unwatched
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.trial import Phase, Trial
+from optimizer.trials.trial import Trial
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}
 _SPACE = {
@@ -91,19 +92,13 @@ class Reached:
         )  # fmt: skip
 
 
-class _Clock:
+class _Clock(Unwatched):
     """Notes when each trial ended, and keeps the lease."""
 
     def __init__(self, keep: object) -> None:
         self._keep = keep
         self.ended: list[float] = []
         self._kept = time.monotonic()
-
-    def phase(self, phase: Phase, why: str) -> None:
-        """Of no interest."""
-
-    def trial_started(self, trial: Trial) -> None:
-        """Of no interest."""
 
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
@@ -117,17 +112,14 @@ class _Clock:
     def tick(self) -> None:
         """Never: a simulated host is never waited for."""
 
-    def host_set_aside(self, host: str, why: str) -> None:
+    def host_excluded(self, host: str, why: str) -> None:
         """None of them drifts."""
-        raise AssertionError(f"{host} was set aside: {why}")
-
-    def host_taken_back(self, host: str, why: str) -> None:
-        """Never: none was set aside."""
+        raise AssertionError(f"{host} was excluded: {why}")
 
 
 def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
     """Runs one job to its end."""
-    specification = specification_of(
+    draft = Specification.model_construct(
         workload=_WORKLOAD,
         space=_SPACE,
         objective=objective_document(load_objective("paper")),
@@ -135,21 +127,21 @@ def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
         strategy=strategy,
         trials=trials,
     )
+    specification = checked(draft)
     assembly = assembly_of(specification, None)
     store = JobStore(engine)
     job_id = store.create_job(specification.document(), specification.digest())
     lease = acquire(engine, job_id, this_process_name())
     clock = _Clock(lambda: renew(engine, lease))
-    tuning = Tuning(
+    driver = Driver(
         assembly.problem,
         Budget(trials=trials),
         find_strategy(strategy),
-        log=StoredTrialLog(engine, lease),
-        hosts=SimulatedHosts(hosts),
-        progress=clock,
+        StoredTrialLog(engine, lease),
+        observer=clock,
     )
     began, cpu = time.monotonic(), time.process_time()
-    tuning.run()
+    tune(driver, SimulatedHosts(hosts))
     cpu, wall = time.process_time() - cpu, time.monotonic() - began
     ended, tenth = clock.ended, max(1, trials // 10)
     gaps = [after - before for before, after in pairwise(ended)]

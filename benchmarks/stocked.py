@@ -13,8 +13,8 @@ from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
+from optimizer.run.ports import Unwatched
 from sampler.runner.settings import Settings
-from studies.memory_log import Silent
 
 # As many metrics as db_bench's runs have, scattered by some percent.
 _METRICS = ("write_p50", "write_p95", "write_p99", "write_p999", "read_p50", "read_p99",
@@ -46,7 +46,7 @@ def one_job(engine: Engine, trials: int) -> int:
         settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
         assembly = assemble(specification, settings)
         job_id = JobStore(engine).create_job(specification.document(), specification.digest())
-        run_job(engine, job_id, specification, assembly, settings, progress=Silent())
+        run_job(engine, job_id, specification, assembly, settings, progress=Unwatched())
     # As with db_bench: values in effect, and raw counters.
     effective = update(trial).where(trial.c.job_id == job_id)
     with writing(engine) as connection:

@@ -11,7 +11,7 @@ from db.connection.transactions import insert_into, now, read_all, reading, writ
 from db.schema.job_row import LIVE, JobState
 from db.schema.tables import document, host, job, trial
 from db.schema.types import storable
-from optimizer.run.ports import HOSTS_SET_ASIDE
+from optimizer.run.ports import HOSTS_EXCLUDED
 
 _ALIVE = timedelta(minutes=1)  # a host that was not seen for longer measures nothing
 
@@ -103,7 +103,7 @@ def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
     which = (
         select(job.c.id, job.c.created_at, job.c.state, document.c.body)
         .join(document, document.c.job_id == job.c.id)
-        .where(live | job.c.id.in_(ended), document.c.name == HOSTS_SET_ASIDE)
+        .where(live | job.c.id.in_(ended), document.c.name == HOSTS_EXCLUDED)
         .order_by(live, job.c.id)
     )
     runs, found = {}, {}

@@ -26,7 +26,11 @@ from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import (
+    MOST_TRIALS,
+    Specification,
+    specification_from_document,
+)
 from jobs.specification.trust import DOCUMENT as UNTRUSTED
 from jobs.specification.trust import (
     OPTION,
@@ -36,10 +40,9 @@ from jobs.specification.trust import (
     untrusted_document,
     untrusted_names,
 )
-from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
-from optimizer.run.ports import DECLARED_TEST, HOSTS_SET_ASIDE
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker
+from optimizer.run.ports import DECLARED_TEST, HOSTS_EXCLUDED
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
@@ -101,7 +104,7 @@ _MOMENTS = ("started_at", "finished_at")
 # on would decide anew. Each with what it holds at least. All else is made again from the trials.
 _DOCUMENTS: Mapping[str, tuple[str, type]] = {
     PRIOR: ("jobs", list),
-    HOSTS_SET_ASIDE: ("hosts", dict),
+    HOSTS_EXCLUDED: ("hosts", dict),
     DECLARED_TEST: ("winner", int),
     WITHDRAWN: ("trials", list),
 }

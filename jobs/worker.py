@@ -30,7 +30,7 @@ from db.leases import (
     this_process_name,
 )
 from db.webhooks import forget_deliveries
-from jobs.execution.retry import is_away, unless_away
+from jobs.execution.held_job import is_away, unless_away
 from jobs.queue.service_settings import ServiceSettings
 from jobs.schedule import keep_schedules
 from jobs.webhooks import deliver_due

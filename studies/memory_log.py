@@ -1,38 +1,16 @@
-"""A trial log that keeps nothing beyond the process, and a watcher that says nothing."""
+"""A trial log that keeps nothing beyond the process."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.run.progress import RunProgress
+from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 
-class Silent:
-    """Meets ``optimizer.run.ports.RunObserver``: nobody is told of anything."""
-
-    def phase(self, phase: Phase, why: str) -> None:
-        """Of no interest."""
-
-    def trial_started(self, trial: Trial) -> None:
-        """Of no interest."""
-
-    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
-        """Of no interest."""
-
-    def tick(self) -> None:
-        """Of no interest."""
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        """Of no interest."""
-
-    def host_taken_back(self, host: str, why: str) -> None:
-        """Of no interest."""
-
-
-class MemoryLog(Silent):
-    """Meets ``optimizer.run.ports.TrialLog`` and ``Progress`` for simulations."""
+class MemoryLog:
+    """Meets ``optimizer.run.ports.TrialLog`` for simulations."""
 
     def __init__(self) -> None:
         """Begins empty."""
@@ -47,10 +25,10 @@ class MemoryLog(Silent):
         """Keeps it."""
         self._trials[trial.number] = trial
 
-    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
-        """Keeps it."""
-        del standing
-        self._trials[trial.number] = trial
+    def finish(self, *trials: Trial, progress: RunProgress | None = None) -> None:
+        """Keeps them."""
+        del progress
+        self._trials.update({trial.number: trial for trial in trials})
 
     def withdraw(self, trials: Sequence[Trial], why: str) -> None:
         """Of no interest: the run itself puts them back."""

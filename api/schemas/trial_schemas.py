@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field, JsonValue
 
 from api.schemas.job_schemas import body
 from jobs.external.reported_trials import ReportedTrial
-from jobs.specification.request import Whole
+from optimizer.trials.problem import Whole
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from optimizer.run.steps import AskedTrials
+    from optimizer.run.driver import AskedTrials
 
 # Beyond it a change in percent could be more than a number can hold.
 _MOST = 1e100

@@ -47,10 +47,11 @@ from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import (
     Specification,
+    checked,
     on_fitting_build,
     specification_from_document,
+    usual_objective,
 )
-from jobs.specification.validation import specification_of, usual_objective
 from jobs.specification.warm_start import require_job
 from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.bench.builds import DEFAULT_BUILD
@@ -234,8 +235,9 @@ def specification_from(
     if known and parts["workload"].get("external") and parts.get("minutes") is not None:
         found.append(InputError("minutes", "does not apply to an external runner; give trials"))
     built: Specification | None = None
+    limits = parts.pop("limits", ())
     with noting(found):
-        built = specification_of(**parts)
+        built = checked(Specification.model_construct(**parts), limits)
     if built is not None and named is None:
         built = on_fitting_build(built, lambda: builds.versions, database)
         installed = builds.here[built.db_bench] if built.db_bench else installed

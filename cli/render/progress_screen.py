@@ -18,7 +18,7 @@ from sampler.runner.outcome import TrialState
 if TYPE_CHECKING:
     from api.schemas.job_schemas import JobProgress
     from jobs.experiments.experiment import InterleavedRuns, MeasuredRun, RunsObserver
-    from optimizer.run.progress import RunProgress
+    from optimizer.run.planning import RunProgress
     from optimizer.trials.trial import Phase, Trial
 
 
@@ -92,11 +92,11 @@ class TuningProgress(_Bar):
         shown = {"ended": ended, "failed": failures if failed else "", "best": best, "left": left}
         self._advance(number, standing.total, line, **shown)
 
-    def host_set_aside(self, host: str, why: str) -> None:
+    def host_excluded(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
         self.note(f"host {host} is excluded: {why}")
 
-    def host_taken_back(self, host: str, why: str) -> None:
+    def host_readmitted(self, host: str, why: str) -> None:
         """A host that was set aside measures again."""
         self.note(f"host {host} is {why}")
 

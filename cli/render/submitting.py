@@ -6,8 +6,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from typer import Context, Option
 
 from api.schemas.job_schemas import JobPublic
@@ -19,7 +21,7 @@ from cli.options.job_options import names_of
 from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
 from jobs.specification.experiments import REQUESTS, sent_experiment
-from sampler.common.errors import InputError, refuse_noted
+from sampler.common.errors import InputError, refuse_noted, value_problem
 
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -34,12 +36,16 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | N
 
     A service measures then, and files go along; other options of the command are refused.
 
-    The command's parameters are named as in the request of the kind, or ``called`` so there.
+    The command's parameters are named as in the request of the kind, or ``called`` so there. Those
+    without an option of their own have that of the request's field: its help, default and bounds.
     """
 
     def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
-        own = inspect.signature(command, eval_str=True).parameters
         fields = REQUESTS[kind].model_fields
+        own = {
+            name: _as_in_request(each, fields.get(called.get(name, name)))
+            for name, each in inspect.signature(command, eval_str=True).parameters.items()
+        }
 
         def asking(
             ctx: Context,
@@ -49,6 +55,7 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | N
             **given: Any,
         ) -> int | None:
             require_submitted(replace, submit)
+            _require_bounds(kind, {n: v for n, v in given.items() if own[n].default is not v})
             if not submit:
                 return command(**given, **({"url": url} if "url" in own else {}))
             as_json = given.pop("as_json")
@@ -73,6 +80,28 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | N
         return update_wrapper(asking, command)
 
     return made
+
+
+def _as_in_request(own: inspect.Parameter, field: FieldInfo | None) -> inspect.Parameter:
+    if field is None or own.default is not own.empty or get_origin(own.annotation) is Annotated:
+        return own
+    of: Any = own.annotation
+    option = Option(help=field.description)
+    return own.replace(default=field.default, annotation=Annotated[of, option])
+
+
+def _require_bounds(kind: JobKind, given: Mapping[str, Any]) -> None:
+    """Refuses, with an InputError, numbers beyond the bounds of the request's fields."""
+    found: list[InputError] = []
+    empty = REQUESTS[kind].model_construct()
+    for name, value in given.items():
+        if type(value) not in (int, float) or name not in type(empty).model_fields:
+            continue
+        try:
+            type(empty).__pydantic_validator__.validate_assignment(empty, name, value)
+        except ValidationError as error:
+            found.append(InputError(name, value_problem(error.errors()[0])))
+    refuse_noted(found)
 
 
 def require_submitted(replace: bool, submit: bool) -> None:

@@ -189,10 +189,9 @@ def explain_command(
     runs: Annotated[
         int, Option(help="Measured runs of each configuration, at least 3; 0: none.", min=0)
     ] = 0,
-    steps: Annotated[int, Option(help="With --runs: first steps to measure.", min=0)] = 3,
-    margin: Annotated[
-        str, Option(help="With --runs: share of the fitness that the fewest changes may lose.")
-    ] = "10%",
+    *,
+    steps: int,
+    margin: str,
     as_json: Json = False,
     url: Url = None,
     db: Db = None,

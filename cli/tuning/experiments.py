@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from cli.options.connections import Db, open_database, require_there
 from cli.options.exits import Exit, interruptible, terminate_like_interrupt
-from cli.options.job_options import ColumnFamily, DropUnknown, ResumeRuns, Scale, Workload
+from cli.options.job_options import ResumeRuns, Workload
 from cli.render.outcome_screen import show_told
 from cli.render.progress_screen import runs_observer
 from cli.render.screen import json_alone, print_json, say, screen
@@ -19,7 +19,6 @@ from db.schema.job_row import JobKind
 from jobs.experiments.comparison import (
     ComparisonRequest,
     comparison,
-    require_rounds,
     require_workloads,
     subjects_of,
 )
@@ -80,16 +79,17 @@ def compare_command(
         list[str] | None,
         Option("--workload", help="Workload name or TOML file; repeatable. Default: load-quick."),
     ] = None,
-    rounds: Annotated[int, Option(help="Number of runs of each side, at least 3.")] = 5,
     metrics: Annotated[
         str | None, Option(help="Metrics to compare, as rate,waf,read_p99. Default: the usual.")
     ] = None,
     db_bench_a: Annotated[str | None, Option(help=_RUNS.format("A"))] = None,
     db_bench_b: Annotated[str | None, Option(help=_RUNS.format("B"))] = None,
-    column_family: ColumnFamily = None,
-    drop_unknown: DropUnknown = False,
-    scale: Scale = None,
-    seed: Annotated[int, Option(help="Random seed of the order of the runs.")] = 1,
+    *,
+    rounds: int,
+    column_family: str | None,
+    drop_unknown: bool,
+    scale: int | None,
+    seed: int,
     out: Annotated[
         Path, Option(help="Folder for all runs, result.json, CSV files and a report page.")
     ] = Path("rocktune-compare"),
@@ -119,7 +119,6 @@ def compare_command(
         sides.append(_read(b, settings, db, "B", db_bench_b))
     sides = of_files(sides, column_family, drop_unknown)
     with interruptible(_KEPT.format(out)):
-        require_rounds(rounds, seed)
         loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
         names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
         chosen = require_metrics(names, loads)
@@ -181,17 +180,14 @@ def upgrade_check_command(
     options: Annotated[
         Path | None, Option(help="Your OPTIONS file, to check and measure as well.")
     ] = None,
-    pairs: Annotated[
-        int, Option(help="Runs of each configuration on each build; 0: run no load.", min=0)
-    ] = 7,
-    configurations: Annotated[
-        int, Option(help="Number of random configurations of --space to add.", min=0)
-    ] = 0,
-    space: Annotated[str, Option(help="Space to draw random configurations from.")] = "default",
-    column_family: ColumnFamily = None,
-    drop_unknown: DropUnknown = False,
-    scale: Scale = None,
-    seed: Annotated[int, Option(help="Random seed of draws and of the order of runs.")] = 1,
+    *,
+    pairs: int,
+    configurations: int,
+    space: str,
+    column_family: str | None,
+    drop_unknown: bool,
+    scale: int | None,
+    seed: int,
     out: Annotated[Path, Option(help="Folder for all runs and upgrade.json.")] = Path(
         "rocktune-upgrade"
     ),

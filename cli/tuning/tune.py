@@ -186,7 +186,7 @@ def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.connection.engine import full_disk
     from db.leases import LeaseHeld
-    from jobs.execution.retry import is_away
+    from jobs.execution.held_job import is_away
     from jobs.queue.lifecycle import leave_job
     from sampler.runner.outcome import TrialState
 

@@ -60,7 +60,7 @@ from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from optimizer.run.progress import RunProgress
+    from optimizer.run.planning import RunProgress
 
 
 class JobStore:

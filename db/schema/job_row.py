@@ -56,7 +56,7 @@ class BriefJob:
     error: str | None  # what ended it, when it failed
     priority: int  # of queued jobs the highest goes first
     submitter: str | None  # the name of the token that asked for it
-    # ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
+    # ``optimizer.run.planning.RunProgress`` as of the last trial, as a document.
     standing: Mapping[str, Any] | None
 
 

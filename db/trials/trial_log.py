@@ -14,12 +14,12 @@ from db.schema.tables import document, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
 from db.webhooks import tell_job
-from optimizer.run.ports import HOSTS_SET_ASIDE, TrialLog
+from optimizer.run.ports import HOSTS_EXCLUDED, TrialLog
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
-    from optimizer.run.progress import RunProgress
+    from optimizer.run.planning import RunProgress
 
 WITHDRAWN = "withdrawn"
 """The document of measurements that were taken back, with why."""
@@ -74,32 +74,22 @@ class StoredTrialLog:
             if connection.execute(self._propose, self._about | proposal(trial)).first() is None:
                 raise ValueError(f"trial {trial.number} has already ended; it cannot run again")
 
-    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
-        """Keeps a trial's outcome, and with it how the job stands: two statements.
+    def finish(self, *trials: Trial, progress: RunProgress | None = None) -> None:
+        """Keeps outcomes, all or none, and with them how the job stands.
+
+        Of each given trial there must be no row yet; the others were proposed.
 
         Raises:
-            KeyError: The trial was never proposed.
-            ValueError: It has ended already, or another attempt of it is in flight, or ``trial``
-                is still running.
-        """
-        _require_ended(trial)
-        with writing(self._engine) as connection:
-            self._stand(connection, standing)
-            self._end(connection, trial)
-
-    def take_in(self, trials: Sequence[Trial], standing: RunProgress) -> None:
-        """Keeps trials that were measured elsewhere, all or none, and how the job then stands.
-
-        Of each that is given there must be no row yet; the others are finished.
-
-        Raises:
-            KeyError, ValueError: As ``finish`` does.
+            KeyError: A trial was never proposed.
+            ValueError: One has ended already, or another attempt of it is in flight, or it is
+                still running.
         """
         for each in trials:
-            _require_ended(each)
+            if each.state is TrialState.RUNNING:
+                raise ValueError(f"trial {each.number} has no outcome yet")
         given = [self._about | proposal(each) for each in trials if each.given]
         with writing(self._engine) as connection:
-            self._stand(connection, standing)
+            self._stand(connection, progress)
             if given:
                 connection.execute(insert(trial), given)
             for each in trials:
@@ -167,7 +157,7 @@ class StoredTrialLog:
         with writing(self._engine) as connection:
             fence(connection, self._lease)
             self._keep(connection, name, document)
-            if name == HOSTS_SET_ASIDE:
+            if name == HOSTS_EXCLUDED:
                 tell_job(connection, self._lease.job_id, document["hosts"])
 
     def recall(self, name: str) -> Mapping[str, Any] | None:
@@ -189,11 +179,6 @@ class StoredTrialLog:
             told = f"attempt {found.attempt} is in flight, not {ended.attempt}"
             raise ValueError(f"trial {number}: {told}")
         raise ValueError(f"trial {number} has already ended: {found.state}")
-
-
-def _require_ended(trial: Trial) -> None:
-    if trial.state is TrialState.RUNNING:
-        raise ValueError(f"trial {trial.number} has no outcome yet")
 
 
 def lose_in_flight(log: TrialLog, failure: str) -> None:

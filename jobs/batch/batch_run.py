@@ -37,8 +37,7 @@ from db.nightly.nights import night_result
 from db.schema.job_row import ENDED, LIVE, JobKind, JobRow, JobState, verdict_of
 from db.webhooks import Event
 from jobs.batch.batch_plan import BatchPlan
-from jobs.execution.held_job import JobCancelled
-from jobs.execution.retry import unless_away
+from jobs.execution.held_job import JobCancelled, unless_away
 from optimizer.run.ports import ControllerStops, LeaseLost
 
 SCHEMA = 1

@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jobs.doctor.findings import (
+    CHECKS,
     ExaminationObserver,
     Finding,
     Severity,
+    finding,
+    fine,
     judge_benchmarks,
     judge_cpu,
     judge_disk_speed,
@@ -136,8 +139,8 @@ def examine(
 
     def tell(more: Sequence[Finding]) -> None:
         findings.extend(more)
-        for finding in more:
-            observer.found(finding)
+        for each in more:
+            observer.found(each)
 
     subject = examined_load(specification, settings)
     for more in _quick_findings(subject, settings):
@@ -220,8 +223,7 @@ def look_for_benchmarks(settings: Settings) -> list[Finding]:
     others = running("db_bench")
     tried = under_host_lock(settings, lambda: None, waiting=None)
     if tried is not None and not tried.holder:
-        advice = "set ROCKTUNE_LOCK to a file that all users who measure here can open"
-        return [Finding("lock", Severity.PROBLEM, tried.why, advice)]
+        return [finding("lock", Severity.PROBLEM, tried.why)]
     return judge_benchmarks(others, tried.holder if tried else None)
 
 
@@ -230,12 +232,11 @@ def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[F
     try:
         speed = under_host_lock(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
     except InputError as error:
-        speed = HostBusy(error.problem, "fix that, then run this again")
+        speed = HostBusy(error.problem, CHECKS["disk speed"].fix)
     except OSError as error:
         speed = HostBusy(f"{error.strerror}", "free space, or replace the disk if it is broken")
     if isinstance(speed, HostBusy):
-        found = f"not measured: {speed.why}"
-        return [Finding("disk speed", Severity.NOTE, found, speed.advice)]
+        return [finding("disk speed", Severity.NOTE, f"not measured: {speed.why}", speed.advice)]
     return judge_disk_speed(speed)
 
 
@@ -257,8 +258,7 @@ def look_at_conditions(
                 pause(0.5)
                 looks.append(watching.end())
     except InputError as error:
-        why = f"cannot read them: {error.problem}"
-        return Finding("conditions", Severity.NOTE, why, "check ROCKTUNE_BENCH_DIR")
+        return finding("conditions", Severity.NOTE, f"cannot read them: {error.problem}")
     missing = [name for name in MACHINE if any(name not in look for look in looks)]
     if missing:
         advice = "check /proc/stat"
@@ -269,10 +269,10 @@ def look_at_conditions(
                 else "ROCKTUNE_SPEED_PROBE turns it off"
             )
         advice += "; times and rates are not corrected for missing conditions"
-        return Finding("conditions", Severity.NOTE, f"missing: {', '.join(missing)}", advice)
+        return finding("conditions", Severity.NOTE, f"missing: {', '.join(missing)}", advice)
     spread = statistics.stdev(math.log(look[MACHINE[1]]) for look in looks)
     found = f"{' and '.join(MACHINE)} are available; the speed varied by {percentage(spread)}"
-    return Finding("conditions", Severity.OK, found)
+    return fine("conditions", found)
 
 
 def _refused_codecs(installed: InstalledDbBench, plan: BenchPlan) -> list[str]:
@@ -295,32 +295,28 @@ def judge_db_bench(
     """
     if isinstance(found, str):
         if not needed:
-            return [Finding("db_bench", Severity.OK, f"not needed by this workload ({found})")]
-        advice = "run `apt-get install rocksdb-tools`, or set ROCKTUNE_DB_BENCH to a working one"
-        return [Finding("db_bench", Severity.PROBLEM, found.split(";")[0], advice)]
-    findings = [Finding("db_bench", Severity.OK, f"{found.program}, RocksDB {found.version}")]
+            return [fine("db_bench", f"not needed by this workload ({found})")]
+        return [finding("db_bench", Severity.PROBLEM, found.split(";")[0])]
+    findings = [fine("db_bench", f"{found.program}, RocksDB {found.version}")]
     findings += [_build(warning) for warning in found.warnings]
     if not found.warnings:
-        findings.append(Finding("build", Severity.OK, "optimised, without assertions"))
+        findings.append(fine("build", "optimised, without assertions"))
     if refused:
         shown = f"without {', '.join(refused)}: configurations that ask for them will fail"
-        advice = "build RocksDB with them, or remove them from the space"
-        findings.append(Finding("codecs", Severity.WARNING, shown, advice))
+        findings.append(finding("codecs", Severity.WARNING, shown))
     return findings
 
 
 def _build(warning: str) -> Finding:
     """What db_bench says of its own build (db_bench_tool.cc, PrintWarnings)."""
     if "Optimization is disabled" in warning:
-        advice = "build with DEBUG_LEVEL=0: unoptimised code has different bottlenecks"
-        return Finding("build", Severity.PROBLEM, warning, advice)
-    advice = "check that your production build is the same"
-    if "Assertions are enabled" in warning:
-        advice = (
-            "compare configurations only; for absolute figures, build RocksDB with "
-            "DEBUG_LEVEL=0 and set ROCKTUNE_DB_BENCH (Debian's package has assertions)"
-        )
-    return Finding("build", Severity.WARNING, warning, advice)
+        fix = "build with DEBUG_LEVEL=0: unoptimised code has different bottlenecks"
+        return finding("build", Severity.PROBLEM, warning, fix)
+    fix = (
+        "compare configurations only; for absolute figures, build RocksDB with DEBUG_LEVEL=0 and "
+        "set ROCKTUNE_DB_BENCH (Debian's package has assertions)"
+    )
+    return finding("build", Severity.WARNING, warning, fix * ("Assertions are enabled" in warning))
 
 
 def examined_load(specification: Specification, settings: Settings) -> ResolvedJob:
@@ -363,7 +359,7 @@ def look_at_db_bench(
     if not needed:
         return judge_db_bench(f"not tried: {tried.why}", (), needed=False), subject
     found = f"{program}, not tried: {tried.why}"
-    return [Finding("db_bench", Severity.NOTE, found, tried.advice)], subject
+    return [finding("db_bench", Severity.NOTE, found, tried.advice)], subject
 
 
 def _try(subject: ResolvedJob, settings: Settings) -> tuple[list[Finding], ResolvedJob]:

@@ -1,14 +1,16 @@
-"""What was found about a machine, how bad that is, and what to do about it.
+"""The table of checks of a machine, and what readings of it say: how bad, and what to do.
 
-Readings of its processors, memory, load and disk are judged here.
+A check is a row of ``checks.csv``: its name, the limits of what is graded, the fix for bad news.
+Readings of processors, memory, load and disk are judged here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes
+from sampler.common.documents import packaged_rows
 from sampler.machine.disk_speed import DiskSpeed
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
@@ -49,19 +51,55 @@ class ExaminationObserver:
     ended: Callable[[Trial], None]  # each run, after it
 
 
+Limits = tuple[float, float, float]  # above them: a note, a warning, a problem
+
+
+@dataclass(frozen=True)
+class HostCheck:
+    """A row of the table ``checks.csv``, whose last column is the reason of the limits."""
+
+    fix: str  # what to do about bad news, where the judgement does not know better
+    limits: Limits
+
+
+def _check(row: Mapping[str, str]) -> HostCheck:
+    note, warning, problem = (float(row[level] or "inf") for level in Severity if level != "ok")
+    return HostCheck(row["fix"], (note, warning, problem))
+
+
+CHECKS = {row["check"]: _check(row) for row in packaged_rows("jobs.doctor", "checks.csv")}
+_MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk to tune for"
+
+
+def finding(check: str, level: Severity, found: str, fix: str = "") -> Finding:
+    """What was found by a check, with its own fix unless a better one is given."""
+    return Finding(check, level, found, "" if level is Severity.OK else fix or CHECKS[check].fix)
+
+
+def fine(check: str, found: str) -> Finding:
+    """Good news."""
+    return Finding(check, Severity.OK, found)
+
+
 def not_shown(check: str, where: str) -> Finding:
     """What nobody can judge, as ``where`` cannot be read: in a sandbox, in a container."""
     found = f"not visible here: cannot read {where}"
     return Finding(check, Severity.NOTE, found, "check it from outside: on the host, or as root")
 
 
-def graded(value: float, *, note: float, warning: float, problem: float) -> Severity:
+def graded(value: float, limits: Limits) -> Severity:
     """The level of a figure of which more is worse; a limit itself is still within it."""
+    note, warning, problem = limits
     if value > problem:
         return Severity.PROBLEM
     if value > warning:
         return Severity.WARNING
     return Severity.NOTE if value > note else Severity.OK
+
+
+def graded_finding(check: str, value: float, found: str) -> Finding:
+    """What was found by a check, at the level that its limits give."""
+    return finding(check, graded(value, CHECKS[check].limits), found)
 
 
 def percentage(share: float) -> str:
@@ -81,48 +119,38 @@ _DECIDES = {
 
 def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
     """Judges the processors; ``most_jobs`` is what the space may draw of background jobs."""
-    findings = [_cores(cpu, most_jobs), _governor(cpu)]
-    if cpu.turbo:
-        advice = (
-            "turn it off for steadier times: turbo depends on heat and the number of busy cores"
-        )
-        findings.append(Finding("turbo", Severity.NOTE, "on", advice))
-    elif cpu.turbo is not None:
-        findings.append(Finding("turbo", Severity.OK, "off"))
+    return list(_cpu_findings(cpu, most_jobs))
+
+
+def _cpu_findings(cpu: CpuState, most_jobs: int) -> Iterator[Finding]:
+    yield _cores(cpu, most_jobs)
+    if cpu.governors:
+        steady = cpu.governors == ("performance",)
+        level = Severity.OK if steady else Severity.WARNING
+        yield finding("governor", level, ", ".join(cpu.governors))
+    else:
+        yield fine("governor", f"not visible here: {_DECIDES[cpu.virtual]}")
+    if cpu.turbo is not None:
+        yield finding("turbo", Severity.NOTE, "on") if cpu.turbo else fine("turbo", "off")
     if cpu.virtual is None:
         found = "unknown: neither the processor nor the firmware reports one"
-        advice = "ask the operator of this machine: other guests share caches, memory and disk"
-        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
+        fix = "ask the operator of this machine: other guests share caches, memory and disk"
+        yield finding("hypervisor", Severity.NOTE, found, fix)
     if cpu.virtual:
         found = "virtual: other guests share caches, memory and disk, unseen by this check"
-        advice = "repeat important measurements at another time, or on dedicated hardware"
-        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
+        yield finding("hypervisor", Severity.NOTE, found)
     if cpu.quota is not None and cpu.quota < cpu.cores:
         found = f"a control group allows {cpu.quota:g} of {cpu.cores} CPUs and throttles beyond"
-        advice = "raise the limit (cpu.max, docker --cpus), or pin with --cpuset-cpus instead"
-        findings.append(Finding("CPU limit", Severity.WARNING, found, advice))
-    return findings
+        yield finding("CPU limit", Severity.WARNING, found)
 
 
 def _cores(cpu: CpuState, most_jobs: int) -> Finding:
     if cpu.cores < LEAST_CORES:
-        advice = "use at least 2: on one core, clients, flushes and compactions take turns"
-        return Finding("cores", Severity.WARNING, f"{cpu.cores}", advice)
+        return finding("cores", Severity.WARNING, f"{cpu.cores}")
     found = f"{cpu.cores}; the space allows up to {most_jobs} background jobs"
-    if most_jobs > cpu.cores:
-        advice = "do not use the tuned max_background_jobs on a machine with more cores"
-        return Finding("cores", Severity.NOTE, found, advice)
-    return Finding("cores", Severity.OK, found)
-
-
-def _governor(cpu: CpuState) -> Finding:
-    if not cpu.governors:
-        return Finding("governor", Severity.OK, f"not visible here: {_DECIDES[cpu.virtual]}")
-    found = ", ".join(cpu.governors)
-    if cpu.governors == ("performance",):
-        return Finding("governor", Severity.OK, found)
-    advice = "run `cpupower frequency-set -g performance` as root, for a fixed clock rate"
-    return Finding("governor", Severity.WARNING, found, advice)
+    fix = "do not use the tuned max_background_jobs on a machine with more cores"
+    level = Severity.NOTE if most_jobs > cpu.cores else Severity.OK
+    return finding("cores", level, found, fix)
 
 
 # Somebody waited for memory in so much of the last ten seconds: none do while there is enough.
@@ -137,13 +165,8 @@ def judge_memory(
     ``stalled`` is the share of the last ten seconds in which somebody waited for memory; None
     where the kernel does not tell.
     """
-    pages = Finding("huge pages", Severity.OK, after.huge_pages or "not visible here")
-    if after.huge_pages == "always":
-        advice = (
-            "set transparent_hugepage/enabled to madvise, or to production's setting: making "
-            "huge pages delays whichever process is running"
-        )
-        pages = Finding("huge pages", Severity.NOTE, "always", advice)
+    level = Severity.NOTE if after.huge_pages == "always" else Severity.OK
+    pages = finding("huge pages", level, after.huge_pages or "not visible here")
     return [_room(after, load_bytes), _swapping(before, after, stalled or 0.0), pages]
 
 
@@ -156,14 +179,9 @@ def _room(memory: MemoryState, load_bytes: int) -> Finding:
         f"{format_bytes(usable)} available{limited}, the load writes {format_bytes(load_bytes)}"
     )
     # Inputs and outputs of compactions are there together.
-    if usable >= 2 * load_bytes:
-        return Finding("memory", Severity.OK, found)
-    advice = (
-        "raise the limit (memory.max, docker --memory), which includes the page cache"
-        if limited
-        else "free memory: with a small page cache, compactions sometimes read from the disk"
-    )
-    return Finding("memory", Severity.NOTE, found, advice)
+    level = Severity.OK if usable >= 2 * load_bytes else Severity.NOTE
+    raised = "raise the limit (memory.max, docker --memory), which includes the page cache"
+    return finding("memory", level, found, raised if limited else "")
 
 
 def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Finding:
@@ -175,27 +193,26 @@ def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Findin
         told.append(f"{format_bytes(after.swap_used_bytes)} swapped out")
     if (moved or 0) > 0 or stalled > STALLED:
         told.append(f"processes waited for memory {percentage(stalled)} of the last 10 s")
-        advice = "free memory, then run `swapoff -a`: a page swapped in stops a thread"
-        return Finding("swap", Severity.WARNING, ", ".join(told), advice)
-    if moved is None:
-        return not_shown("swap", "/proc/vmstat")
-    return Finding("swap", Severity.OK, ", ".join(told))
-
-
-# Shares of all processors. The quick load uses 1.6 CPU seconds in 1.3 s: of 2 cores it leaves
-# 0.75, on the average and not in its bursts. What others take beyond a few percent is missing at
-# times; a quarter of the machine, half a core of two, is missing often.
-OTHERS_NOTE, OTHERS_WARNING, OTHERS_PROBLEM = 0.02, 0.05, 0.25
-# Whoever steals is not to be seen from here and cannot be ended: it counts sooner.
-STOLEN_NOTE, STOLEN_WARNING, STOLEN_PROBLEM = 0.005, 0.01, 0.10
-# Share of the last ten seconds in which somebody waited for a disk: the same few percent at first,
-# more at the end, for a trial writes mostly to the page cache.
-IO_NOTE, IO_WARNING, IO_PROBLEM = 0.05, 0.15, 0.60
+        return finding("swap", Severity.WARNING, ", ".join(told))
+    return not_shown("swap", "/proc/vmstat") if moved is None else fine("swap", ", ".join(told))
 
 
 def judge_load(use: CpuUse, pressure: Pressure, *, seconds: float) -> list[Finding]:
     """Judges what others did in the seconds in which Rocktune looked on."""
-    return [_others(use, pressure, seconds), _stolen(use.stolen), _disk_pressure(pressure)]
+    stolen, waited = use.stolen, pressure.stalled.get("io")
+    return [
+        _others(use, pressure, seconds),
+        not_shown("stolen time", "/proc/stat")
+        if stolen is None
+        else graded_finding("stolen time", stolen, f"{percentage(stolen)} of all CPU time"),
+        not_shown("disk load", "/proc/pressure/io")
+        if waited is None
+        else graded_finding(
+            "disk load",
+            waited,
+            f"processes waited for a disk {percentage(waited)} of the last 10 s",
+        ),
+    ]
 
 
 def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
@@ -207,35 +224,15 @@ def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
     found += f", load average {load}"
     if (waited := pressure.stalled.get("cpu")) is not None:
         found += f", processes waited {percentage(waited)} of the last 10 s"
-    level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
-    if level is Severity.OK:
-        return Finding("other load", level, found)
-    advice = "stop it, or measure when it has ended"
-    if pressure.by_session:
-        advice += (
-            "; nice does not limit it while kernel.sched_autogroup_enabled is 1, which divides "
-            "CPU time by session first"
-        )
-    return Finding("other load", level, f"{found}: {names or 'unknown processes'}", advice)
-
-
-def _stolen(stolen: float | None) -> Finding:
-    if stolen is None:
-        return not_shown("stolen time", "/proc/stat")
-    level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
-    found = f"{percentage(stolen)} of all CPU time"
-    advice = "use a host or an instance type with dedicated CPUs"
-    return Finding("stolen time", level, found, "" if level is Severity.OK else advice)
-
-
-def _disk_pressure(pressure: Pressure) -> Finding:
-    if "io" not in pressure.stalled:
-        return not_shown("disk load", "/proc/pressure/io")
-    waited = pressure.stalled["io"]
-    level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
-    found = f"processes waited for a disk {percentage(waited)} of the last 10 s"
-    advice = "find the process (iotop, pidstat -d 1), and measure when it has ended"
-    return Finding("disk load", level, found, "" if level is Severity.OK else advice)
+    check = CHECKS["other load"]
+    level = graded(use.others, check.limits)
+    if level is not Severity.OK:
+        found += f": {names or 'unknown processes'}"
+    divided = (
+        "; nice does not limit it while kernel.sched_autogroup_enabled is 1, which divides CPU "
+        "time by session first"
+    )
+    return finding("other load", level, found, check.fix + divided * pressure.by_session)
 
 
 def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[Finding]:
@@ -245,39 +242,25 @@ def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[F
     """
     if holder:
         found = f"{holder} is running a trial on this host"
-        advice = "wait for its job to end: the two jobs would alternate trials"
-        return [Finding("benchmarks", Severity.WARNING, found, advice)]
+        fix = "wait for its job to end: the two jobs would alternate trials"
+        return [finding("benchmarks", Severity.WARNING, found, fix)]
     if others:
         found = f"db_bench is running outside Rocktune's lock: {', '.join(map(str, others))}"
-        advice = "stop it: two benchmarks on one machine disturb each other"
-        return [Finding("benchmarks", Severity.PROBLEM, found, advice)]
+        return [finding("benchmarks", Severity.PROBLEM, found)]
     if others is None:
         return [not_shown("benchmarks", "/proc")]
-    return [Finding("benchmarks", Severity.OK, "no other is running")]
+    return [fine("benchmarks", "no other is running")]
 
 
-_MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk to tune for"
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 # Another layer, or another machine, answers for the disk.
 _LAYERED = (
-    "overlay",
-    "aufs",
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "glusterfs",
-    "9p",
-    "virtiofs",
-)
-
+    "overlay", "aufs", "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs",
+)  # fmt: skip
 # The quick load's 104 MB are written 3.4 times, log included, and the kernel brings them to the
 # disk behind it. Below this rate that takes 3.5 s, longer than the load itself, and reaches into
 # the next trial.
 SLOW_WRITES = 100e6
-# One stall of the disk against the quick load's 1.3 s: 5%, 10%, 50% of it.
-SYNC_NOTE, SYNC_WARNING, SYNC_PROBLEM = 0.065, 0.13, 0.65
 # No device answers a flush sooner; what does is a cache that nothing makes safe.
 SYNC_TOO_FAST = 20e-6
 
@@ -290,19 +273,16 @@ def judge_disk_state(
     A trial is ended when less than ``least_free_bytes`` is left (``ROCKTUNE_FREE_BYTES``);
     ``wants_direct``: whether the space may draw direct I/O.
     """
-    findings = [_folder(disk), _disk_room(disk, needed_bytes, least_free_bytes), _kind(disk)]
+    folder = (
+        finding("bench folder", Severity.PROBLEM, disk.refusal)
+        if disk.refusal
+        else fine("bench folder", str(disk.folder))
+    )
+    findings = [folder, _disk_room(disk, needed_bytes, least_free_bytes), _kind(disk)]
     if wants_direct and disk.direct is False:
         found = f"{disk.kind} does not support O_DIRECT: configurations with direct I/O will fail"
-        advice = "use another file system, or remove direct I/O from the space"
-        findings.append(Finding("direct I/O", Severity.WARNING, found, advice))
+        findings.append(finding("direct I/O", Severity.WARNING, found))
     return findings
-
-
-def _folder(disk: DiskState) -> Finding:
-    if disk.refusal:
-        advice = "make it writable for this user, or set ROCKTUNE_BENCH_DIR to a writable folder"
-        return Finding("bench folder", Severity.PROBLEM, disk.refusal, advice)
-    return Finding("bench folder", Severity.OK, str(disk.folder))
 
 
 def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
@@ -311,11 +291,9 @@ def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
     free, needs, leaves = (format_bytes(n) for n in (disk.free_bytes, own, reserve))
     found = f"{free} free; a trial needs {needs} and must leave {leaves}"
     if disk.free_bytes < needed:
-        return Finding("free disk", Severity.PROBLEM, found, f"free space, or {_MOVE}")
-    if disk.free_bytes < 2 * needed:
-        advice = "free space: flash and file systems slow down when nearly full"
-        return Finding("free disk", Severity.NOTE, found, advice)
-    return Finding("free disk", Severity.OK, found)
+        return finding("free disk", Severity.PROBLEM, found, f"free space, or {_MOVE}")
+    level = Severity.NOTE if disk.free_bytes < 2 * needed else Severity.OK
+    return finding("free disk", level, found)
 
 
 def _kind(disk: DiskState) -> Finding:
@@ -323,25 +301,18 @@ def _kind(disk: DiskState) -> Finding:
     turning = {True: ", reported as rotational", False: ", reported as flash", None: ""}
     found = f"{disk.kind} on {disk.device}"
     if disk.kind in _IN_MEMORY:
-        return Finding("file system", Severity.PROBLEM, f"{found}: memory, not a disk", _MOVE)
+        return finding("file system", Severity.PROBLEM, f"{found}: memory, not a disk", _MOVE)
     if disk.kind in _LAYERED or disk.kind.startswith("fuse"):
-        advice = f"{_MOVE}; in a container, on a volume"
-        return Finding("file system", Severity.WARNING, f"{found}: layered or remote", advice)
-    return Finding("file system", Severity.OK, f"{found}{turning[disk.rotational]}")
+        return finding("file system", Severity.WARNING, f"{found}: layered or remote")
+    return fine("file system", f"{found}{turning[disk.rotational]}")
 
 
 def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
     """Judges what was measured."""
     rate = speed.bytes_per_second
     found = f"{rate / 1e6:,.0f} MB/s ({format_bytes(speed.written_bytes)}, fdatasync every 8 MiB)"
-    writes = Finding("write speed", Severity.OK, found)
-    if rate < SLOW_WRITES:
-        advice = (
-            "writes of one trial may delay the next; use a faster disk unless you tune for "
-            "this one"
-        )
-        writes = Finding("write speed", Severity.NOTE, found, advice)
-    return [writes, _syncs(speed)]
+    level = Severity.NOTE if rate < SLOW_WRITES else Severity.OK
+    return [finding("write speed", level, found), _syncs(speed)]
 
 
 def _syncs(speed: DiskSpeed) -> Finding:
@@ -350,11 +321,9 @@ def _syncs(speed: DiskSpeed) -> Finding:
         f"median {_time(median)}, p99 {_time(p99)} ({len(speed.sync_seconds)} appends of 4 KiB)"
     )
     if median < SYNC_TOO_FAST:
-        advice = "find out what acknowledges unsafe writes: memory, a cache, libeatmydata"
-        return Finding("fsync", Severity.WARNING, f"{found}: faster than a device can", advice)
-    level = graded(p99, note=SYNC_NOTE, warning=SYNC_WARNING, problem=SYNC_PROBLEM)
-    advice = "look for other users of this disk (iostat -x 1), or a limit of the provider"
-    return Finding("fsync", level, found, "" if level is Severity.OK else advice)
+        fix = "find out what acknowledges unsafe writes: memory, a cache, libeatmydata"
+        return finding("fsync", Severity.WARNING, f"{found}: faster than a device can", fix)
+    return graded_finding("fsync", p99, found)
 
 
 def _time(seconds: float) -> str:

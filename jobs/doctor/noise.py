@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from jobs.doctor.findings import ExaminationObserver, Finding, Severity, graded, percentage
+from jobs.doctor.findings import (
+    CHECKS,
+    ExaminationObserver,
+    Finding,
+    Severity,
+    finding,
+    graded,
+    percentage,
+)
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import MetricNoise, summarise
@@ -119,9 +127,6 @@ def _scatter(noise: MetricNoise, values: Sequence[float]) -> MetricScatter:
     return MetricScatter(noise=noise, **ends, spread_low=low, spread_high=high)
 
 
-# With 7 pairs, what a job of 90 trials has, such a spread of single runs hides every change below
-# 9%, 20% and 43% (power); gains that tuning finds are often of the first two sizes.
-SPREAD_NOTE, SPREAD_WARNING, SPREAD_PROBLEM = 0.05, 0.10, 0.20
 LEAST_RUNS = 2
 
 
@@ -138,14 +143,12 @@ def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
     lines = [(trial.failure or trial.state.value).splitlines()[-1] for trial in failed]
     reasons = " / ".join(dict.fromkeys(lines))
     found = f"{len(failed)} of {len(trials)} runs of the baseline failed: {reasons}"
-    advice = "fix that first: `rocktune bench` runs the baseline once and shows its output"
-    return [Finding("baseline runs", Severity.PROBLEM, found, advice)]
+    return [finding("baseline runs", Severity.PROBLEM, found)]
 
 
 def not_measured(why: str) -> Finding:
     """Noise that could not be measured on this machine as it is."""
-    advice = "fix that, then run `rocktune doctor` again"
-    return Finding("noise", Severity.NOTE, f"not measured: {why}", advice)
+    return finding("noise", Severity.NOTE, f"not measured: {why}")
 
 
 def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
@@ -156,19 +159,16 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
         f"spread {percentage(noise.spread)}, median {figure(noise.median)}, "
         f"{figure(scatter.low)} to {figure(scatter.high)} in {runs} runs"
     )
-    level = graded(noise.spread, note=SPREAD_NOTE, warning=SPREAD_WARNING, problem=SPREAD_PROBLEM)
-    advice = "" if level is Severity.OK else _mend(name)
+    level = graded(noise.spread, CHECKS["noise"].limits)
+    longer = "try a longer workload (rocktune workloads)"
+    fix = f"{longer}: byte counters vary less over more data"
+    if name in TIME_BASED:
+        fix = f"fix the findings above, then {longer}"
     if noise.drifting:
         found += f", drifting ({p_words(noise.drift_p)})"
         level = Severity.NOTE if level is Severity.OK else level
-        advice = f"{advice or _mend(name)}; a job corrects times and rates for drift"
-    return Finding(check, level, found, advice)
-
-
-def _mend(name: str) -> str:
-    if name in TIME_BASED:
-        return "fix the findings above, then try a longer workload (rocktune workloads)"
-    return "try a longer workload (rocktune workloads): byte counters vary less over more data"
+        fix += "; a job corrects times and rates for drift"
+    return Finding(check, level, found, "" if level is Severity.OK else fix)
 
 
 def _run_baseline(

@@ -13,8 +13,7 @@ from jobs.specification.measured_baseline import (
 )
 from jobs.specification.named_files import baseline_named, specify
 from jobs.specification.resolved_job import ResolvedJob, resolve
-from jobs.specification.specification import Specification
-from jobs.specification.validation import wrong_scale_or_seed
+from jobs.specification.specification import Specification, wrong_scale_or_seed
 from sampler.bench.accepted import require_supported
 from sampler.bench.builds import build_facts, installed_build
 from sampler.bench.command_bench import CommandBench, require_program

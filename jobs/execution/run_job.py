@@ -17,9 +17,10 @@ from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import RunObserver
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from sampler.runner.settings import Settings
 
@@ -76,9 +77,8 @@ def run_job(
         hosts = backend.hosts(assembly, key, log.trials(), events)
         budget = Budget(specification.trials, specification.minutes)
         strategy = find_strategy(specification.strategy)
-        conclusion = Tuning(
-            problem, budget, strategy, log=log, hosts=hosts, progress=held.heartbeat
-        ).run()
+        driver = Driver(problem, budget, strategy, log, observer=held.heartbeat)
+        conclusion = tune(driver, hosts)
         with renewed_meanwhile(engine, lease):
             finished = conclude_job(
                 specification,

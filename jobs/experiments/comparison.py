@@ -26,7 +26,6 @@ from jobs.specification.measured_baseline import (
     measured_baseline,
     scale_warnings,
 )
-from optimizer.budget.power import LEAST_PAIRS
 from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
@@ -50,7 +49,6 @@ from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_document
 
-MOST_ROUNDS = 1000
 MOST_WORKLOADS = 100
 
 
@@ -188,19 +186,9 @@ def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Work
         raise InputError("workload", f"{twice} is named twice")
     if len(found) > MOST_WORKLOADS:
         raise InputError("workload", f"{len(found)} are too many; the limit is {MOST_WORKLOADS}")
-    if scale is not None and not 1 <= scale < 2**31:
-        raise InputError("scale", f"{scale} is not from 1 to 2147483647")
     if scale is None:
         return list(found)
     return [replace(workload, scale=scale) for workload in found]
-
-
-def require_rounds(rounds: int, seed: int) -> None:
-    """Refuses, with an InputError, numbers that are out of range."""
-    if not LEAST_PAIRS <= rounds <= MOST_ROUNDS:
-        raise InputError("rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
-    if not 0 <= seed < 2**31:
-        raise InputError("seed", f"{seed} is not between 0 and 2147483647")
 
 
 def on_one_build(sides: Sequence[Side], settings: Settings) -> list[Side]:

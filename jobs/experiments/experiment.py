@@ -21,7 +21,7 @@ import numpy as np
 
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
-from optimizer.confirmation.blocks import order_of
+from optimizer.confirmation.choice import order_of
 from sampler.common.atomic_write import private
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark

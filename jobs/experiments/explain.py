@@ -13,8 +13,7 @@ from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of
-from jobs.execution.held_job import renewed_meanwhile
-from jobs.execution.retry import Retry, RetryingLog, unless_away
+from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
 from jobs.experiments.experiment import (
     InterleavedRuns,
     KeptRuns,
@@ -32,15 +31,15 @@ from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
 from optimizer.confirmation.kept_limits import Margins, margins_of
-from optimizer.explanation.compared import (
+from optimizer.explanation.explanation import (
     BASELINE,
     MINIMAL,
     WINNER,
     Round,
     compare_blocks,
+    fewer_changes,
     judge_minimal,
 )
-from optimizer.explanation.explanation import fewer_changes
 from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

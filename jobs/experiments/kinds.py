@@ -138,7 +138,7 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> Experiment
     specification = None
     with noting(found):
         specification = known.tuning(given)
-        upgrade.require_sensible(specification, asked.pairs, asked.configurations)
+        upgrade.require_sensible(specification, asked.pairs)
     refuse_noted(
         [InputError(e.field.replace("baseline_options", "options", 1), e.problem) for e in found]
     )

@@ -25,21 +25,14 @@ from jobs.results.fits import JobCache, fitted
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
-from optimizer.budget.budget import Plan
-from optimizer.confirmation.choice import choice_of
-from optimizer.confirmation.proof import declared_clocks, declared_test
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
-from optimizer.results.result import conclude
-from optimizer.results.search_document import why_sampling_ended, why_search_ended
-from optimizer.run.planning import Budget, plan_of, reason
-from optimizer.run.ports import DECLARED_TEST
-from optimizer.run.progress import ProgressTracker
-from optimizer.run.steps import AskedTrials, ask
+from optimizer.run.driver import AskedTrials, Driver
+from optimizer.run.planning import Budget
 from optimizer.run.tuning import load_libraries
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
 
 _LEASE_SECONDS = 30.0
@@ -54,20 +47,8 @@ class OpenJob:
     """A job in the hands of this process, as it stood under an epoch of its lease."""
 
     epoch: int
-    framed: ResolvedJob
-    evaluation: Evaluation
-    scores: ProgressTracker
-
-    @property
-    def history(self) -> History:
-        """Its trials so far."""
-        return self.evaluation.history
-
-    @property
-    def plan(self) -> Plan:
-        """How its budget is divided, by the baseline as it is known now."""
-        budget = Budget(trials=self.framed.specification.trials)
-        return plan_of(self.framed.problem, budget, self.history)
+    resolved: ResolvedJob
+    driver: Driver
 
 
 class ExternalJobs:
@@ -104,6 +85,7 @@ class ExternalJobs:
             with renewed_meanwhile(self._engine, lease):
                 if job is None or job.epoch != lease.epoch - 1:
                     job = self._read(row, lease)
+                job.driver.log = StoredTrialLog(self._engine, lease)
                 try:
                     yield lease, job
                 except InputError as error:  # before anything changed
@@ -138,13 +120,13 @@ class ExternalJobs:
                 time.sleep(0.02)
 
     def _read(self, row: JobRow, lease: Lease) -> OpenJob:
-        framed = resolve_stored(row)
-        log, asked = StoredTrialLog(self._engine, lease), framed.specification.warm_start
-        prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
-        framed = replace(framed, problem=replace(framed.problem, prior=prior))
-        history = History(self._store.trials(row.id))
-        evaluation = Evaluation(framed.problem, history)
-        return OpenJob(0, framed, evaluation, ProgressTracker(framed.problem, history))
+        resolved = resolve_stored(row)
+        asked, log = resolved.specification, StoredTrialLog(self._engine, lease)
+        prior = frozen_prior(self._store, log, row.id, asked.warm_start, resolved.problem, None)
+        problem = replace(resolved.problem, prior=prior)
+        strategy = find_strategy(asked.strategy)
+        driver = Driver(problem, Budget(trials=asked.trials), strategy, log)
+        return OpenJob(0, replace(resolved, problem=problem), driver)
 
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
@@ -153,25 +135,18 @@ class ExternalJobs:
         ``hold``, and an InputError where the baseline cannot be measured.
         """
         with self.hold(job_id) as (lease, job):
-            log = StoredTrialLog(self._engine, lease)
-            now = datetime.now(UTC)
-            overdue = None if reclaim_seconds is None else now - timedelta(seconds=reclaim_seconds)
-            strategy = find_strategy(job.framed.specification.strategy)
+            overdue = None
+            if reclaim_seconds is not None:
+                overdue = datetime.now(UTC) - timedelta(seconds=reclaim_seconds)
             try:
-                asked = ask(
-                    job.evaluation, job.plan, strategy,
-                    count=count, now=now, overdue=overdue,
-                )  # fmt: skip
+                asked = job.driver.ask_many(count, overdue=overdue)
             except InputError as error:
                 self._store.set_state(
                     job_id, JobState.FAILED, error=str(error), expected=_LIVE, lease=lease
                 )
                 raise
-            for trial in asked.trials:
-                self._enter(log, job, trial)
-                log.propose(trial)
             if asked.complete:
-                self._conclude(lease, log, job)
+                self._conclude(lease, job)
             return asked
 
     def tell(self, job_id: int, told: Sequence[ReportedTrial]) -> list[Trial]:
@@ -180,58 +155,29 @@ class ExternalJobs:
         To tell the same twice changes nothing. Errors are those of ``hold``, and an
         InputError where a trial is wrong: then none of them is kept.
         """
-        with self.hold(job_id) as (lease, job):
+        with self.hold(job_id) as (_, job):
             found: list[InputError] = []
-            reported = ReportedTrials(job.framed.problem, job.history)
+            reported = ReportedTrials(job.driver.problem, job.driver.history)
             for index, each in enumerate(told):
                 with noting(found, f"trials[{index}]"):
                     reported.add(each)
             refuse_noted(found)
             if reported.new:
-                self._keep(StoredTrialLog(self._engine, lease), job, reported.new)
+                job.driver.tell(*reported.new)
             return reported.trials
 
-    def _keep(self, log: StoredTrialLog, job: OpenJob, trials: Sequence[Trial]) -> None:
-        for trial in trials:
-            job.history.put(trial)
-        if len(trials) == 1:
-            job.scores.put(trials[0])
-        else:  # each new baseline would weigh all trials again
-            job.scores = ProgressTracker(job.framed.problem, job.history)
-        log.take_in(trials, job.scores.progress(job.plan.trials + job.history.given))
-
-    def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
-        problem, history = job.framed.problem, job.history
-        first = next(t for t in history if t.phase is trial.phase and not t.given)
-        if first.number == trial.number and trial.attempt == 1:
-            strategy, explore = find_strategy(problem.strategy), job.plan.explore
-            why = reason(trial.phase, job.plan, strategy)
-            if trial.phase is Phase.CONFIRM:
-                ended = why_search_ended(job.evaluation, job.plan, strategy)
-                why += f"; {ended}" if ended else ""
-            if trial.phase is Phase.SEARCH:
-                why += "; " + why_sampling_ended(job.evaluation, strategy, explore=explore)
-            log.enter(trial.phase, why)
-            if trial.phase in (Phase.SEARCH, Phase.CONFIRM):
-                log.remember("ranking", learned_document(job.evaluation))
-        proving = history.numbers(Purpose.PROVE)
-        if proving and trial.number == proving[0] and trial.attempt == 1:
-            winner = choice_of(job.evaluation, job.plan).winner
-            assert winner is not None
-            declared = declared_test(problem.objective, winner, job.plan)
-            log.remember(DECLARED_TEST, declared | declared_clocks(job.evaluation))
-
-    def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
-        framed = job.framed
+    def _conclude(self, lease: Lease, job: OpenJob) -> None:
+        resolved = job.resolved
         finished = conclude_job(
-            framed.specification,
-            framed.problem,
-            conclude(job.evaluation, job.plan, declared=log.recall(DECLARED_TEST)),
-            {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)},
-            export=partial(export_options, framed.plan, None),
+            resolved.specification,
+            resolved.problem,
+            job.driver.conclude(),
+            {"host": "elsewhere", "rocksdb": None, "warnings": list(resolved.warnings)},
+            export=partial(export_options, resolved.plan, None),
             tried=False,
         )
-        if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
+        report = report_html(finished)
+        if not keep_outcome(self._store, job.driver.log, lease, finished, report=report):
             self.require_live(lease.job_id)
 
 

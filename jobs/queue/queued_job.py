@@ -13,13 +13,12 @@ from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
-from jobs.execution.held_job import JobCancelled
-from jobs.execution.retry import is_away
+from jobs.execution.held_job import JobCancelled, is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
+from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
@@ -170,11 +169,11 @@ class LoggedProgress:
             total=progress.total,
         )
 
-    def host_set_aside(self, host: str, why: str) -> None:
+    def host_excluded(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
         _log.warning("host excluded", host=host, why=why)
 
-    def host_taken_back(self, host: str, why: str) -> None:
+    def host_readmitted(self, host: str, why: str) -> None:
         """A host that was set aside measures again."""
         _log.warning("host readmitted", host=host, why=why)
 

@@ -17,8 +17,14 @@ from jobs.results.outcome import JobOutcome
 from jobs.results.ranking_words import ranked_r2
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.baseline.machine_effect import machine_words
-from optimizer.evaluation.evaluation import each_once, replicated
-from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
+from optimizer.evaluation.evaluation import (
+    Front,
+    each_once,
+    front_of,
+    measured,
+    replicated,
+    within_limits,
+)
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.strategies.registry import find_strategy

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from db.schema.job_row import JobKind
 from jobs.specification.named_files import Find, as_written, inlined
-from jobs.specification.request import JobNumber, Number, StartFile, Whole
+from jobs.specification.request import JobNumber, StartFile
 from jobs.specification.specification import Specification, specification_from_document
+from optimizer.trials.problem import Number, Whole
 from sampler.common.documents import names_a_file
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -46,13 +47,19 @@ class ExperimentRequest(BaseModel):
 
 class _OnOptions(ExperimentRequest):
     column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
-        default=None, description="Column family of the OPTIONS file; `default` by default."
+        default=None,
+        description="Column family of the OPTIONS file. Default: the one named `default`.",
     )
     drop_unknown: bool = Field(
-        default=False, description="Leave out options of the file that RocksDB does not know."
+        default=False,
+        description="Measure without the options of the OPTIONS file that RocksDB does not know.",
     )
-    scale: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
-    seed: Whole = Field(default=1, ge=0, lt=2**31, description="Random seed of the order of runs.")
+    scale: Whole | None = Field(
+        default=None, ge=1, lt=2**31, description="Divisor of byte-sized options."
+    )
+    seed: Whole = Field(
+        default=1, ge=0, lt=2**31, description="Random seed of draws and of the order of the runs."
+    )
 
 
 def _example(**body: Any) -> ConfigDict:
@@ -71,7 +78,9 @@ class CompareRequest(_OnOptions):
         default=None, description="Instead of b: a parameter, for a's value halved and doubled."
     )
     workload: Name | list[Name] = Field(default="load-quick", description="A name, or a list.")
-    rounds: Whole = Field(default=5, ge=3, le=1000, description="Runs of each side.")
+    rounds: Whole = Field(
+        default=5, ge=3, le=1000, description="Number of runs of each side, at least 3."
+    )
     metrics: Annotated[list[Name], Field(max_length=100)] | None = None
     db_bench_a: Build | None = None
     db_bench_b: Build | None = None
@@ -89,11 +98,18 @@ class UpgradeCheckRequest(_OnOptions):
     options: str | None = Field(
         default=None, max_length=500_000, description="Text of the OPTIONS file in use."
     )
-    pairs: Whole = Field(default=7, ge=0, le=1000, description="Runs on each build; 0: none.")
+    pairs: Whole = Field(
+        default=7,
+        ge=0,
+        le=1000,
+        description="Runs of each configuration on each build; 0: run no load.",
+    )
     configurations: Whole = Field(
         default=0, ge=0, le=100, description="Number of random configurations of the space to add."
     )
-    space: str | dict[str, Any] = "default"
+    space: str | dict[str, Any] = Field(
+        default="default", description="Space to draw random configurations from."
+    )
 
 
 class ExplainRequest(ExperimentRequest):

@@ -1,13 +1,13 @@
 """The files that people name, read: into a job of this machine, or into what a service takes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jobs.specification.request import NONE, parts_of, read_request
-from jobs.specification.specification import Specification
-from jobs.specification.validation import specification_of, usual_objective
+from jobs.specification.specification import Specification, checked, usual_objective
+from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
 from sampler.common.documents import parse_toml
@@ -39,7 +39,7 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
     Documents, programs and OPTIONS files may be paths. An InputError tells all that is wrong.
     """
     found: list[InputError] = []
-    named: dict[str, str] = {}
+    named: dict[str, Any] = {}
     asked: dict[str, Any] = {}
     for name in settings.keys() & set(_NAMED):
         value = settings[name]
@@ -64,14 +64,15 @@ def specify(
     objective: str | None = None,
     baseline: str | None = None,
     db_bench: str | None = None,
-    **asked: Any,
+    limits: Sequence[Limit] = (),
+    **settings: Any,
 ) -> Specification:
     """Reads all that is named and checks it; an InputError names what is wrong, and the fix.
 
     Workload, space and objective are catalogue names or TOML files; without an objective it is
     ``usual_objective``. The baseline is ``library``, ``db_bench``, an OPTIONS file, or the space's
-    own; db_bench a build's name, the path of a program, or the host's own. ``asked`` is the rest
-    of what ``specification_of`` takes.
+    own; db_bench a build's name, the path of a program, or the host's own. ``settings`` are other
+    fields of a ``Specification``, ``limits`` those besides the objective's.
     """
     found: list[InputError] = []
     documents: dict[str, Any] = {}
@@ -89,14 +90,15 @@ def specify(
     refuse_noted(found)
     if db_bench is not None and "/" in db_bench:  # so that it is the same program from anywhere
         db_bench = str(Path(db_bench).expanduser().absolute())
-    return specification_of(
+    draft = Specification.model_construct(
         **documents,
         shipped_space=space in SPACES,
         baseline=named,
         baseline_options=options,
         db_bench=db_bench,
-        **asked,
+        **settings,
     )
+    return checked(draft, limits)
 
 
 def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:

@@ -1,40 +1,40 @@
 """What may be asked of a job: each setting once, with its type, default, bounds and help.
 
 The body of ``POST /v1/jobs``, a job of a nightly.toml, the dashboard's form and the options of
-``rocktune tune`` and ``rocktune submit`` are all made of these fields. A new setting is a field
-here, and a check in ``validation`` where its bounds hang on something else.
+``rocktune tune`` and ``rocktune submit`` are all made of these fields. Those of the search are
+``SearchOptions``, beside the search. A new setting is a field, and a check in ``specification``
+where its bounds hang on something else.
 """
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
+    create_model,
 )
+from pydantic.fields import FieldInfo
 
 from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit
-from optimizer.trials.problem import SearchSettings, strategy_name
+from optimizer.trials.problem import (
+    Number,
+    SearchOptions,
+    SearchSettings,
+    Whole,
+    strategy_name,
+)
 from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 
-
-def _whole(given: object) -> object:
-    return int(given) if isinstance(given, float) and given.is_integer() else given
-
-
-Whole = Annotated[int, BeforeValidator(_whole)]
-"""A whole number as JSON has it: 100.0 is one, and neither "100" nor true is."""
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
 StrategyName = Annotated[str, AfterValidator(strategy_name)]
 """A strategy; one that had another name once is found by that, too."""
 
@@ -126,7 +126,20 @@ class JobSettings(BaseModel):
     )
 
 
-class JobRequest(JobSettings, JobDocuments):
+def _may_be_null(field: FieldInfo) -> Any:
+    """A field of a request in which null stands for what is usual."""
+    asked = copy(field)
+    asked.default = None
+    return field.annotation | None, asked  # type: ignore[operator]
+
+
+_SearchAsked = create_model(
+    "_SearchAsked",
+    **{name: _may_be_null(field) for name, field in SearchOptions.model_fields.items()},
+)
+
+
+class JobRequest(_SearchAsked, JobSettings, JobDocuments):  # type: ignore[misc, valid-type]
     """A job as it is asked for; what is not set is as usual, or as in the job that is cloned."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -148,45 +161,6 @@ class JobRequest(JobSettings, JobDocuments):
     ) = Field(
         default=None,
         description="Limit of memtables and block cache, such as 512MiB. Default: the baseline's.",
-    )
-    samples: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=1_000_000,
-        description="Starting points and random configurations before the search. Default: 20 for "
-        "guided (a third of the new configurations, if fewer), half of all for genetic.",
-    )
-    top: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="Number of most important parameters that genetic searches. Default: 5.",
-    )
-    over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
-        default=None,
-        max_length=500,
-        title="Search only these parameters, separated by commas",
-        description="Search only these parameters.",
-    )
-    generations: Whole | None = Field(
-        default=None, ge=1, le=1_000_000, description="Maximum number of generations (genetic)."
-    )
-    fitness: Number | None = Field(
-        default=None,
-        title="Target fitness",
-        description="Fitness at which the genetic search stops.",
-    )
-    stop_early: bool | None = Field(
-        default=None,
-        title="Stop early when no improvement is expected",
-        description="End the search when no improvement is expected.",
-    )
-    cutoff: Number | None = Field(
-        default=None,
-        ge=0,
-        le=1e6,
-        title="Cut-off",
-        description="Multiple of the baseline's time to cut runs off at. Default: 4; 0: never.",
     )
     detect: Annotated[str, Field(max_length=220)] | Number | None = Field(
         default=None,
@@ -237,7 +211,6 @@ WarmStart = str | int | None
 # What a clone keeps where null is asked for; null takes back whatever else was asked for.
 _NULL_KEEPS = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
 _KEPT = {*JobSettings.model_fields, "baseline_options", "drop_unknown", "db_bench"}
-_SEARCH = set(SearchSettings().document()) & set(JobRequest.model_fields) - {"detect"}
 
 
 def read_request(given: Mapping[str, Any]) -> JobRequest:
@@ -270,7 +243,7 @@ def _problem(error: Any) -> str:
         return f"{value!r:.80} is neither a number nor a text"
     if name in WRITE:
         return f"{value!r:.80}: {WRITE[name]}"
-    if name in _LISTS and kind in ("list_type", "string_type"):
+    if name in _LISTS and kind in ("list_type", "tuple_type", "string_type"):
         return _LISTS[name]
     return value_problem(error)
 
@@ -337,18 +310,17 @@ def _search(
     given: Mapping[str, Any], before: Mapping[str, Any], found: list[InputError]
 ) -> SearchSettings:
     """How the search behaves; null stands for what is usual."""
-    usual = SearchSettings().document()
-    search = {
-        name: usual[name] if given[name] is None else given[name]
-        for name in _SEARCH & given.keys()
-    }
+    search = dict(before)
+    for name in SearchOptions.model_fields.keys() & given.keys():
+        search.pop(name, None)
+        search |= {} if given[name] is None else {name: given[name]}
     if "detect" in given:
         search |= {"detect": None, "detect_metric": None}
     if given.get("detect") is not None:
         with noting(found):
             change, metric = parse_detect(str(given["detect"]), field="detect")
             search |= {"detect": change, "detect_metric": metric}
-    return SearchSettings.of({**before, **search})
+    return SearchSettings.model_validate(search)
 
 
 def _types(annotation: Any) -> set[Any]:
@@ -367,7 +339,7 @@ def field_kind(name: str, request: type[BaseModel] = JobRequest) -> Kind:
     """How a person writes a field: in an input of the form, or after an option."""
     kinds: Mapping[frozenset[Any], Kind] = {
         frozenset({int}): "whole", frozenset({float}): "number", frozenset({bool}): "check",
-        frozenset({list}): "list",
+        frozenset({list}): "list", frozenset({tuple}): "list",
     }  # fmt: skip
     return kinds.get(frozenset(_types(request.model_fields[name].annotation)), "text")
 

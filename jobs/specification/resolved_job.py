@@ -9,7 +9,7 @@ from jobs.specification.measured_baseline import baseline_warnings, better_scale
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.trials.problem import Problem, SearchSettings
+from optimizer.trials.problem import Problem
 from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench
@@ -87,7 +87,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     if installed:
         with noting(found):
             require_supported(installed, workload)
-    search = SearchSettings.of(specification.search)
+    search = specification.search
     with noting(found):
         _require_searchable(search.over, space)
     confirm: Workload | None = None

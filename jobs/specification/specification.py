@@ -1,20 +1,51 @@
-"""What a user asks for: everything that a job needs, as one document."""
+"""A job as it was asked for: all that it needs as one document, checked as a whole.
+
+Wherever its documents come from, no file is read here.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, ValidationError
 
 from db.schema.job_row import JobKind, JobRow
-from jobs.specification.request import JobSettings
-from optimizer.objective.objective_file import objective_from_document
+from jobs.specification.request import JobSettings, WarmStart, require_file
+from jobs.specification.start_from import require_sizes, require_starts
+from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
+from optimizer.objective.limits import require_possible
+from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective_file import (
+    limit_document,
+    load_objective,
+    objective_from_document,
+)
 from optimizer.trials.problem import FORMER_NAMES, SearchSettings
+from sampler.bench.builds import DEFAULT_BUILD, is_build_name
 from sampler.bench.fitting_build import database_version, fitting_build
-from sampler.common.errors import InputError, value_problem
+from sampler.bench.user_options import require_known_filter
+from sampler.common.errors import InputError, noting, refuse_noted, value_problem
+from sampler.machine.machine import cpu_threads
+from sampler.options.normal_form import read_user_options
+from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
+from sampler.workload.live_keys import why_untold
+from sampler.workload.metric_table import MACHINE, db_bench_metrics, measured_of
+from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
+
+if TYPE_CHECKING:
+    from optimizer.strategies.strategy import Strategy
+
+DEFAULT_TRIALS = 96
+MOST_TRIALS = 1_000_000
+_OF_PREPARED = ("reading", "paper", "waf", "rate")
+_LIMIT = "limits"
 
 
 class Specification(JobSettings):
@@ -31,7 +62,7 @@ class Specification(JobSettings):
     baseline_options: str | None = None  # the text of an OPTIONS file instead of `baseline`
     drop_unknown: bool = False
     memory: int | None = None  # bytes; None: the baseline's
-    search: Mapping[str, Any]  # as `SearchSettings` documents it
+    search: SearchSettings = SearchSettings()
     # The build that measures: a name that hosts know, or the path of a program of the machine that
     # the job was made on; None: the one in use on the host.
     db_bench: str | None = None
@@ -57,8 +88,8 @@ class Specification(JobSettings):
         strategy counts by its former name, so that jobs and nights from before go on.
         """
         former = {now: before for before, now in FORMER_NAMES.items()}
-        usual = SearchSettings().document()
-        search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
+        usual = SearchSettings().model_dump()
+        search = {k: v for k, v in self.search.model_dump().items() if v != usual[k]}
         said = {k: v for k, v in self.document().items() if v is not None and v is not False}
         said.pop("cores", None)
         if said.pop("chosen_for", None) is not None:
@@ -100,12 +131,9 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
     """Reads a stored specification back; an InputError if this version cannot understand it."""
     try:
         specification = Specification.model_validate(document)
-        SearchSettings.of(specification.search)
-    except (ValidationError, TypeError) as error:
-        wrong = str(error)
-        if isinstance(error, ValidationError):
-            told = error.errors()
-            wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {value_problem(e)}" for e in told)
+    except ValidationError as error:
+        told = error.errors()
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {value_problem(e)}" for e in told)
         raise InputError("job", f"was written by another version of Rocktune: {wrong}") from None
     workload_from_document(specification.workload, stored=True)
     space_from_document(specification.space)
@@ -117,3 +145,226 @@ def require_tunes(row: JobRow, field: str) -> None:
     """Refuses, with an InputError, a job that is an experiment."""
     if row.kind is not JobKind.TUNE:
         raise InputError(field, f"job {row.id} is of kind {row.kind}; name a tuning job")
+
+
+def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification:
+    """A specification whose fields were checked one by one, checked as a whole, or an InputError.
+
+    Its documents may come from anywhere. ``limits`` are added to those of the objective.
+    """
+    from optimizer.strategies.registry import find_strategy
+
+    search = draft.search
+    found = [*_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
+    trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
+    starts, objective = draft.start_from, draft.objective
+    if search.cutoff and not 1 <= search.cutoff < 1e6:  # would end the baseline, or never anything
+        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is the default"
+        found.append(InputError("cutoff", problem))
+    with noting(found):
+        _require_used(search, draft.warm_start, find_strategy(draft.strategy), draft.strategy)
+    if starts is not None:
+        with noting(found):
+            starts = require_starts(starts)
+    if search.samples is not None and trials is not None and trials >= LEAST_TRIALS:
+        explore = divide(trials).explore
+        if search.samples >= explore:
+            problem = f"{search.samples} samples of {explore} configurations leave none to search"
+            found.append(InputError("samples", f"{problem}; write at most {explore - 1}"))
+    load: Workload | None = None
+    with noting(found):
+        load = workload_from_document(draft.workload)
+    space: Space | None = None
+    with noting(found):
+        space = space_from_document(draft.space)
+    goal: Objective | None = None
+    with noting(found):
+        goal = objective_from_document(objective)
+        _require_detectable(search, goal, trials)
+    if load is not None and starts is not None:
+        with noting(found):
+            require_sizes(starts, load)
+    if load is not None and goal is not None:
+        with noting(found):
+            require_terms(goal, load)
+            whole = _limited(goal, limits, load)
+            if limits:
+                rows = [limit_document(limit) for limit in whole.limits]
+                objective = {**objective, "limit": rows}
+    with noting(found):
+        require_file(draft.column_family, draft.baseline_options)
+    if draft.baseline_options is not None:
+        with noting(found):
+            file = read_user_options(
+                draft.baseline_options, name="baseline_options", family=draft.column_family
+            )
+            if space is not None and _searches(space, search, "bloom_bits"):
+                require_known_filter(file, name="baseline_options")
+    with noting(found):
+        _require_build(draft.db_bench, draft.workload)
+    if draft.host_kind is not None and not is_build_name(draft.host_kind):
+        problem = (
+            f"{draft.host_kind!r} is not a kind; use at most 64 letters, digits, dots and dashes"
+        )
+        found.append(InputError("host_kind", problem))
+    if load is not None:
+        with noting(found):
+            _require_larger(draft.confirm_scale, load, draft.scale)
+    refuse_noted(found)
+    # The build in use has a name, too: the same job has the same digest either way.
+    build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
+    settled = {"trials": trials, "objective": objective, "start_from": starts, "db_bench": build}
+    return Specification(**dict(draft) | settled | {"cores": draft.cores or cpu_threads()})
+
+
+def _searches(space: Space, search: SearchSettings, name: str) -> bool:
+    """Whether a parameter can get another value than the baseline's."""
+    searched = search.over or [each for each in space.names if each not in space.unsearched]
+    return name in space.fixed or name in searched
+
+
+def _wrong_budget(asked: Specification) -> list[InputError]:
+    trials, minutes = asked.trials, asked.minutes
+    found: list[InputError] = []
+    if trials is not None and minutes is not None:
+        found.append(InputError("minutes", "give `trials` or `minutes`, not both"))
+    if trials is not None and trials < LEAST_TRIALS:
+        problem = f"{trials} are too few; a job needs at least {LEAST_TRIALS}"
+        found.append(InputError("trials", problem))
+    if trials is not None and trials > MOST_TRIALS:
+        found.append(InputError("trials", f"{trials} are too many; the limit is {MOST_TRIALS}"))
+    if minutes is not None and not 0 < minutes < 1e6:
+        found.append(InputError("minutes", f"{minutes:g} is not a valid time; write such as 10"))
+    return found
+
+
+def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
+    """What is wrong with the divisor of byte-sized options, and with the seed."""
+    found: list[InputError] = []
+    if scale is not None and not 1 <= scale < 2**31:
+        problem = f"{scale} is not from 1 to 2147483647; 1 measures at full scale"
+        found.append(InputError("scale", problem))
+    if not 0 <= seed < 2**31:
+        found.append(InputError("seed", f"{seed} is not between 0 and 2147483647"))
+    return found
+
+
+def _require_used(
+    search: SearchSettings, warm_start: WarmStart, strategy: Strategy, name: str
+) -> None:
+    usual = SearchSettings()
+    for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
+        is_set = getattr(search, setting) != getattr(usual, setting)
+        if is_set and setting not in strategy.settings:
+            why = "only samples" if strategy.settings == {"top"} else "ignores it"
+            raise InputError(setting, f"the strategy {name} {why}; use genetic")
+    if warm_start is not None and "warm_start" not in strategy.settings:
+        problem = f"the strategy {name} cannot learn from earlier jobs; use guided, or omit this"
+        raise InputError("warm_start", problem)
+
+
+def _require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
+    if search.detect is None:
+        return
+    if not 0 < search.detect <= MOST_DETECTED:
+        problem = f"{search.detect:g} is not a ratio above 0 and up to {MOST_DETECTED:g}"
+        raise InputError("detect", f"{problem}; write for example 5%")
+    names = [term.metric for term in objective.terms]
+    if search.detect_metric is not None and search.detect_metric not in names:
+        problem = f"the objective {objective.name} has no metric {search.detect_metric!r}"
+        raise InputError("detect", f"{problem}; name one of {', '.join(names)}, or none")
+    if trials is not None and trials < LEAST_TRIALS_TO_DETECT:
+        problem = f"needs more than {trials} trials, because the noise must be measured first"
+        raise InputError("detect", f"{problem}; give {LEAST_TRIALS_TO_DETECT} `trials` or more")
+
+
+def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
+    if db_bench is None:
+        return
+    if "/" not in db_bench and not is_build_name(db_bench):
+        raise InputError("db_bench", f"{db_bench!r} is neither the name of a build nor a path")
+    if {"command", "external"} & workload.keys():
+        raise InputError("db_bench", "this workload does not run db_bench; leave it out")
+
+
+def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
+    found: list[InputError] = []
+    whole = (*objective.limits, *added)
+    fields = [
+        f"objective.limit[{number}].metric" for number in range(1, len(objective.limits) + 1)
+    ]
+    for limit, field in zip(whole, [*fields, *[_LIMIT] * len(added)], strict=True):
+        with noting(found):
+            _require_measured(limit.metric, workload, field)
+    with noting(found):
+        require_possible(whole, field=_LIMIT if added else "objective.limit")
+    refuse_noted(found)
+    return replace(objective, limits=whole)
+
+
+def _require_measured(metric: str, workload: Workload, field: str) -> None:
+    """Which metrics a benchmark of the user's own gives is seen in its first run."""
+    _require_result(metric, field)
+    if metric == "memory":
+        # It follows from the configuration: a budget keeps every draw within it by construction.
+        problem = "memory is a budget, not a limit; give for example 512MiB as `memory`"
+        raise InputError(field, f"{problem}; the actual memory of the process is peak_rss")
+    if workload.by_db_bench and metric not in (known := db_bench_metrics(workload)):
+        names = ", ".join(name for name in known if name != "memory")
+        problem = f"no measurement of the workload {workload.name} has {metric!r:.80}"
+        raise InputError(field, f"{problem}; name one of {names}")
+
+
+def _require_result(metric: str, field: str) -> None:
+    if metric in MACHINE:
+        problem = f"{metric} is a condition of a run, not a result; name another metric"
+        raise InputError(field, problem)
+
+
+def usual_objective(workload: Workload) -> str:
+    """The name of the objective where none is asked for.
+
+    ``reading`` for a load that is prepared and gives all that it asks for (so one that overwrites
+    a prepared database, which has no latencies of reads, is not among them), else ``paper``; of a
+    load that does not give all of that ``waf``, and where it writes nothing ``rate``.
+    """
+    given = db_bench_metrics(workload)
+    usual = ("paper", "waf", "rate") if workload.prepare is None else _OF_PREPARED
+    return next(
+        name for name in usual if all(t.metric in given for t in load_objective(name).terms)
+    )
+
+
+def require_terms(objective: Objective, workload: Workload) -> None:
+    """Refuses, with an InputError, metrics that the load cannot give; it names what there is."""
+    untold = why_untold(workload)
+    for term in objective.terms:
+        _require_result(term.metric, "objective")
+        needs = f"{objective.name} needs the metric {term.metric}"
+        if workload.only_reads and term.metric in measured_of("writes"):
+            raise InputError(
+                "objective",
+                f"{needs}, but the workload {workload.name} writes nothing while measured; "
+                "choose the objective reading, or whole_waf, which includes the preparation",
+            )
+        if untold and term.metric == "sa":
+            raise InputError(
+                "objective",
+                f"{needs}, which the workload {workload.name} does not provide: {untold}; "
+                "choose an objective without it, such as waf",
+            )
+
+
+def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
+    if confirm_scale is None:
+        return
+    field = "confirm_scale"
+    if not workload.by_db_bench:
+        raise InputError(field, "applies only to a load of db_bench; leave it out")
+    if workload.trace:
+        raise InputError(field, "a trace replays the same operations at any scale; leave it out")
+    searched = workload.scale if scale is None else scale
+    if not 1 <= confirm_scale < searched:
+        fix = f"write one from 1 to {searched - 1}" if searched > 1 else "leave it out"
+        problem = f"{confirm_scale} is not a larger scale than the search's, 1/{searched}"
+        raise InputError(field, f"{problem}; {fix}")

@@ -8,8 +8,12 @@ from jobs.results.export import about_configuration, difference_of, export_optio
 from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.choice import select_trade_offs
-from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration
-from optimizer.evaluation.pareto_front import measured, within_limits
+from optimizer.evaluation.evaluation import (
+    Evaluation,
+    MeasuredConfiguration,
+    measured,
+    within_limits,
+)
 from optimizer.objective.limits import (
     limit_words,
     parse_limit,

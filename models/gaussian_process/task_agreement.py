@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
-from models.gaussian_process.kernel import lower_factor
+from models.gaussian_process.process import lower_factor
 
 PRESENT = 0
 FIRST_GUESS = 0.8  # before the present task has values of its own

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
-from models.gaussian_process.kernel import (
+from models.gaussian_process.process import (
     Singles,
     VarianceComponents,
     covariance,
     lower_factor,
     of_all_orders,
     of_sums,
+    standardised,
 )
-from models.gaussian_process.process import standardised
 from models.gaussian_process.task_agreement import (
     NOTHING,
     PRESENT,

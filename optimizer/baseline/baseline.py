@@ -2,22 +2,228 @@
 
 Within a host, clocks are corrected for the machine's state and compared with the baseline of that
 time; byte counters do not drift. Between hosts every metric but the machine's state is taken
-relative to the host's own baseline.
+relative to the host's own baseline. A shared machine gets slower and faster over minutes: what its
+state during each run explains is taken out first (``machine_effect``).
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from operator import is_
 from typing import TypeVar
 
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.host_baseline import HostBaseline, MetricNoise, host_baseline
+from optimizer.baseline.machine_effect import MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
-from sampler.workload.metric_table import MACHINE
+from sampler.workload.metric_table import MACHINE, TIME_BASED
+
+LEAST_RUNS = 5  # below, a trend cannot be told from noise
+_MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
+_PERMUTATIONS = 999
+_MOST_PERMUTED = 1000  # beyond, the ratio is normal enough, and to shuffle takes a second
+
+
+def drift_p(values: Floats) -> float | None:
+    """Permutation p-value of von Neumann's ratio: mean square of successive differences.
+
+    Small when neighbours in time resemble each other, whatever the shape of the drift. J. von
+    Neumann, Annals of Mathematical Statistics 12 (1941). With more than 1,000 runs its normal
+    limit, which A. Wald and J. Wolfowitz show for permutations of whatever values (the same
+    journal, 14, 1943).
+
+    Values are in the order of measurement. None with fewer than five, or when all are the same.
+    """
+    if len(values) < LEAST_RUNS or np.ptp(values) == 0:
+        return None
+    logs = np.log(values) if (values > 0).all() else values
+    observed, n = np.square(np.diff(logs)).sum(), len(logs)
+    if n > _MOST_PERMUTED:
+        from scipy.special import ndtr
+
+        ratio = observed / np.square(logs - logs.mean()).sum()
+        return float(ndtr((ratio - 2) / np.sqrt(4 * (n - 2) / (n**2 - 1))))
+    shuffled = np.random.default_rng(n).permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
+    at_random = np.square(np.diff(shuffled, axis=1)).sum(axis=1)
+    return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
+
+
+def smooth(seconds: Floats, values: Floats) -> Floats:
+    """Local linear fit through half of the runs, at most 15, robust against single outliers.
+
+    ``seconds``, when each run began, and ``values`` are of one shape, which the fit has too.
+    """
+    from statsmodels.nonparametric.smoothers_lowess import lowess
+
+    window = max(LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
+    share = window / len(values)
+    fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)
+    # A fit that leaves the measured range has been carried away by an end point.
+    return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())
+
+
+# A jump is a quarter and six deviations, between this many runs before it and after it.
+LEAST_JUMP = math.log(1.25)
+JUMP_SPREADS = 6.0
+LEAST_SPREAD = 0.01  # counters can repeat to the byte
+_LEAST_BEFORE, _LEAST_AFTER = 3, 2
+
+
+def stepped_levels(values: Floats) -> Floats | None:
+    """The median of each stretch between jumps, one value a run; None where nothing jumped.
+
+    Values are in the order of measurement, shape ``(n_runs,)``. Binary segmentation: A. Scott,
+    M. Knott, Biometrics 30 (1974).
+    """
+    if not (values > 0).all():
+        return None
+    parts = _parts(np.log(values))
+    if len(parts) < 2:
+        return None
+    lengths = [len(part) for part in parts]
+    return np.repeat([float(np.exp(np.median(part))) for part in parts], lengths)
+
+
+def _parts(logs: Floats) -> list[Floats]:
+    """Stretches between jumps, in order."""
+    n = len(logs)
+    if n < _LEAST_BEFORE + _LEAST_AFTER:
+        return [logs]
+    sums = np.cumsum(logs)
+    places = np.arange(_LEAST_BEFORE, n - _LEAST_AFTER + 1)
+    before = sums[places - 1] / places
+    after = (sums[-1] - sums[places - 1]) / (n - places)
+    # Where to cut leaves the least sum of squares within both parts.
+    at = int(places[np.argmax(places * (n - places) * np.square(after - before))])
+    steps = np.sort(np.square(np.diff(logs)))[:-1]
+    spread = max(math.sqrt(float(steps.mean()) / 2), LEAST_SPREAD)
+    # The first runs after it, and those after it on the whole: a single one that differs is none.
+    level = np.median(logs[:at])
+    away = np.append(logs[at : at + _LEAST_AFTER], np.median(logs[at:])) - level
+    least = max(LEAST_JUMP, JUMP_SPREADS * spread)
+    if not ((away > least).all() or (away < -least).all()):
+        return [logs]
+    return [*_parts(logs[:at]), *_parts(logs[at:])]
+
+
+_ALPHA = 0.05
+_EVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class MetricNoise:
+    """How steady a metric of the baseline is."""
+
+    median: float  # over all its runs
+    spread: float | None  # standard deviation over the mean; None with fewer than two runs
+    # Probability of so smooth a sequence if order did not matter; None with fewer than five runs.
+    drift_p: float | None
+    drifting: bool  # whether the metric is a clock and ``drift_p`` is below 0.05, or it jumped
+    range: tuple[float, float] | None = None  # least and greatest level over the median, if so
+
+
+@dataclass(frozen=True)
+class HostBaseline:
+    """The baseline's runs on one host, summed up: medians, and the noise of each metric.
+
+    Clocks are corrected for the machine's state. ``trials`` are these runs, in the order in which
+    they were given; ``jumps`` is whether jumps were looked for.
+    """
+
+    metrics: Mapping[str, float]
+    noise: Mapping[str, MetricNoise]
+    runs: int
+    trials: tuple[Trial, ...] = field(repr=False)
+    _seconds: Floats = field(repr=False)
+    _levels: Mapping[str, Floats] = field(repr=False)
+    jumps: bool = False
+    machine: MachineEffect = field(default_factory=MachineEffect, repr=False)
+
+    def since_last_jump(self) -> Mapping[str, float]:
+        """Raw medians over the runs since ``time`` last jumped and stayed; over all without."""
+        since = [run for run in _in_order(self.trials) if run.metrics.get("time", 0.0) > 0]
+        levels = stepped_levels(np.array([run.metrics["time"] for run in since]))
+        if levels is None:
+            since = list(self.trials)
+        else:
+            since = since[int(np.flatnonzero(np.diff(levels))[-1]) + 1 :]
+        return {
+            name: float(np.median([run.metrics[name] for run in since])) for name in self.metrics
+        }
+
+    def factors(
+        self, metrics: Mapping[str, float], measured_at: datetime | None
+    ) -> Mapping[str, float]:
+        """What takes a run's clocks to the usual state of the machine, and to the median level."""
+        found = dict(self.machine.factors(metrics))
+        if measured_at is not None and self._levels:
+            drift = self.drift_factors(np.array([measured_at.timestamp()]))
+            found |= {name: float(each[0]) * found.get(name, 1.0) for name, each in drift.items()}
+        return found
+
+    def drift_factors(self, moments: Floats) -> Mapping[str, Floats]:
+        """What takes drifting metrics to the median: 1 at NaN, else by seconds since 1970."""
+        known = ~np.isnan(moments)
+        found = {name: np.ones(len(moments)) for name in self._levels}
+        for name, level in self._levels.items():
+            passed = np.interp(moments[known], self._seconds, level)
+            found[name][known] = self.metrics[name] / passed
+        return found
+
+
+def host_baseline(
+    trials: Sequence[Trial], before: HostBaseline | None = None, *, jumps: bool = False
+) -> HostBaseline:
+    """Sums up a host's runs of the baseline that ended well; there is at least one.
+
+    Nobody knows when a given one was measured, so it says nothing about drift. ``before``, what
+    was summed up last, is returned where it is of the very same runs. With ``jumps``, where
+    a metric jumped and stayed there, its level is the median of that stretch.
+    """
+    runs = tuple(trials)
+    alike = before is not None and before.jumps == jumps and len(runs) == before.runs
+    if before is not None and alike and all(map(is_, runs, before.trials)):
+        return before
+    ordered = _in_order(runs)
+    machine = machine_effect(ordered)
+    measured = [machine.corrected(run.metrics) for run in ordered]
+    names = [name for name in measured[0] if all(name in metrics for metrics in measured)]
+    table = {name: np.array([metrics[name] for metrics in measured]) for name in names}
+    timed = [i for i, run in enumerate(ordered) if run.started_at]
+    seconds = np.array([run.started_at.timestamp() for run in ordered if run.started_at])
+    series = {name: values[timed] for name, values in table.items()}
+    drift = {name: drift_p(series[name]) if name in TIME_BASED else None for name in names}
+    drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
+    levels = {name: smooth(seconds, series[name]) for name in drifting}
+    results = [name for name in names if name not in MACHINE]
+    found = {name: stepped_levels(series[name]) for name in results} if jumps else {}
+    stepped = {name: level for name, level in found.items() if level is not None}
+    levels |= stepped
+    medians = {name: float(np.median(values)) for name, values in table.items()}
+    noise = {}
+    for name, values in table.items():
+        median, level = medians[name], levels.get(name)
+        if name in stepped:  # the scatter within the stretches is the noise
+            values = values[timed] * median / stepped[name]
+        mean = float(values.mean())
+        # What was learned from these very runs fits them too well: each coefficient costs a run.
+        lost = 1 + sum(map(bool, machine.coefficients.get(name, ())))
+        known = len(values) > lost and mean
+        spread = float(values.std(ddof=lost)) / abs(mean) if known else None
+        ends = None
+        if level is not None:
+            ends = float(level.min() / median), float(level.max() / median)
+        noise[name] = MetricNoise(median, spread, drift[name], level is not None, ends)
+    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels, jumps, machine)
+
+
+def _in_order(runs: Sequence[Trial]) -> list[Trial]:
+    """As they were measured; first those of which nobody knows when."""
+    return sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
+
 
 __all__ = ["Baseline", "MetricNoise", "summarise"]
 

@@ -1,6 +1,6 @@
 """Hosts that measure differently than before, or far noisier than the others: set aside.
 
-Slow drift of a host is measured and taken out (``host_baseline``). What cannot be is a
+Slow drift of a host is measured and taken out (``baseline``). What cannot be is a
 jump, after which nobody knows since when the host's trials are wrong, and noise that drowns
 every difference. Both are judged by the host's own runs of the baseline.
 """
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.host_baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
+from optimizer.baseline.baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 
 # A jump counts from a quarter on: less is within what drift correction follows, and from six
-# deviations on (``host_baseline``): by chance that is not met in any job.
+# deviations on (``baseline``): by chance that is not met in any job.
 _LEAST_BEFORE = 3  # runs that a jump is seen against
 _NOISE_ALPHA = 0.001
 _NOISE_RATIO = 3.0

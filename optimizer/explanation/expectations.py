@@ -8,26 +8,25 @@ from typing import Any
 import numpy as np
 
 from models import Floats
-from models.gaussian_process.evidence import LEAST_JUDGED, left_out_residuals
-from models.gaussian_process.kernel import (
-    KernelInputs,
-    covariance,
-    covariances,
-    kernel_matrices,
-    symmetric_root,
+from models.gaussian_process.effects import LEAST_JUDGED, left_out_residuals
+from models.gaussian_process.process import kernel_matrices, standardised, symmetric_root
+from models.gaussian_process.task_agreement import first_agreement
+from models.gaussian_process.variance_components import (
+    LearnedComponents,
+    drawn_components,
+    learn_components,
 )
-from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.variance_components import drawn_components, learn_components
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
-from optimizer.surrogate.coordinates import CubeLayout, cube_layout
-from optimizer.surrogate.surrogate import FIRST
+from optimizer.surrogate.job_model import FIRST, JobModel
 from optimizer.surrogate.training_data import (
     TEACHING,
+    CubeLayout,
     TrainingData,
     chosen_few,
+    cube_layout,
     latent_points,
     training_data_of,
 )
@@ -46,91 +45,35 @@ _MOST_RESIDUAL = 3.0  # standard deviations; one run that went wrong tells no co
 _LEAN = 5.0  # as many rows speak for unrelated metrics
 
 
-@dataclass(frozen=True, eq=False)
-class Ensemble:
-    """Several processes for each metric, each with other shares of the variance.
+def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> JobModel:
+    """A model with equally likely processes for each metric, for intervals that hold the truth.
 
     A single process takes the shares of the variance as known, the metrics as unrelated and
     effects as smooth: its intervals held the truth in as few as three of four cases, see
     docs/results/explanation_coverage.md. Here the shares are drawn from their posterior, the
     metrics err together, and a part of each effect may come in steps.
     """
-
-    layout: CubeLayout  # what the coordinates stand for
-    settings: Mapping[str, KernelInputs]  # by metric, the known settings
-    # By metric, ``MEMBERS`` processes over them.
-    processes: Mapping[str, tuple[AdditiveProcess, ...]]
-    correlation: Floats  # shape ``(n_metrics, n_metrics)``: of what the processes do not know
-
-    def expected(self, points: Floats) -> dict[str, Floats]:
-        """The mean of each metric over all members at points, in the unit of the training data."""
-        asked = self.layout.settings(points)
-        return {
-            name: _means(members, self._cross(name, asked)).mean(axis=0)
-            for name, members in self.processes.items()
-        }
-
-    def drawn(self, points: Floats) -> dict[str, Floats]:
-        """The expectation and equally likely values of each metric, shape ``(1 + DRAWS, m)``.
-
-        In the unit of the training data. Values of one row belong together, those of different
-        metrics too: where a run is slower than expected its rate is lower, so the doubts about a
-        fitness do not cancel.
-        """
-        asked = self.layout.settings(points)
-        kernels, normal = kernel_matrices(asked, asked, rough=_ROUGH), self._normal(len(points))
-        found = {}
-        for place, (name, members) in enumerate(self.processes.items()):
-            cross = self._cross(name, asked)
-            among = covariances(kernels, [each.components for each in members])
-            rows = [_means(members, cross).mean(axis=0)[None]]
-            for number, each in enumerate(members):
-                expected, doubt = each.predict_together(cross[number], among[number])
-                # The symmetric root: each configuration keeps its normals, whatever the metric.
-                rows.append(expected + normal[number, place] @ symmetric_root(doubt))
-            found[name] = np.vstack(rows)
-        return found
-
-    def _cross(self, name: str, asked: KernelInputs) -> Floats:
-        kernels = kernel_matrices(asked, self.settings[name], rough=_ROUGH)
-        return covariances(kernels, [each.components for each in self.processes[name]])
-
-    def _normal(self, points: int) -> Floats:
-        """Shape ``(MEMBERS, n_metrics, DRAWS_EACH, points)``; the same for as many points."""
-        shape = (MEMBERS, len(self.processes), DRAWS_EACH, points)
-        normal = np.random.default_rng(points).standard_normal(shape)
-        return np.asarray(np.einsum("ab,mbdc->madc", symmetric_root(self.correlation), normal))
-
-
-def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
-    """Draws the shares of every metric's process, and fits a process to each draw."""
-    settings, processes, residuals = {}, {}, {}
+    learned = {}
     for place, (name, target) in enumerate(data.targets.items()):
         rows = np.flatnonzero(np.isfinite(target))
-        values, known = target[rows], layout.settings(data.points[rows])
+        known = layout.settings(data.points[rows])
         kernels = kernel_matrices(known, known, rough=_ROUGH)
         few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
-        scaled, _, _ = standardised(values)
-        components = drawn_components(
+        scaled, _, _ = standardised(target[rows])
+        drawn = drawn_components(
             kernels[:, few[:, None], few],
             scaled[few],
             learn_components(kernel_matrices(known, known), scaled),
             draws=MEMBERS,
             seed=(seed, place),
         )
-        members = tuple(
-            fit_process(covariance(kernels, each), values, each) for each in components
-        )
-        settings[name], processes[name] = known, members
-        residuals[name] = np.full(len(target), np.nan)
-        residuals[name][rows] = np.mean([left_out_residuals(each) for each in members], axis=0)
-    correlation = _correlation(np.array(list(residuals.values())))
-    return Ensemble(layout, settings, processes, correlation)
-
-
-def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:
-    """What each member expects, shape ``(MEMBERS, m)``."""
-    return np.array([each.expected(own) for each, own in zip(members, cross, strict=True)])
+        learned[name] = [LearnedComponents(each, first_agreement(0), each, None) for each in drawn]
+    errors = np.eye(len(learned))
+    model = JobModel.fit(layout, data, data.no_earlier(), learned, errors=errors, rough=_ROUGH)
+    residuals = np.full((len(learned), len(data.points)), np.nan)
+    for row, each in zip(residuals, model.metrics.values(), strict=True):
+        row[each.known.rows] = np.mean([left_out_residuals(p) for p in each.members], axis=0)
+    return replace(model, errors=symmetric_root(_correlation(residuals)))
 
 
 def _correlation(residuals: Floats) -> Floats:
@@ -157,15 +100,14 @@ class Expectations:
     """
 
     problem: Problem
-    data: TrainingData  # what the models have learned from
-    ensemble: Ensemble  # the models, with all shares that are likely
+    model: JobModel
     baseline: Mapping[str, float]  # the baseline's medians
     modelled: bool  # whether the models know the baseline
     configurations: int  # how many different ones ended well, beside the baseline
 
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
-        expected = self.ensemble.expected(self._points(configurations))
+        expected = self.model.expected(self._points(configurations))
         return {name: self._change(name, values[None])[0] for name, values in expected.items()}
 
     def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
@@ -174,7 +116,7 @@ class Expectations:
         Those of a row belong together: how two configurations differ is known far better than
         how good either is.
         """
-        drawn = self.ensemble.drawn(self._points(configurations))
+        drawn = self.model.draw(self._points(configurations), DRAWS)
         return {name: self._change(name, values) for name, values in drawn.items()}
 
     def fitness(self, configurations: Sequence[Configuration]) -> Floats:
@@ -184,7 +126,7 @@ class Expectations:
     def _change(self, name: str, values: Floats) -> Floats:
         """From values on the models' scale, the first of which is the baseline."""
         level = self.baseline[name]
-        is_log = name in self.data.logarithmic
+        is_log = name in self.model.data.logarithmic
         measured = np.array(np.log(level) if is_log else level)
         first = values[:, :1] if self.modelled else measured
         moved = values[:, 1:] - first
@@ -193,7 +135,7 @@ class Expectations:
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
         start = self.problem.space.start  # the baseline comes first
-        return latent_points(self.problem, [start, *configurations], self.ensemble.layout.names)
+        return latent_points(self.problem, [start, *configurations], self.model.layout.names)
 
 
 def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
@@ -225,8 +167,8 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
     if not modelled:
         unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}
         data = replace(data, targets=unknown)
-    ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
-    return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
+    model = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
+    return Expectations(problem, model, baseline.metrics, modelled, distinct(taught))
 
 
 # Different configurations, of a search over as many options or more: of fewer the intervals held

@@ -14,7 +14,7 @@ from models import Floats
 from models.gaussian_process.effects import Grid, MarginalEffects
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.surrogate import Surrogate, job_surrogate
+from optimizer.surrogate.job_model import JobModel, job_surrogate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.latent import SPECIAL_SHARE, decode
@@ -71,7 +71,7 @@ def dependences(evaluation: Evaluation) -> Dependences | None:
         return None
     grids = surrogate.layout.grids()
     found = [_of_metric(surrogate, metric, grids) for metric in metrics]
-    components = {name: each[0].components for name, each in surrogate.processes.items()}
+    components = {name: each.process.components for name, each in surrogate.metrics.items()}
     return Dependences(
         trials=len(surrogate.data.numbers),
         unexplained={name: min(1.0, components[name].noise) for name in metrics},
@@ -84,9 +84,9 @@ def dependences(evaluation: Evaluation) -> Dependences | None:
 
 
 def _of_metric(
-    surrogate: Surrogate, metric: str, grids: Sequence[Grid]
+    surrogate: JobModel, metric: str, grids: Sequence[Grid]
 ) -> tuple[list[EffectCurve], list[Together]]:
-    process, _ = surrogate.processes[metric]
+    process = surrogate.metrics[metric].process
     effects = MarginalEffects(process, surrogate.known_settings(metric), grids)
     names = surrogate.layout.names
     mains = [effects.main(column) for column in range(len(names))]

@@ -13,19 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
-from models.gaussian_process.effects import drawn_effects, effects_of
-from models.gaussian_process.evidence import matter_p, setting_folds, unseen_r2
-from models.gaussian_process.kernel import KernelInputs, kernel_matrices, of_sums
-from models.gaussian_process.process import one_thread, standardised
-from models.importance.agreement import Stability, compare_rankings
+from models.gaussian_process.effects import (
+    drawn_effects,
+    effects_of,
+    matter_p,
+    setting_folds,
+    unseen_r2,
+)
+from models.gaussian_process.process import (
+    KernelInputs,
+    kernel_matrices,
+    of_sums,
+    one_thread,
+    standardised,
+)
 from models.importance.anova import holm
 from models.importance.functional_anova import FunctionalAnova, functional_anova
-from models.importance.importance import mean_share, permutation_importance
+from models.importance.importance import (
+    Stability,
+    compare_rankings,
+    mean_share,
+    permutation_importance,
+)
 from models.random_forest import bagged_forest, held_out, pooled_r2
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.coordinates import CubeLayout
-from optimizer.surrogate.surrogate import Surrogate, job_surrogate
-from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
+from optimizer.surrogate.job_model import JobModel, job_surrogate
+from optimizer.surrogate.training_data import CubeLayout, TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Parameter, Value
@@ -139,7 +152,7 @@ class ParameterEffects:
     # And the forest, of the parameters that move; no metric that could not be judged.
     forests: Mapping[str, ForestEffects]
     first: Mapping[str, Model]  # which of the two predicts unseen trials better
-    model: Surrogate  # the processes
+    model: JobModel  # the processes
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -170,7 +183,7 @@ def _moving(evaluation: Evaluation) -> list[str]:
     return [name for name in problem.space.names if name in moving]
 
 
-def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
+def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
     problem, every = evaluation.problem, evaluation.problem.space.names
     whole = _all_trials(evaluation, model)
     measured, of_all = _measured(evaluation.history, model.data.numbers, whole.numbers)
@@ -185,7 +198,7 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
     found: dict[str, MetricEffects] = {}
     forests: dict[str, ForestEffects] = {}
     for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
-        process, known = model.processes[metric]
+        process, known = model.metrics[metric].process, model.metrics[metric].known
         rows = np.flatnonzero(known.rows)
         among, own = kernels[:, rows[:, None], rows], model.data.targets[metric][rows]
         scaled, _, _ = standardised(own)
@@ -222,7 +235,7 @@ def _effects(evaluation: Evaluation, model: Surrogate) -> ParameterEffects:
     return ParameterEffects(every, order, share, found, forests, first, model)
 
 
-def _all_trials(evaluation: Evaluation, model: Surrogate) -> TrainingData:
+def _all_trials(evaluation: Evaluation, model: JobModel) -> TrainingData:
     """The rows of all trials: a process has those of some alone where they are many."""
     problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
@@ -295,7 +308,7 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
     start = model.layout.settings(model.data.points[:1])
     around = model.layout.settings(others)
     found = {}
-    surfaces = {name: _Surface(model, name, around) for name in model.processes}
+    surfaces = {name: _Surface(model, name, around) for name in model.metrics}
     for column, (name, grid) in enumerate(zip(moved, model.layout.grids(), strict=True)):
         at = effects.names.index(name)
         if not any(each.total[at] > 0 for each in effects.metrics.values()):
@@ -321,8 +334,8 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
 class _Surface:
     """What the process of one metric expects at some settings, all but one parameter's held."""
 
-    def __init__(self, model: Surrogate, metric: str, around: KernelInputs) -> None:
-        self.process, self.known = model.processes[metric][0], model.known_settings(metric)
+    def __init__(self, model: JobModel, metric: str, around: KernelInputs) -> None:
+        self.process, self.known = model.metrics[metric].process, model.known_settings(metric)
         self.kernels = kernel_matrices(around, self.known)
         weights = self.process.components.parameters
         flat = self.kernels.reshape(len(weights), -1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.importance.agreement import beyond_chance, split_half
+from models.importance.importance import beyond_chance, split_half
 from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.trials.problem import Problem
 

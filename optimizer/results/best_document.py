@@ -5,52 +5,51 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.blocks import blocks_of
-from optimizer.confirmation.choice import choice_of, proof_subjects, select_trade_offs
+from optimizer.confirmation.choice import blocks_of, choice_of, proof_subjects, select_trade_offs
 from optimizer.confirmation.paired_change import change, interval_of_mean
 from optimizer.confirmation.proof import ProofClocks, Verdict, fitness_by_pair, with_fitness
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import limit_words
 from optimizer.objective.objective import Limit, Metrics
-from optimizer.simplification.changes import Changes, contributions_of
-from optimizer.surrogate.predictions import comparison_of
+from optimizer.simplification.changes import Changes
+from optimizer.surrogate.predictions import Estimate
+from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
 from sampler.options.applying import parameter_document
 from sampler.space.space import Configuration, digest
 
 
 def changes_document(
-    evaluation: Evaluation, winner: Configuration, version: str | None
+    problem: Problem,
+    winner: Configuration,
+    version: str | None,
+    explanation: Mapping[str, Any] | None,
 ) -> list[dict[str, Any]]:
     """What differs from the baseline, and why: the largest gain first, then what follows.
 
-    ``gain`` is what a change is worth beside the others, by the job's models: null where it only
-    follows another (``rule``), where the space sets it, or where too few trials were made.
+    ``gain`` is that of a change's step in the explanation (``explanation_document``): null where
+    it only follows another (``rule``), where the space sets it, or where nothing is explained.
     ``apply`` is how RocksDB ``version`` takes the change; null where it is no option of RocksDB.
     """
-    problem = evaluation.problem
-    changes = Changes(problem, winner)
-    kept, start = frozenset(changes.names), problem.space.context
-    known = comparison_of(evaluation) if kept else None
-    worth = contributions_of(known, changes, kept) if known else []
+    changes, start = Changes(problem, winner), problem.space.context
+    steps = explanation["steps"] if explanation else ()
+    step_of = {change["name"]: step for step in steps for change in step["changes"]}
     leaders = changes.leaders
     rows = []
     for name in (*changes.fixed, *changes.names):
-        # Of the moves that take it back, the one that takes the least else with it.
         leads = name not in changes.fixed and name not in leaders
-        with_it = [w for w in worth if leads and name in w.names]
-        mine = min(with_it, key=lambda w: len(w.names), default=None)
+        step = step_of.get(name) if leads else None
         if name in changes.fixed:
             reason = "fixed by the space"
         elif name in leaders:
             reason = f"required by {' and '.join(leaders[name])}"
-        elif mine is None:
+        elif step is None:
             reason = "too few trials to predict its effect"
         else:
-            gain = mine.gain
+            gain = Estimate(**step["gain"])
             shown = "" if gain.low > 0 else ", not significant by itself"
             figures = f"{gain.expected:+z.0f} [{gain.low:+z.0f}, {gain.high:+z.0f}]"
-            others = sorted(mine.names - {name})
+            others = sorted(each["name"] for each in step["changes"] if each["name"] != name)
             beside = f" together with {' and '.join(others)}" if others else ""
             reason = f"predicted fitness {figures}{beside}{shown}"
         rows.append(
@@ -60,7 +59,7 @@ def changes_document(
                 "value": winner[name],
                 "reason": reason,
                 "rule": name in leaders,
-                "gain": mine and asdict(mine.gain),
+                "gain": step and step["gain"],
                 "apply": parameter_document(name, version),
             }
         )

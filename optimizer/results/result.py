@@ -8,8 +8,7 @@ from typing import Any
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import Plan, apart, confirmation_document
-from optimizer.confirmation.blocks import blocks_of
-from optimizer.confirmation.choice import as_explored, choice_of
+from optimizer.confirmation.choice import as_explored, blocks_of, choice_of
 from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.confirmation.proof import (
     Pair,
@@ -20,8 +19,7 @@ from optimizer.confirmation.proof import (
     proof_clocks,
     sensitivity_of,
 )
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.pareto_front import front_of
+from optimizer.evaluation.evaluation import Evaluation, front_of
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (
     changes_document,
@@ -37,9 +35,8 @@ from optimizer.results.search_document import (
     search_document,
 )
 from optimizer.strategies.registry import find_strategy
-from optimizer.surrogate.coordinates import cube_layout
-from optimizer.surrogate.surrogate import learned_of
-from optimizer.surrogate.training_data import teaching
+from optimizer.surrogate.job_model import learned_of
+from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -174,7 +171,7 @@ def result_document(
     wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
     swept = contributions_document(as_explored(evaluation), strategy, plan.explore)
     taken = prior_document(evaluation)
-    front = front_of(problem.objective, baseline, history)
+    front, explained = front_of(problem.objective, baseline, history), _explanation(conclusion)
     document = {
         "schema": SCHEMA,
         "job": job,
@@ -185,11 +182,11 @@ def result_document(
             "configuration": dict(problem.space.default_configuration()),
             "noise": {name: asdict(noise) for name, noise in baseline.noise.items()},
         },
-        "best": _best(conclusion, environment.get("rocksdb")),
+        "best": _best(conclusion, environment.get("rocksdb"), explained["explanation"]),
         "verdict": _verdict(conclusion),
         "starting_point": starting_point_document(evaluation, plan, conclusion.clocks),
         "no_trade": no_trade_document(evaluation, conclusion.winner, verdict),
-        **_explanation(conclusion),
+        **explained,
         "plan": {"explore": plan.explore, "pairs": plan.pairs, "simplified": plan.simplified},
         "confirmation": confirmation_document(problem),
         "power": power and {**asdict(power), "planned": planned.document() if planned else None},
@@ -231,7 +228,9 @@ def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
     ]
 
 
-def _best(conclusion: Conclusion, version: str | None) -> dict[str, Any] | None:
+def _best(
+    conclusion: Conclusion, version: str | None, explanation: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
         return None
@@ -245,7 +244,10 @@ def _best(conclusion: Conclusion, version: str | None) -> dict[str, Any] | None:
         "runs": verdict.pairs,
         "change": {name: asdict(change) for name, change in verdict.changes.items()},
         "changes": changes_document(
-            conclusion.evaluation, conclusion.history[winner].configuration, version
+            conclusion.evaluation.problem,
+            conclusion.history[winner].configuration,
+            version,
+            explanation,
         ),
         "fullest": fullest_document(conclusion.evaluation, conclusion.plan),
     }

@@ -19,7 +19,7 @@ from optimizer.ranking.sampling import (
 )
 from optimizer.strategies.greedy import SweepProgress, tried_by
 from optimizer.strategies.strategy import Strategy
-from optimizer.surrogate.expected_gain import SAID
+from optimizer.surrogate.predictions import SAID
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Basis, Phase, Purpose, Trial
 from sampler.space.space import digest

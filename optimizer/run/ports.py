@@ -13,10 +13,10 @@ from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import Outcome
 
 if TYPE_CHECKING:
-    from optimizer.run.progress import RunProgress
+    from optimizer.run.planning import RunProgress
 
 # Under these names a log remembers what was decided once.
-HOSTS_SET_ASIDE = "hosts_set_aside"
+HOSTS_EXCLUDED = "hosts_set_aside"
 DECLARED_TEST = "declared_test"
 
 
@@ -39,12 +39,14 @@ class TrialLog(Protocol):
             ValueError: The trial of that number has ended.
         """
 
-    def finish(self, trial: Trial, progress: RunProgress | None = None) -> None:
-        """Keeps a trial's outcome, and how the job then stands, in one transaction.
+    def finish(self, *trials: Trial, progress: RunProgress | None = None) -> None:
+        """Keeps outcomes, and how the job then stands, in one transaction: all or none.
+
+        Given trials (``Trial.given``) may be new; the others were proposed.
 
         Raises:
-            KeyError: The trial was never proposed.
-            ValueError: It has ended already, or was begun again since (a stale ``attempt``); a
+            KeyError: A trial was never proposed.
+            ValueError: One has ended already, or was begun again since (a stale ``attempt``); a
                 measurement is never overwritten.
         """
 
@@ -139,11 +141,33 @@ class RunObserver(Protocol):
     def tick(self) -> None:
         """A moment passed while trials run, or while no host is there."""
 
-    def host_set_aside(self, host: str, why: str) -> None:
+    def host_excluded(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
 
-    def host_taken_back(self, host: str, why: str) -> None:
-        """A host that was set aside measures again."""
+    def host_readmitted(self, host: str, why: str) -> None:
+        """A host that was excluded measures again."""
+
+
+class Unwatched:
+    """Meets ``RunObserver`` where nobody watches; a base for those who watch some of it."""
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """Of no interest."""
+
+    def trial_started(self, trial: Trial) -> None:
+        """Of no interest."""
+
+    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
+        """Of no interest."""
+
+    def tick(self) -> None:
+        """Of no interest."""
+
+    def host_excluded(self, host: str, why: str) -> None:
+        """Of no interest."""
+
+    def host_readmitted(self, host: str, why: str) -> None:
+        """Of no interest."""
 
 
 class OneHost:

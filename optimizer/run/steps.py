@@ -1,13 +1,18 @@
 """What a job does next: a pure function of its history, so that it can stop and go on anywhere."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from optimizer.baseline.baseline import LEAST_COMPARED
 from optimizer.budget.budget import Plan, explore_left, simplified_left
-from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
-from optimizer.confirmation.choice import best_explored, candidates_of, proof_subjects
+from optimizer.confirmation.choice import (
+    BlockRun,
+    best_explored,
+    candidates_of,
+    complete,
+    next_in_block,
+    proof_subjects,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
@@ -289,55 +294,3 @@ def _again(evaluation: Evaluation, run: BlockRun, purpose: Purpose, why: str) ->
     configuration = evaluation.history[run.subject].configuration
     proposal = Proposal(Phase.CONFIRM, None, configuration, why, run.subject)
     return proposed_trial(evaluation, proposal, purpose, run.round)
-
-
-@dataclass(frozen=True)
-class AskedTrials:
-    """What may be measured now."""
-
-    trials: tuple[Trial, ...]  # to be measured, in this order or side by side
-    why: str  # why there are no more than these
-    complete: bool = False  # nothing is left to measure, and nothing is out
-
-
-def ask(
-    evaluation: Evaluation,
-    plan: Plan,
-    strategy: Strategy,
-    *,
-    count: int,
-    now: datetime,
-    overdue: datetime | None = None,
-) -> AskedTrials:
-    """At most ``count`` next trials; they are put into the history as running since ``now``.
-
-    What is out since before ``overdue`` is handed out again. A phase begins when all trials of the
-    one before are told: what it does rests on them.
-
-    Raises:
-        InputError: The baseline cannot be measured.
-    """
-    history = evaluation.history
-    out = history.unfinished()
-    again = [
-        trial
-        for trial in out
-        if trial.state is TrialState.LOST
-        or (overdue and trial.started_at and trial.started_at < overdue)
-    ]
-    asked: list[Trial] = []
-    while len(asked) < count:
-        # Those that are out are all begun again before a new one is asked for.
-        begun = len(asked) < len(again)
-        trial = again[len(asked)].again() if begun else next_trial(evaluation, plan, strategy)
-        if trial is None:
-            break
-        asked.append(replace(trial, started_at=now))
-        history.put(asked[-1])
-    left = history.unfinished()
-    if len(asked) == count:
-        return AskedTrials(tuple(asked), "as many as requested")
-    if not left:
-        return AskedTrials(tuple(asked), "all trials are done", complete=True)
-    why = f"report {', '.join(str(trial.number) for trial in left[:10])} first"
-    return AskedTrials(tuple(asked), f"the next trials depend on unfinished ones: {why}")

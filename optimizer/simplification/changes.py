@@ -11,7 +11,7 @@ import numpy as np
 from models import Floats
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal
-from optimizer.surrogate.predictions import Comparison, Estimate, comparison_of
+from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase
 from sampler.parameters.parameter import Value
@@ -165,11 +165,11 @@ def moves_back(changes: Changes, kept: Names) -> list[Names]:
     return _in_order({changes.dependents(kept, name) for name in kept})
 
 
-def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> Names:
+def fewest_changes(changes: Changes, losses: Losses, steps: Sequence[Names] = ()) -> Names:
     """The fewest changes that are as good as all of them.
 
     They are looked for from both ends: the changes that lose least are taken back one after the
-    other, and the path's first steps are tried; the fewer of the two are taken. What is lost
+    other, and the first steps of a path are tried; the fewer of the two are taken. What is lost
     against the winner is infinite where it is too much.
     """
     kept: Names = frozenset(changes.names)
@@ -193,48 +193,25 @@ def _in_order(moves: set[Names]) -> list[Names]:
 
 
 NOTICED = 0.06  # of what a configuration gains: what goes back together may be worth so much
-_TAIL = 0.025
 _TRIES = 20
 _MOST_SAID = 4
 
 
-@dataclass(frozen=True)
-class Contribution:
-    """What some changes, which can only be taken back together, are worth beside the others."""
-
-    names: Names
-    gain: Estimate  # in fitness
-
-
-def contributions_of(known: Comparison, changes: Changes, kept: Names) -> list[Contribution]:
-    """What each of the changes made is worth; the least first."""
-    moves = moves_back(changes, kept)
-    if not moves:
-        return []
-    drawn = known.drawn_fitness([changes.configuration(each) for each in _left(kept, moves)])
-    gains = drawn[:, :1] - drawn[:, 1:]
-    low, high = np.quantile(gains[1:], [_TAIL, 1 - _TAIL], axis=0)
-    worth = map(Estimate, gains[0].tolist(), low.tolist(), high.tolist())
-    return sorted(map(Contribution, moves, worth), key=lambda each: each.gain.expected)
-
-
 def noticed(known: Comparison, changes: Changes) -> Names:
     """The fewest changes that lose no more than users would notice, and no limit that all keep."""
-    kept, objective = frozenset(changes.names), known.problem.objective
+    objective = known.problem.objective
     whole = known.metrics([changes.winner])
     fitness = float(objective.fitness_of_many(whole, known.baseline)[0])
     limits = objective.kept_limits(whole, known.baseline)
-    while kept:
-        moves = moves_back(changes, kept)
-        moved = known.metrics([changes.configuration(each) for each in _left(kept, moves)[1:]])
+    most = NOTICED * max(fitness, 0.0)
+
+    def losses(configurations: Sequence[Configuration]) -> Floats:
+        moved = known.metrics(configurations)
         lost = fitness - objective.fitness_of_many(moved, known.baseline)
-        broken = limits & ~objective.kept_limits(moved, known.baseline)
-        lost[broken.any(axis=0)] = np.inf
-        least = int(np.argmin(lost))
-        if not lost[least] <= NOTICED * max(fitness, 0.0):
-            break
-        kept -= moves[least]
-    return kept
+        broken = (limits & ~objective.kept_limits(moved, known.baseline)).any(axis=0)
+        return np.where((lost > most) | broken, np.inf, lost)
+
+    return fewest_changes(changes, losses)
 
 
 def simplified_version(evaluation: Evaluation, best: Sequence[int]) -> Proposal | None:

@@ -17,7 +17,7 @@ from deap import tools
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.sampling import decides_at, enough_drawn
 from optimizer.strategies.draws import draws_planned, propose_draw, sampled
-from optimizer.strategies.evolution import Individual, drawing_from
+from optimizer.strategies.guided import Individual, drawing_from
 from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -2,28 +2,36 @@
 
 A few evenly spread draws, then after each trial one additive process for each metric, learned from
 all trials so far, and a population that evolves on what they expect the fitness to gain.
-docs/results/search.md compares it with the others.
+docs/results/search.md compares it with the others. The population has DEAP's operators: parameters
+that matter more move more often, and none is left out, as it may do something elsewhere.
 
 What the models doubt is measured again (``replication``), and the search knows when what it can
 still gain drowns in noise (``StoppingRule``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from random import Random
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
+from deap import base, tools
 
 from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.draws import DrawsFirst, sampled
-from optimizer.strategies.evolution import evolve
 from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.surrogate.expected_gain import StoppingRule, expected_gain, fitness_noise
-from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
-from optimizer.surrogate.surrogate import Surrogate, surrogate_of
+from optimizer.surrogate.job_model import JobModel, surrogate_of
+from optimizer.surrogate.predictions import (
+    PosteriorPrediction,
+    StoppingRule,
+    expected_gain,
+    fitness_noise,
+    posterior_prediction,
+)
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase, Purpose
@@ -125,7 +133,7 @@ _MOST_SAID = 4  # parameters that a proposal names
 class Acquisition:
     """What the models see."""
 
-    surrogate: Surrogate | None  # the models; None: too few trials have ended
+    surrogate: JobModel | None  # the models; None: too few trials have ended
     worth: Floats  # what they hold for the fitness of each row of their data
     points: Floats  # what is expected to gain most, the best first, shape ``(n, n_names)``
     gain: float  # of the first of them; while nothing keeps the limits the chance that it does
@@ -193,7 +201,7 @@ def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal)
     return f"changes {said} of {origin}; {in_all} parameters differ from the baseline"
 
 
-def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) -> float | None:
+def _lately(history: History, surrogate: JobModel, worth: Floats, window: int) -> float | None:
     """By how much the last runs have raised the best that the models hold."""
     searched = [n for n in history.own(Purpose.CANDIDATE, Phase.SEARCH) if history[n].has_outcome]
     if len(searched) < window:
@@ -207,7 +215,7 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    evaluation: Evaluation, surrogate: Surrogate, predicted: PosteriorPrediction, seed: int
+    evaluation: Evaluation, surrogate: JobModel, predicted: PosteriorPrediction, seed: int
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
     problem = evaluation.problem
@@ -227,3 +235,94 @@ def _best_points(
     fresh = np.random.default_rng(seed).random((_FRESH, leaders.shape[1]))
     found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
     return found, float(gain(found[:1])[0])
+
+
+_KEPT, _CHILDREN, _GENERATIONS = 24, 48, 12
+_MOVES = 2.0  # coordinates that a mutation moves, on average
+_FLOOR = 0.3  # share of the moves that goes to all parameters alike
+_STEP = 0.12
+_LARGEST = float(np.nextafter(1.0, 0.0))
+
+
+class _Fitness(base.Fitness):  # type: ignore[misc]
+    weights = (1.0,)
+
+
+class Individual(list[float]):
+    """Latent coordinates as DEAP takes them, and their value or values, to be raised."""
+
+    def __init__(self, genes: Sequence[float], fitness: base.Fitness | None = None) -> None:
+        super().__init__(genes)
+        self.fitness = _Fitness() if fitness is None else fitness
+
+
+def evolve(
+    function: Callable[[Floats], Floats], start: Floats, matters: Floats, *, seed: int
+) -> Floats:
+    """At most 24 points, shape ``(24, n_names)``, where a function is high, the highest first.
+
+    The function takes points, shape ``(m, n_names)``, to values, shape ``(m,)``; it is searched
+    from ``start``, ``(s, n_names)``. ``matters``, not negative, is how much each coordinate does.
+    """
+    rng = np.random.default_rng(seed)
+    even = np.full(len(matters), 1 / len(matters))
+    share = matters / matters.sum() if matters.any() else even
+    often = _FLOOR * even + (1 - _FLOOR) * share
+    population = _judged(function, [Individual(row) for row in start.tolist()])
+    coins = Random(seed)
+    selection, crossover = (drawing_from(coins, m) for m in (tools.selection, tools.crossover))
+
+    def child() -> Individual:
+        mother, father = selection.selTournament(population, 2, tournsize=3)
+        born = Individual(mother)
+        if coins.random() < 0.5:
+            born, _ = crossover.cxUniform(born, Individual(father), 0.5)
+        return _mutated(born, often, rng)
+
+    for _ in range(_GENERATIONS):
+        children = [child() for _ in range(_CHILDREN)]
+        population = tools.selBest([*population, *_judged(function, children)], _KEPT)
+    return np.array(population)
+
+
+def _judged(
+    function: Callable[[Floats], Floats], individuals: list[Individual]
+) -> list[Individual]:
+    values = function(np.array(individuals))
+    for individual, value in zip(individuals, values.tolist(), strict=True):
+        individual.fitness.values = (value,)
+    return individuals
+
+
+def _mutated(child: Individual, often: Floats, rng: np.random.Generator) -> Individual:
+    moved = np.flatnonzero(rng.random(len(often)) < _MOVES * often)
+    if moved.size == 0:
+        moved = rng.choice(len(often), size=1, p=often)
+    for place in moved.tolist():
+        child[place] = _stepped(child[place], rng)
+    return child
+
+
+def _stepped(value: float, rng: np.random.Generator) -> float:
+    """A step, reflected at the ends of the range; or somewhere else altogether."""
+    if rng.random() < 0.5:
+        return float(rng.random())
+    stepped = abs(value + _STEP * rng.standard_normal()) % 2.0
+    return min(2.0 - stepped if stepped > 1.0 else stepped, _LARGEST)
+
+
+def drawing_from(coins: Random, operators: ModuleType) -> Any:
+    """The functions of one of DEAP's modules, such as ``tools.crossover``, on this generator.
+
+    DEAP draws from the one generator of the process and takes no other (its issue 349). Whoever
+    seeds that and puts it back shares it with all other threads. So the functions are copied, with
+    a namespace of their own in which ``random`` is ``coins``: nothing is shared, and what they
+    draw is what they would draw from the process's generator with the same seed.
+    """
+    namespace: dict[str, Any] = {**vars(operators), "random": coins}
+    for name, value in vars(operators).items():
+        if isinstance(value, FunctionType) and value.__module__ == operators.__name__:
+            namespace[name] = FunctionType(
+                value.__code__, namespace, name, value.__defaults__, value.__closure__
+            )
+    return SimpleNamespace(**namespace)

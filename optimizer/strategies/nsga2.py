@@ -15,8 +15,8 @@ from random import Random
 
 from deap import base, tools
 
-from optimizer.strategies.evolution import Individual, drawing_from
-from optimizer.strategies.observations import Axis, Observation, Observations
+from optimizer.strategies.draws import Axis, Observation, Observations
+from optimizer.strategies.guided import Individual, drawing_from
 from sampler.space.latent import Point
 
 POPULATION = 20

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optimizer.strategies.observations import Axis, Observations, chosen_of, point_of
+from optimizer.strategies.draws import Axis, Observations, chosen_of, point_of
 from sampler.space.latent import Point
 
 OPTUNA_DRAWS = 10  # its n_startup_trials

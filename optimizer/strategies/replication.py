@@ -18,8 +18,8 @@ from optimizer.evaluation.evaluation import (
     configurations_of,
     replicated,
 )
-from optimizer.surrogate.expected_gain import fitness_noise, likely_metrics
-from optimizer.surrogate.surrogate import Surrogate
+from optimizer.surrogate.job_model import JobModel
+from optimizer.surrogate.predictions import fitness_noise, likely_metrics
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 
@@ -40,7 +40,7 @@ class Replication:
 
 
 def replication_of(
-    evaluation: Evaluation, surrogate: Surrogate, worth: Floats, *, sure: float
+    evaluation: Evaluation, surrogate: JobModel, worth: Floats, *, sure: float
 ) -> Replication | None:
     """What is most doubtful of the two configurations that decide; None: nothing, or no share.
 
@@ -78,7 +78,7 @@ def replication_of(
 
 def _deciding(
     history: History,
-    surrogate: Surrogate,
+    surrogate: JobModel,
     worth: Floats,
     rows: Mapping[str, tuple[MeasuredConfiguration, int]],
 ) -> Iterator[tuple[MeasuredConfiguration, int]]:
@@ -94,7 +94,7 @@ def _deciding(
 
 def _replication(
     evaluation: Evaluation,
-    surrogate: Surrogate,
+    surrogate: JobModel,
     predicted: float,
     known: MeasuredConfiguration,
     row: int,

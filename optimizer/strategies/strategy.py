@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.surrogate.expected_gain import StoppingRule
+from optimizer.surrogate.predictions import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import STARTING_POINT, Basis, Phase, Purpose
 from sampler.parameters.parameter import Value

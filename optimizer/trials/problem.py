@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_serializer,
+)
 
 from optimizer.objective.objective import Objective
 from sampler.parameters.parameter import Value
@@ -71,36 +80,87 @@ class Prior:
         return cls(tuple(jobs))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """How the search behaves."""
+def _whole(given: object) -> object:
+    return int(given) if isinstance(given, float) and given.is_integer() else given
 
-    samples: int | None = None  # drawn before the search; None: as the strategy finds right
-    top: int = 5  # over how many of the most important parameters the genetic algorithm searches
-    # The parameters that are searched instead; empty: the most important, or all without a choice.
-    over: tuple[str, ...] = ()
-    generations: int | None = None  # it stops after so many; None: only the budget ends it
-    fitness: float | None = None  # it stops when this is reached; None: never
-    # It stops after three generations without a new best (``genetic``), or when what it can still
-    # gain drowns in the noise (``guided``).
-    stop_early: bool = False
-    # A new configuration is cut off when it takes this many times the baseline's time; 0: never.
+
+def _once(given: object) -> object:
+    """Names as a tuple: null means none, and a name twice no more than once."""
+    if given is None:
+        return ()
+    names = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
+    return tuple(dict.fromkeys(given)) if names else given  # type: ignore[call-overload]
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number as JSON has it: 100.0 is one, and neither "100" nor true is."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class SearchOptions(BaseModel):
+    """How the search behaves, as far as it is set by itself; requests take these fields, too."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    samples: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Starting points and random configurations before the search. Default: 20 for "
+        "guided (a third of the new configurations, if fewer), half of all for genetic.",
+    )
+    top: Whole = Field(
+        default=5,
+        ge=1,
+        le=1000,
+        description="Number of most important parameters that genetic searches. Default: 5.",
+    )
+    # Empty: the most important ones, or all without a choice.
+    over: Annotated[
+        tuple[Annotated[str, StringConstraints(max_length=200)], ...], BeforeValidator(_once)
+    ] = Field(
+        default=(),
+        max_length=500,
+        title="Search only these parameters, separated by commas",
+        description="Search only these parameters.",
+    )
+    generations: Whole | None = Field(
+        default=None, ge=1, le=1_000_000, description="Maximum number of generations (genetic)."
+    )
+    fitness: Number | None = Field(
+        default=None,
+        title="Target fitness",
+        description="Fitness at which the genetic search stops.",
+    )
+    # Genetic: after three generations without a new best. Guided: when what can still be gained
+    # drowns in the noise.
+    stop_early: bool = Field(
+        default=False,
+        title="Stop early when no improvement is expected",
+        description="End the search when no improvement is expected.",
+    )
     # At 4 and more it cannot win: its TIME term alone is below -3000.
-    cutoff: float = 4.0
+    cutoff: Number = Field(
+        default=4.0,
+        ge=0,
+        le=1e6,
+        title="Cut-off",
+        description="Multiple of the baseline's time to cut runs off at. Default: 4; 0: never.",
+    )
+
+    @field_serializer("over")
+    def _listed(self, over: tuple[str, ...]) -> list[str]:
+        return list(over)
+
+
+class SearchSettings(SearchOptions):
+    """How the search behaves; a stored document that lacks a setting has its default."""
+
     # The change that the proof shall be able to show, as a ratio (0.05 for 5%); its pairs are
     # planned for it from the measured noise. None: by the budget alone.
-    detect: float | None = None
+    detect: Number | None = None
     detect_metric: str | None = None  # of which metric of the objective; None: of every one
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> SearchSettings:
-        """The settings that a stored specification holds; what an older one lacks is unset."""
-        over = dict.fromkeys(document.get("over") or ())  # a name twice means no more than once
-        return cls(**{**document, "over": tuple(over)})
-
-    def document(self) -> dict[str, Any]:
-        """The settings as JSON holds them."""
-        return asdict(self) | {"over": list(self.over)}
 
 
 @dataclass(frozen=True)
@@ -122,7 +182,7 @@ class Problem:
     strategy: str
     memory: int | None  # the memory budget in bytes; None for none
     seed: int  # everything random in the job comes from it and a trial's number
-    search: SearchSettings = SearchSettings()
+    search: SearchSettings = field(default_factory=SearchSettings)
     # Known good configurations, which are measured right after the baseline.
     starts: tuple[StartingPoint, ...] = ()
     prior: Prior = Prior()  # what earlier jobs measured, for strategies that learn from it

@@ -20,6 +20,7 @@ _WHAT = {
     "bool": "is not a boolean; write true or false",
     "string": "is not a string",
     "list": "is not a list",
+    "tuple": "is not a list",
     "dict": "is not an object",
     "model": "is not an object",
     "url": "is not an HTTP URL; write https://HOST/PATH",

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -61,11 +62,9 @@ def run_job(function: TestFunction, key: Key) -> Ended:
         find_strategy(key.strategy),
         MemoryLog(),
     )
-    tuning = Tuning(
-        posed(function, key), Budget(trials=trials_for(key.configurations)), strategy,
-        log=log, hosts=OneHost(machine), progress=log, now=machine.now,
-    )  # fmt: skip
-    conclusion = tuning.run()
+    budget = Budget(trials=trials_for(key.configurations))
+    driver = Driver(posed(function, key), budget, strategy, log, now=machine.now)
+    conclusion = tune(driver, OneHost(machine))
     verdict = conclusion.verdict
     proven = verdict is not None and verdict.confirmed
     return Ended(

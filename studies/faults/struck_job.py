@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from db.jobs.job_queue import enqueue_job
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.execution.retry import is_away
+from jobs.execution.held_job import is_away
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial

@@ -11,9 +11,10 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.results.result import Conclusion, both_done, proof_pairs
 from optimizer.results.search_document import search_document
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -95,18 +96,15 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         problem,
         strategy=key.strategy,
         seed=key.seed,
-        search=replace(problem.search, stop_early=key.stop_early),
+        search=problem.search.model_copy(update={"stop_early": key.stop_early}),
     )
     machine, strategy, log = (
         null_machine(level, key.seed, neighbour=key.neighbour),
         find_strategy(key.strategy),
         MemoryLog(),
     )
-    tuning = Tuning(
-        posed, Budget(trials=key.trials), strategy,
-        log=log, hosts=OneHost(machine), progress=log, now=machine.now,
-    )  # fmt: skip
-    conclusion = tuning.run()
+    driver = Driver(posed, Budget(trials=key.trials), strategy, log, now=machine.now)
+    conclusion = tune(driver, OneHost(machine))
     verdict = conclusion.verdict
     search = (
         search_document(Evaluation(posed, conclusion.history), conclusion.plan, strategy) or {}

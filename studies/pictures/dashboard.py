@@ -29,8 +29,8 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
 from jobs.specification.specification import specification_from_document
+from optimizer.run.ports import Unwatched
 from sampler.runner.settings import Settings
-from studies.memory_log import Silent
 from studies.pictures.report import smaller
 from tests.support import ROOT
 from tests.support.api.processes import environment, rocktune
@@ -68,7 +68,7 @@ def concluded(engine: Engine, archive: Path, folder: Path) -> JobOutcome:
     job_id = restore_archive(engine, archive).job_id
     specification = specification_from_document(JobStore(engine).job(job_id).specification)
     assembly = assemble(specification, settings)
-    return run_job(engine, job_id, specification, assembly, settings, progress=Silent())
+    return run_job(engine, job_id, specification, assembly, settings, progress=Unwatched())
 
 
 def stock(engine: Engine, folder: Path) -> None:

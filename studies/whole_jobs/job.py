@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
-from optimizer.confirmation.blocks import order_of
+from optimizer.confirmation.choice import order_of
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import TrialState
@@ -92,7 +92,7 @@ def measure_sides(cell: Cell, raw: Path, settings: Settings, *, rounds: int) -> 
         return
     sides = {BASELINE: {}, FULL: full, PROVEN: best["configuration"]}
     there = {(row["round"], row["side"]) for row in _rows(raw, "side", cell)}
-    named = {"db_bench": cell.build} if cell.build else {}
+    named: dict[str, Any] = {"db_bench": cell.build} if cell.build else {}
     assembly = assemble(specify(workload=cell.workload, **named), settings)
     runner, order = LocalRunner(assembly.benchmark, settings), list(sides)
     for number in range(1, rounds + 1):

@@ -29,7 +29,7 @@ from db.webhooks import (
     remove_webhook,
     tell,
 )
-from optimizer.run.ports import HOSTS_SET_ASIDE, LeaseLost
+from optimizer.run.ports import HOSTS_EXCLUDED, LeaseLost
 
 ASKED = {"workload": {"name": "load"}, "space": {"name": "paper"}, "strategy": "guided"}
 PROVEN = {"confirmed": True, "trade": "Better: WAF -43%", "p": 0.003, "metrics": {"waf": 1.0}}
@@ -189,10 +189,10 @@ def test_a_host_that_is_excluded_is_told_once_for_a_job(
 ) -> None:
     hook(database)
     log.remember("anything", {"hosts": {"h1": "x"}})
-    log.remember(HOSTS_SET_ASIDE, {"hosts": {}, "since": {}})
+    log.remember(HOSTS_EXCLUDED, {"hosts": {}, "since": {}})
     assert told(database) == []
-    log.remember(HOSTS_SET_ASIDE, {"hosts": {"h1": "its noise"}})
-    log.remember(HOSTS_SET_ASIDE, {"hosts": {"h1": "its noise", "h2": "its speed"}})
+    log.remember(HOSTS_EXCLUDED, {"hosts": {"h1": "its noise"}})
+    log.remember(HOSTS_EXCLUDED, {"hosts": {"h1": "its noise", "h2": "its speed"}})
     found = {e.about["host"]["name"]: e for e in read_deliveries(database)}
     assert {name: e.about["host"]["why"] for name, e in found.items()} == {
         "h1": "its noise", "h2": "its speed"

@@ -49,3 +49,38 @@ def test_every_step_leads_to_the_next(row: list[str]) -> None:
         assert path in text.split(f"## {title}")[1].split("\n## ")[0]
     for step in more:
         assert (ROOT / step).is_file() if "/" in step else step in defined(path)
+
+
+PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
+SETTINGS = re.findall(r"^\| `(\w+)` \| `(\S+\.py)` \| `(\w+)` \|$", PAGE, re.MULTILINE)
+# What declares a setting or an option: a field of a model, or a parameter of a command.
+DECLARED = re.compile(r"(?:Field|Option)\(")
+# Settings of the same name of something else: a machine's check and its memory.
+OTHERS = {("cli/tuning/doctor.py", "doctor_command"), ("cli/tuning/guide.py", "guide_command")}
+
+
+def declares(node: ast.AST, name: str) -> bool:
+    """Whether a class or a function gives a field of this name its help and its limits."""
+    if isinstance(node, ast.ClassDef):
+        given = [(e.target, ast.unparse(e)) for e in node.body if isinstance(e, ast.AnnAssign)]
+        return any(ast.unparse(at) == name and DECLARED.search(text) for at, text in given)
+    if isinstance(node, ast.FunctionDef):
+        all_of = [*node.args.args, *node.args.kwonlyargs]
+        return any(e.arg == name and DECLARED.search(ast.unparse(e)) for e in all_of)
+    return False
+
+
+def test_ten_settings_are_shown() -> None:
+    assert len({name for name, _, _ in SETTINGS}) == len(SETTINGS) == 10
+
+
+@pytest.mark.parametrize(("name", "path", "cls"), SETTINGS, ids=lambda each: each)
+def test_a_setting_is_declared_in_one_place(name: str, path: str, cls: str) -> None:
+    places = {
+        (str(file.relative_to(ROOT)), node.name)
+        for folder in ("optimizer", "jobs", "api/pages", "api/services", "cli")
+        for file in (ROOT / folder).rglob("*.py")
+        for node in ast.parse(file.read_text()).body
+        if declares(node, name)
+    }
+    assert places - OTHERS == {(path, cls)}

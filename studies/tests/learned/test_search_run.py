@@ -118,7 +118,7 @@ def test_a_trial_that_is_too_slow_is_cut_off_as_in_a_job():
             history_of.append(history)
             return super().propose(evaluation, number=number, explore=explore)
 
-    cutoff = replace(function.problem.search, cutoff=1.0)
+    cutoff = function.problem.search.model_copy(update={"cutoff": 1.0})
     judged_by(
         Keeps(), function=replace(function, problem=replace(function.problem, search=cutoff))
     )

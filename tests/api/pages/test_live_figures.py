@@ -15,7 +15,7 @@ from db.leases import acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import read_baseline_runs, read_latest, read_trial_facts
 from jobs.charts.series import metric_series_chart
-from jobs.results import cache
+from jobs.results import fits
 from jobs.views import live as live_module
 from jobs.views.live import baseline_so_far, job_series_of, live_job
 from optimizer.baseline.baseline import MetricNoise, summarise
@@ -147,7 +147,7 @@ def test_plots_that_take_long_are_made_again_only_after_a_while(
     submit(client, LIMITED)
     advance(client, 1, 4)
     seconds = count(step=1.0)  # by the clock each drawing takes a second
-    monkeypatch.setattr(cache, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(fits, "monotonic", lambda: next(seconds))
     first = live_module.live_charts(database, JobStore(database).job(1))
     advance(client, 1, 1)
     row = JobStore(database).job(1)

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.fit_queue import MOST_WAITING
+from api.services.dependencies import MOST_WAITING
 from db.access.tokens import Role, make_token
 from jobs.views import importance as models
 from tests.support.api.browser import SEES

@@ -13,7 +13,7 @@ from api.services import submission
 from db.access.tokens import Role, make_token
 from db.connection.engine import full_disk
 from db.jobs.job_store import JobStore
-from jobs.execution.retry import Retry, is_away
+from jobs.execution.held_job import Retry, is_away
 from tests.support.api.callers import QUEUED, bearer, require_problem, stranger
 
 # PostgreSQL says so itself here: an error of the server with the state that a full disk has.

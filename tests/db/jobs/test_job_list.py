@@ -8,7 +8,7 @@ from db.jobs.job_store import JobOrder, JobStore, count_by_state, read_jobs, sta
 from db.leases import acquire, this_process_name
 from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
-from optimizer.run.progress import RunProgress
+from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 
@@ -97,7 +97,7 @@ def test_how_far_it_is_comes_with_it(database: Engine):
     log = StoredTrialLog(database, lease)
     log.enter(Phase.SEARCH, "search")
     standing = RunProgress(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
-    log.take_in([], standing)
+    log.finish(progress=standing)
     newest, oldest = read_jobs(database, limit=2)
     assert (newest.id, newest.standing) == (second, None)
     assert oldest.phase is Phase.SEARCH
@@ -122,7 +122,7 @@ def standing_of(engine: Engine, job_id: int, fitness: float | None) -> None:
     best = None if fitness is None else (3, fitness)
     lease = acquire(engine, job_id, this_process_name(), seconds=60)
     log = StoredTrialLog(engine, lease)
-    log.take_in([], RunProgress(3, 0, 12, best, 1.0, {}, 1.0, None))
+    log.finish(progress=RunProgress(3, 0, 12, best, 1.0, {}, 1.0, None))
 
 
 @pytest.mark.parametrize("order", JobOrder)

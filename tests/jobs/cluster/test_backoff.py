@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.dask_hosts import Backoff
+from jobs.cluster.cluster import Backoff
 
 
 class Scene:

@@ -52,7 +52,7 @@ def test_bad_news_has_advice():
     ],
 )
 def test_a_limit_itself_is_within_it(value: float, level: str):
-    assert graded(value, note=1, warning=2, problem=3) == level
+    assert graded(value, (1, 2, 3)) == level
 
 
 def test_figures_are_short():

@@ -9,8 +9,7 @@ from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
-from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Phase, Trial
+from optimizer.run.ports import Unwatched
 from sampler.runner import process
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
@@ -28,15 +27,6 @@ name = "block_size"
 low = 16384
 high = 65536
 """
-
-
-class Silent:
-    def phase(self, phase: Phase, why: str) -> None: ...
-    def trial_started(self, trial: Trial) -> None: ...
-    def trial_ended(self, trial: Trial, standing: RunProgress) -> None: ...
-    def host_set_aside(self, host: str, why: str) -> None: ...
-    def host_taken_back(self, host: str, why: str) -> None: ...
-    def tick(self) -> None: ...
 
 
 @pytest.mark.slow
@@ -61,7 +51,7 @@ def test_the_run_is_made_again(
     monkeypatch.setattr(process, "_clocks", clocks)
     run_job(
         database, job, specification, assemble(specification, settings), settings,
-        progress=Silent(),
+        progress=Unwatched(),
     )  # fmt: skip
     assert asked[0] == 2 * (TRIALS + 1)
     trials = JobStore(database).trials(job)

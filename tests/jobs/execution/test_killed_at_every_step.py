@@ -23,7 +23,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from optimizer.run.progress import RunProgress
+from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings

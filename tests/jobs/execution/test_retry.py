@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
-from jobs.execution.retry import Retry
+from jobs.execution.held_job import Retry
 
 
 def failing(*reasons: str) -> Callable[[], str]:

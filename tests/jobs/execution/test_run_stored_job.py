@@ -24,8 +24,8 @@ from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

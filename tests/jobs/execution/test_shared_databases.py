@@ -46,11 +46,12 @@ def test_a_host_of_a_cluster_is_told(
 
 
 def _command() -> Any:
-    from jobs.specification.validation import specification_of
+    from jobs.specification.specification import Specification, checked
 
-    return specification_of(
+    draft = Specification.model_construct(
         workload={"name": "w", "command": {"argv": ["true"]}},
         space={"name": "s", "parameter": [{"name": "x", "type": "int", "low": 1, "high": 9}]},
         objective={"name": "o", "metric": [{"name": "y", "direction": "min"}]},
         shipped_space=False,
     )
+    return checked(draft)

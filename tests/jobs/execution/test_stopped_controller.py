@@ -17,7 +17,7 @@ from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
-from optimizer.run.progress import RunProgress
+from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 from tests.support import ROOT

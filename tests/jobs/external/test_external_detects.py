@@ -23,5 +23,8 @@ def test_is_planned_by_the_noise_that_was_told(database: Engine):
     # blocks of baseline, winner and best starting point.
     assert declared["planned"]["needed"] > declared["planned"]["pairs"] == declared["pairs"] == 5
     assert result["power"]["planned"] == declared["planned"]
-    assert sum(t.purpose is Purpose.PROVE for t in handed) == 3 * declared["pairs"]
+    proof = [t for t in handed if t.purpose is Purpose.PROVE]
+    assert len(proof) == 3 * declared["pairs"]
+    # The declaration is that of a job of one's own: it names the starting point beside the winner.
+    assert {t.subject for t in proof} == {1, declared["winner"], declared["starting_point"]}
     assert len(handed) == 40

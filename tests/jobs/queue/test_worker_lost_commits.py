@@ -13,8 +13,7 @@ from db.leases import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
-from jobs.execution.held_job import held_job
-from jobs.execution.retry import Retry, RetryingLog
+from jobs.execution.held_job import Retry, RetryingLog, held_job
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial

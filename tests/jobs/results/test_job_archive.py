@@ -203,7 +203,7 @@ def test_what_no_database_would_take_is_refused(
 def test_a_setting_that_this_version_does_not_know_is_refused(
     tmp_path: Path, asked: Specification
 ):
-    document = asked.document() | {"search": {**asked.search, "newer": 3}}
+    document = asked.document() | {"search": {**asked.search.model_dump(), "newer": 3}}
     head = json.dumps({**HEAD, "specification": document})
     (tmp_path / "newer.gz").write_bytes(gzip.compress(head.encode()))
     with pytest.raises(InputError, match="another version"):

@@ -6,8 +6,7 @@ import pytest
 
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification
-from jobs.specification.validation import specification_of
+from jobs.specification.specification import Specification, checked
 from sampler.common.errors import InputError, InputErrors
 
 GOOD: dict[str, Any] = {
@@ -20,20 +19,20 @@ GOOD: dict[str, Any] = {
 
 def refused(**change: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
-        specification_of(**{**GOOD, **change})
+        checked(Specification.model_construct(**{**GOOD, **change}))
     error = caught.value
     return [e.field for e in error.errors] if isinstance(error, InputErrors) else [error.field]
 
 
 def test_the_parts_are_good():
-    specification = specification_of(**GOOD)
+    specification = checked(Specification.model_construct(**GOOD))
     assert specification.trials == 96
     assert resolve(specification, None).problem.space.names == ("num_levels", "block_size")
 
 
 def test_one_thing_is_told_as_one():
     with pytest.raises(InputError) as caught:
-        specification_of(**GOOD, trials=3)
+        checked(Specification.model_construct(**GOOD, trials=3))
     assert not isinstance(caught.value, InputErrors)
     assert caught.value.field == "trials"
 

@@ -25,7 +25,7 @@ NIGHTLY = 'name = "nightly"\nworkloads = ["load-quick"]\ntrials = 24\n{more}'
 def small(**more: Any) -> Specification:
     return Specification(
         workload={"name": "w"}, space={"name": "s"}, objective={"name": "o"}, shipped_space=True,
-        search=SearchSettings().document(), trials=24, **more,
+        search=SearchSettings(), trials=24, **more,
     )  # fmt: skip
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from jobs.specification.named_files import specify
-from jobs.specification.specification import specification_from_document
-from jobs.specification.validation import DEFAULT_TRIALS
+from jobs.specification.specification import DEFAULT_TRIALS, specification_from_document
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
 from tests.support.jobs.instant import write_space, write_workload
@@ -161,6 +160,6 @@ def test_an_options_file_that_is_none(tmp_path: Path):
 
 def test_what_is_left_at_its_default_does_not_part_a_job_from_an_older_one():
     today = specify(search=SearchSettings(samples=3))
-    older = today.model_copy(update={"search": {"samples": 3}})
+    older = today.model_copy(update={"search": SearchSettings(samples=3)})
     assert older.digest() == today.digest() != specify().digest()
-    assert SearchSettings.of({"over": ["b", "a", "b"]}).over == ("b", "a")
+    assert SearchSettings.model_validate({"over": ["b", "a", "b"]}).over == ("b", "a")

@@ -7,8 +7,12 @@ import pytest
 
 from jobs.specification.named_files import specified, specify
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.validation import require_terms, usual_objective
+from jobs.specification.specification import (
+    Specification,
+    require_terms,
+    specification_from_document,
+    usual_objective,
+)
 from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError

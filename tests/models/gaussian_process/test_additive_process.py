@@ -6,8 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
-from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.process import (
+    AdditiveProcess,
+    KernelInputs,
+    covariance,
+    fit_process,
+    kernel_matrices,
+    standardised,
+)
 from models.gaussian_process.variance_components import first_guess, learn_components
 from tests.support import DATA
 

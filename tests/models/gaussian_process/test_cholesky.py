@@ -6,15 +6,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError, cho_factor
 
-from models.gaussian_process.evidence import matter_p, unseen_r2
-from models.gaussian_process.kernel import (
+from models.gaussian_process.effects import matter_p, unseen_r2
+from models.gaussian_process.process import (
     KernelInputs,
     VarianceComponents,
     covariance,
+    fit_process,
     kernel_matrices,
     lower_factor,
+    standardised,
 )
-from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import (
     drawn_components,

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from models.gaussian_process.kernel import (
+from models.gaussian_process.process import (
     KernelInputs,
     VarianceComponents,
     covariance,
     kernel_matrices,
     own_variance,
+    standardised,
 )
-from models.gaussian_process.process import standardised
 from models.gaussian_process.variance_components import drawn_components, learn_components
 
 

@@ -5,15 +5,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.effects import Grid, drawn_effects, effects_of
-from models.gaussian_process.evidence import log_likelihood, matter_p, unseen_r2
-from models.gaussian_process.kernel import (
+from models.gaussian_process.effects import (
+    Grid,
+    drawn_effects,
+    effects_of,
+    log_likelihood,
+    matter_p,
+    unseen_r2,
+)
+from models.gaussian_process.process import (
+    AdditiveProcess,
     KernelInputs,
     VarianceComponents,
     covariance,
+    fit_process,
     kernel_matrices,
+    standardised,
 )
-from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
 
 N, STEPS = 60, 16

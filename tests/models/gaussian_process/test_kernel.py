@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.gaussian_process.kernel import (
+from models.gaussian_process.process import (
     KernelInputs,
     VarianceComponents,
     covariance,

@@ -5,13 +5,14 @@ import pytest
 from numpy.typing import NDArray
 
 from models.gaussian_process.effects import Grid, MarginalEffects, effects_of
-from models.gaussian_process.kernel import (
+from models.gaussian_process.process import (
+    AdditiveProcess,
     KernelInputs,
     VarianceComponents,
     covariance,
+    fit_process,
     kernel_matrices,
 )
-from models.gaussian_process.process import AdditiveProcess, fit_process
 
 Floats = NDArray[np.float64]
 SHARES = VarianceComponents(np.array([0.6, 0.3, 0.2]), pairs=0.8, level=0.5, noise=0.01)

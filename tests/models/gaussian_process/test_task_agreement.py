@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.kernel import (
+from models.gaussian_process.process import (
     KernelInputs,
     VarianceComponents,
     covariance,
+    fit_process,
     kernel_matrices,
+    standardised,
 )
-from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import (
     FIRST_GUESS,
     NOTHING,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.importance.design import FeatureMatrix, measured_rows
+from models.random_forest import FeatureMatrix, measured_rows
 
 VALUES = np.arange(12.0).reshape(3, 4)
 OWNER = np.array([0, 1, 1, 0])

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from models.gaussian_process.evidence import setting_folds
-from models.importance.design import FeatureMatrix
+from models.gaussian_process.effects import setting_folds
 from models.importance.importance import permutation_importance
-from models.random_forest import held_out
+from models.random_forest import FeatureMatrix, held_out
 
 
 def folds_of(features, target):

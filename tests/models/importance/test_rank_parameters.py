@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from models.importance.design import FeatureMatrix
 from models.importance.importance import rank_parameters
 from models.importance.importance import tested_parameters as analyses
+from models.random_forest import FeatureMatrix
 
 
 def rank(features, targets, *, seed=0):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from models.importance.anova import group_labels
-from models.importance.design import FeatureMatrix
 from models.importance.importance import rank_parameters
 from models.importance.importance import tested_parameters as analyses
+from models.random_forest import FeatureMatrix
 from tests.support import DATA
 
 RECORDED = DATA / "recorded_trials_load.jsonl.gz"

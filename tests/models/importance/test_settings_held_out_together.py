@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.importance import agreement
-from models.importance.design import FeatureMatrix
+from models.importance import importance
+from models.random_forest import FeatureMatrix
 
 Rows = list[int]
 quick = settings(
@@ -38,13 +38,13 @@ def table_of(often: list[int], order: Any) -> tuple[FeatureMatrix, np.ndarray, l
 def halved(monkeypatch: pytest.MonkeyPatch) -> list[Rows]:
     """The rows of each half, one after the other."""
     seen: list[Rows] = []
-    grow = agreement.quick_forests
+    grow = importance.quick_forests
 
     def watched(features: Any, targets: Any, rows: np.ndarray, **more: Any) -> Any:
         seen.append(rows.tolist())
         return grow(features, targets, rows, **more)
 
-    monkeypatch.setattr(agreement, "quick_forests", watched)
+    monkeypatch.setattr(importance, "quick_forests", watched)
     return seen
 
 
@@ -57,7 +57,7 @@ def settings_of(rows: Rows, setting: list[int]) -> set[int]:
 def test_halves_share_no_setting(drawn: Any, seed: int, halved: list[Rows]):
     features, target, setting = table_of(*drawn)
     halved.clear()
-    agreement.split_half(features, {"y": target}, seed=seed, top_k=1, splits=2, trees=2)
+    importance.split_half(features, {"y": target}, seed=seed, top_k=1, splits=2, trees=2)
     for first, second in zip(halved[::2], halved[1::2], strict=True):
         assert not settings_of(first, setting) & settings_of(second, setting)
         counts, often = Counter(setting), Counter(setting[row] for row in [*first, *second])

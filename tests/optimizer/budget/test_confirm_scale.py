@@ -6,8 +6,7 @@ import pytest
 
 from optimizer.budget.budget import Plan, confirming_seconds, divide
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
-from optimizer.run.planning import Budget, plan_of
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import Budget, ProgressTracker, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.confirmation.blocks import BlockRun, next_in_block, order_of
+from optimizer.confirmation.choice import BlockRun, next_in_block, order_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from tests.support.optimizer.pretend_bench import trial_of

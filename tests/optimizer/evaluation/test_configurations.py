@@ -16,7 +16,7 @@ from optimizer.evaluation.evaluation import (
     replicated,
 )
 from optimizer.results.result import conclude, result_document
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import summarise
-from optimizer.evaluation.pareto_front import (
+from optimizer.evaluation.evaluation import (
     front_of,
     hypervolume,
     hypervolume_growth,

@@ -75,7 +75,7 @@ def test_every_point_is_valid_and_the_last_is_the_winner(name: str, seed: int):
         lost = hashed(seed)([winner]) - hashed(seed)(configurations)
         return np.where(lost > 0, np.inf, lost)
 
-    fewest = fewest_changes(changes, steps, losses)
+    fewest = fewest_changes(changes, losses, steps)
     require_valid(asked, changes.configuration(fewest), set(fewest))
     assert losses([changes.configuration(fewest)])[0] <= 0
 

@@ -10,8 +10,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import conclude
-from optimizer.run.planning import plan_of
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from models.importance.agreement import beyond_chance, split_half
-from models.importance.design import FeatureMatrix
+from models.importance.importance import beyond_chance, split_half
+from models.random_forest import FeatureMatrix
 from optimizer.ranking.sampling import LEVEL
 from sampler.space.encoding import encode_columns
 from sampler.space.space import digest

@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.evaluation import evaluation
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.result import conclude
+from optimizer.run.ports import DECLARED_TEST
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
 from tests.support.optimizer.asking_runner import AskingRunner, drawn
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 FAILED = Outcome(state=TrialState.FAILED, failure="no luck\nno such column")
 LOST = Outcome(state=TrialState.LOST, failure="the host died")
 
@@ -68,8 +67,9 @@ class TestOneAtATime:
         runner = AskingRunner(problem_of(strategy), trials, noisy())
         runner.finish()
         assert [proposed(t) for t in runner.history] == [proposed(t) for t in job.log.trials()]
-        found = conclude(Evaluation(runner.problem, runner.history), runner.plan)
-        assert found.winner == expected.winner
+        assert runner.driver.conclude().winner == expected.winner
+        declared = [log.documents.get(DECLARED_TEST) for log in (runner.log, job.log)]
+        assert declared[0] == declared[1]
 
     def test_is_so_also_where_all_candidates_fail(self):
         def no(trial: Trial) -> str | None:

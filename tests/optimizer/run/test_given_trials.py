@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose

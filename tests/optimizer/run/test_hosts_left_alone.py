@@ -9,7 +9,7 @@ import pytest
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results import result
 from optimizer.results.result import Conclusion, result_document
-from optimizer.run.ports import HOSTS_SET_ASIDE, ControllerStops, LeaseLost
+from optimizer.run.ports import HOSTS_EXCLUDED, ControllerStops, LeaseLost
 from optimizer.run.tuning import ALONE_SECONDS, NoHostCanMeasure
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.models.quick_ranking import no_ranking, no_simplified
@@ -62,7 +62,7 @@ class TestSetAsideAndAlone:
         conclusion, log, watcher = left_alone
         assert (watcher.aside, watcher.back) == (["odd"], ["odd"])
         assert len(conclusion.history) == 400
-        document = log.documents[HOSTS_SET_ASIDE]
+        document = log.documents[HOSTS_EXCLUDED]
         assert document["hosts"] == {} and "jumped" in document["taken_back"]["odd"]
         monkeypatch.setattr(result, "learned_document", lambda _: {})
         hosts = result_document(conclusion, **DOCUMENTS)["hosts"]
@@ -111,7 +111,7 @@ class TestSetAsideAndAlone:
         log, hosts = ListLog(), leaving()
         with pytest.raises(ControllerStops):
             tuned(problem_of("random"), 400, hosts, log=log, watcher=StopsWhenAlone(hosts))
-        assert "odd" in log.documents[HOSTS_SET_ASIDE]["hosts"]
+        assert "odd" in log.documents[HOSTS_EXCLUDED]["hosts"]
         watcher = Patient()
         conclusion = tuned(problem_of("random"), 400, hosts, log=log, watcher=watcher)
         assert watcher.back == ["odd"] and len(conclusion.history) == 400
@@ -191,7 +191,7 @@ class TestKilledWhileAHostIsSetAside:
         flying = next(t for t in log.trials() if t.host == "odd" and not t.has_outcome)
         since = max(t.number for t in log.trials() if t.host == "odd" and t.has_outcome
                     and t.purpose is Purpose.BASELINE)  # fmt: skip
-        log.documents[HOSTS_SET_ASIDE] = {"hosts": {"odd": "it jumped"}, "since": {"odd": since}}
+        log.documents[HOSTS_EXCLUDED] = {"hosts": {"odd": "it jumped"}, "since": {"odd": since}}
         conclusion = tuned(problem_of("random"), 400, hosts, log=log)
         assert conclusion.history[flying.number].host != "odd"
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.blocks import blocks_of
+from optimizer.confirmation.choice import blocks_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run import steps
+from optimizer.run.driver import TrialLostError
 from optimizer.run.ports import ControllerStops, LeaseLost
-from optimizer.run.tuning import TrialLostError
 from optimizer.simplification.changes import simplified_version
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError

@@ -6,9 +6,10 @@ import math
 
 import pytest
 
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import ControllerStops
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Trial
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, problem_of
@@ -27,10 +28,11 @@ def leaving(gone: int, at: float, there: int = 10) -> PretendHosts:
 
 def timed(hosts: PretendHosts, log: ListLog | None = None, watcher: Watcher | None = None):
     problem = problem_of("random")
-    return Tuning(
-        problem, Budget(minutes=MINUTES), find_strategy("random"), log=log or ListLog(),
-        hosts=hosts, progress=watcher or Watcher(), now=hosts.now,
-    ).run()  # fmt: skip
+    driver = Driver(
+        problem, Budget(minutes=MINUTES), find_strategy("random"), log or ListLog(),
+        observer=watcher or Watcher(), now=hosts.now,
+    )  # fmt: skip
+    return tune(driver, hosts)
 
 
 def test_where_nine_of_ten_leave_it_ends_nearly_in_time():

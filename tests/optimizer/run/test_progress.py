@@ -1,7 +1,7 @@
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.progress import ProgressTracker
+from optimizer.run.planning import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
-from optimizer.run import tuning
+from optimizer.run import driver
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
@@ -89,7 +89,7 @@ def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(
         kept.append(learned_document(evaluation))
         return kept[-1]
 
-    monkeypatch.setattr(tuning, "learned_document", learned)
+    monkeypatch.setattr(driver, "learned_document", learned)
     job = job_of(problem_of(strategy), TRIALS, bench())
     job.run()
     before = kept.copy()

@@ -7,7 +7,8 @@ import pytest
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
-from optimizer.simplification.changes import Changes, contributions_of, noticed, simplified_version
+from optimizer.results.best_document import changes_document
+from optimizer.simplification.changes import Changes, noticed, simplified_version
 from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
@@ -39,24 +40,23 @@ class TestNoticed:
         kept = noticed(known, changes)
         assert {"much", "some"} <= kept <= MATTERS
 
-    def test_tells_what_each_change_is_worth_with_an_interval(self):
-        evaluation = drawn()
-        known, changes = comparison_of(evaluation), Changes(evaluation.problem, ALL)
-        worth = {
-            next(iter(each.names)): each
-            for each in contributions_of(known, changes, frozenset(changes.names))
-        }
-        assert worth["much"].gain.low > 0
-        assert max(worth.values(), key=lambda each: each.gain.expected) is worth["much"]
-        idle = worth["idle"].gain
-        assert idle.low < 0 < idle.high or abs(idle.expected) < 10
-
     def test_keeps_a_limit_that_is_kept_with_all_changes(self):
         objective = replace(problem().objective, limits=(Limit("rate", at_least=1.05e5),))
         asked = problem(objective=objective)
         evaluation = Evaluation(asked, history_of(asked, additive, draws=40))
         kept = noticed(comparison_of(evaluation), Changes(asked, ALL))
         assert "little" in kept  # alone it is worth less than anyone would notice
+
+
+def test_an_option_has_one_gain_that_of_its_step_in_the_explanation():
+    gain = {"expected": 120.0, "low": 80.0, "high": 160.0}
+    steps = [{"changes": [{"name": "much"}, {"name": "some"}], "gain": gain}]
+    rows = {row["name"]: row for row in changes_document(problem(), ALL, None, {"steps": steps})}
+    assert rows["much"]["gain"] == rows["some"]["gain"] == gain
+    assert rows["much"]["reason"] == "predicted fitness +120 [+80, +160] together with some"
+    assert rows["idle"]["gain"] is None
+    (first, *_) = changes_document(problem(), ALL, None, None)
+    assert (first["gain"], first["reason"]) == (None, "too few trials to predict its effect")
 
 
 class TestProposal:

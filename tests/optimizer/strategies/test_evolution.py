@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from deap import tools
 
-from optimizer.strategies.evolution import drawing_from, evolve
+from optimizer.strategies.guided import drawing_from, evolve
 
 HIGH = np.array([0.2, 0.9, 0.5, 0.5])
 MATTERS = np.array([1.0, 1.0, 0.0, 0.0])

@@ -13,7 +13,7 @@ from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.registry import find_strategy
-from optimizer.surrogate.surrogate import job_surrogate, surrogate_of
+from optimizer.surrogate.job_model import job_surrogate, surrogate_of
 from optimizer.surrogate.training_data import chosen_few
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial

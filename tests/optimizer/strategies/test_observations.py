@@ -4,7 +4,7 @@ import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.observations import (
+from optimizer.strategies.draws import (
     Axis,
     Observations,
     axes_of,

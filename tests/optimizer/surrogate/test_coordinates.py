@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.surrogate.coordinates import cube_layout
+from optimizer.surrogate.training_data import cube_layout
 from sampler.space.latent import decode
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import small_space

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.surrogate.expected_gain import (
+from optimizer.surrogate.predictions import (
+    PosteriorPrediction,
     chance_to_keep,
     drawn_metrics,
     expected_gain,
     likely_metrics,
+    posterior_prediction,
 )
-from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
 from tests.support.optimizer.pretend_bench import problem_of
 
 BASELINE = {"waf": 4.0, "rate": 100.0}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.observations import axes_of, observations_of
-from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.strategies.draws import axes_of, observations_of
+from optimizer.surrogate.job_model import surrogate_of
 from optimizer.trials.history import MOST_IN_FLIGHT, History
 from sampler.runner.outcome import TrialState
 from tests.support.optimizer.known_effects import additive, history_of, problem
@@ -37,7 +37,7 @@ def test_a_model_has_a_row_for_each_of_the_newest(count: int):
     assert surrogate is not None
     rows = 1 + DRAWS + min(count, MOST_IN_FLIGHT)
     assert len(surrogate.data.points) == rows
-    assert all(len(known.rows) <= rows for _, known in surrogate.processes.values())
+    assert all(len(each.known.rows) <= rows for each in surrogate.metrics.values())
     if count:
         newest = evaluation.history.unfinished()[-1]
         np.testing.assert_array_equal(

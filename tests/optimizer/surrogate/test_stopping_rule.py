@@ -14,7 +14,7 @@ from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion, result_document
 from optimizer.results.search_document import search_document
 from optimizer.strategies.registry import find_strategy
-from optimizer.surrogate.expected_gain import SAID, StoppingRule, fitness_noise, scatter
+from optimizer.surrogate.predictions import SAID, StoppingRule, fitness_noise, scatter
 from optimizer.trials.history import History
 from optimizer.trials.trial import Basis, Phase, Purpose
 from tests.support.optimizer.pretend_bench import (

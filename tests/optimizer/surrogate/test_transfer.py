@@ -15,7 +15,7 @@ from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import prior_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
-from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.job_model import surrogate_of
 from optimizer.surrogate.training_data import prior_job, teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, Problem
@@ -149,7 +149,7 @@ def test_earlier_trials_are_known_but_cannot_win():
 
 
 def test_of_much_own_knowledge_less_is_taken_along(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("optimizer.surrogate.surrogate._MOST", 30)
+    monkeypatch.setattr("optimizer.surrogate.job_model._MOST", 30)
     problem = replace(problem_of("guided"), prior=prior())
     history = History(ran(1, "cold").log.trials())
     own = len(teaching(history))

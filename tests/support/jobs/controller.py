@@ -12,30 +12,8 @@ from db.jobs.job_store import JobStore
 from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document
-from optimizer.run.ports import LeaseLost
-from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Phase, Trial
+from optimizer.run.ports import LeaseLost, Unwatched
 from sampler.runner.settings import Settings
-
-
-class Silent:
-    def phase(self, phase: Phase, why: str) -> None:
-        pass
-
-    def trial_started(self, trial: Trial) -> None:
-        pass
-
-    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
-        pass
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        pass
-
-    def host_taken_back(self, host: str, why: str) -> None:
-        pass
-
-    def tick(self) -> None:
-        pass
 
 
 def main(url: str, job: str, folder: str) -> None:
@@ -47,7 +25,7 @@ def main(url: str, job: str, folder: str) -> None:
     )
     assembly = assemble(specification, settings)
     try:
-        room.run_job(engine, int(job), specification, assembly, settings, progress=Silent())
+        room.run_job(engine, int(job), specification, assembly, settings, progress=Unwatched())
         print("done")  # noqa: T201
     except LeaseLost as lost:
         print(f"lost: {lost}")  # noqa: T201

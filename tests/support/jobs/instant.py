@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from optimizer.run.progress import RunProgress
+from optimizer.run.planning import RunProgress
+from optimizer.run.ports import Unwatched
 from optimizer.trials.trial import Phase, Trial
 from tests.support.sampler.codec_space import SPACE
 
@@ -66,7 +67,7 @@ def write_workload(
     return path
 
 
-class Watcher:
+class Watcher(Unwatched):
     """Progress that remembers, for ``run_job``."""
 
     def __init__(self) -> None:
@@ -78,18 +79,9 @@ class Watcher:
         assert why
         self.phases.append(phase)
 
-    def trial_started(self, trial: Trial) -> None:
-        pass
-
     def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         assert standing.done + standing.failed == trial.number
         self.ended.append(trial)
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        pass
-
-    def host_taken_back(self, host: str, why: str) -> None:
-        pass
 
     def tick(self) -> None:
         self.ticks += 1

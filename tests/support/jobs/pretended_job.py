@@ -62,7 +62,7 @@ def document_of(problem: Problem, space: Mapping[str, Any], trials: int) -> dict
         "memory": problem.memory,
         "scale": None,
         "seed": problem.seed,
-        "search": problem.search.document(),
+        "search": problem.search.model_dump(),
     }
 
 

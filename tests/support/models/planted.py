@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from models.importance.anova import group_labels
-from models.importance.design import FeatureMatrix
+from models.random_forest import FeatureMatrix
 
 LEVELS = ("red", "green", "blue", "grey")
 

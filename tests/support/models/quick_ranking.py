@@ -12,7 +12,7 @@ from models.random_forest import bagged_forest
 from optimizer.budget import budget
 from optimizer.evaluation import evaluation
 from optimizer.ranking import parameter_effects
-from optimizer.run import tuning
+from optimizer.run import driver
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def no_ranking() -> Iterator[None]:
     Nine tenths of a small simulated job's time are the ranking that it keeps.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuning, "learned_document", lambda _: {})
+        patch.setattr(driver, "learned_document", lambda _: {})
         yield
 
 

@@ -12,14 +12,14 @@ from typing import Any
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.run.planning import Budget, plan_of
-from optimizer.run.steps import AskedTrials, ask
+from optimizer.run.driver import AskedTrials, Driver
+from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
-from tests.support.optimizer.pretend_bench import PretendBench, trial_of
+from tests.support.optimizer.pretend_bench import ListLog, PretendBench, trial_of
 
 
 @dataclass
@@ -29,26 +29,30 @@ class AskingRunner:
     problem: Problem
     trials: int
     bench: PretendBench = field(default_factory=PretendBench)
-    history: History = field(default_factory=History)
+    log: ListLog = field(default_factory=ListLog)
     handed: set[tuple[int, int]] = field(default_factory=set)
     out: dict[int, Trial] = field(default_factory=dict)
     complete: bool = False
 
     def __post_init__(self) -> None:
-        self.evaluation = Evaluation(self.problem, self.history)
+        strategy, budget = find_strategy(self.problem.strategy), Budget(trials=self.trials)
+        self.driver = Driver(self.problem, budget, strategy, self.log, now=self.bench.clock)
+
+    @property
+    def history(self) -> History:
+        return self.driver.history
 
     @property
     def plan(self) -> Plan:
-        return plan_of(self.problem, Budget(trials=self.trials), self.history)
+        return self.driver.plan
 
     def ask(self, count: int, *, reclaim: bool = False) -> AskedTrials:
         idle = not self.history.unfinished()
         self.bench.clock.seconds += 1.0
         now = self.bench.clock()
-        asked = ask(
-            self.evaluation, self.plan, find_strategy(self.problem.strategy),
-            count=count, now=now, overdue=now - timedelta(seconds=0.5) if reclaim else None,
-        )  # fmt: skip
+        asked = self.driver.ask_many(
+            count, overdue=now - timedelta(seconds=0.5) if reclaim else None
+        )
         assert len(asked.trials) <= count
         assert asked.trials or asked.complete or not idle, "nothing is out, and nothing comes"
         for trial in asked.trials:
@@ -63,7 +67,7 @@ class AskingRunner:
         trial = self.out.pop(number)
         measured = self.bench._outcome(trial) if outcome is None else outcome
         self.bench.clock.seconds += measured.bench_seconds
-        self.history.put(trial.ended(measured, host="theirs", finished_at=self.bench.clock()))
+        self.driver.tell(trial.ended(measured, host="theirs", finished_at=self.bench.clock()))
 
     def give(
         self,
@@ -86,7 +90,7 @@ class AskingRunner:
         told = replace(
             trial, metrics=metrics or {}, started_at=None, finished_at=self.bench.clock()
         )
-        self.history.put(told)
+        self.driver.tell(told)
         return told
 
     def finish(self, count: int = 1, pick: Callable[[list[int]], int] = min) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion
-from optimizer.run.planning import Budget
+from optimizer.run.driver import Driver
+from optimizer.run.planning import Budget, RunProgress
 from optimizer.run.ports import LeaseLost, OneHost
-from optimizer.run.progress import RunProgress
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, SearchSettings
@@ -203,10 +203,14 @@ class ListLog:
             raise ValueError(f"trial {trial.number} has ended")
         self.kept[trial.number] = trial
 
-    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
-        counted = standing is not None and standing.done + standing.failed >= 1
-        assert standing is None or counted or trial.state is TrialState.LOST
+    def finish(self, *trials: Trial, progress: RunProgress | None = None) -> None:
+        (trial,) = trials
+        counted = progress is not None and progress.done + progress.failed >= 1
+        assert progress is None or counted or trial.state is TrialState.LOST
         self._write(f"finish {trial.number}")
+        if trial.given and trial.number not in self.kept:
+            self.kept[trial.number] = trial
+            return
         before = self.kept[trial.number]
         if before.state is not TrialState.RUNNING or before.attempt != trial.attempt:
             raise ValueError(f"trial {trial.number} has ended, or was begun again")
@@ -273,11 +277,11 @@ class Watcher:
     def tick(self) -> None:
         self.ticks += 1
 
-    def host_set_aside(self, host: str, why: str) -> None:
+    def host_excluded(self, host: str, why: str) -> None:
         assert why
         self.aside.append(host)
 
-    def host_taken_back(self, host: str, why: str) -> None:
+    def host_readmitted(self, host: str, why: str) -> None:
         assert why
         self.back.append(host)
 
@@ -296,16 +300,15 @@ class Job:
         ended = [trial.finished_at for trial in self.log.trials() if trial.finished_at]
         if ended:
             self.bench.clock.seconds = (max(ended) - START).total_seconds()
-        tuning = Tuning(
+        driver = Driver(
             self.problem,
             self.budget,
             find_strategy(self.problem.strategy),
-            log=self.log,
-            hosts=OneHost(self.bench),
-            progress=self.watcher,
+            self.log,
+            observer=self.watcher,
             now=self.bench.clock,
         )
-        return tuning.run()
+        return tune(driver, OneHost(self.bench))
 
 
 def job_of(problem: Problem, trials: int, bench: PretendBench | None = None) -> Job:

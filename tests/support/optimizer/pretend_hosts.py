@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from optimizer.results.result import Conclusion
+from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import EndedTrial
-from optimizer.run.tuning import Tuning
+from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -151,15 +152,15 @@ def tuned(
     watcher: Watcher | None = None,
 ) -> Conclusion:
     """Runs a whole job, or what its log leaves of it."""
-    return Tuning(
+    driver = Driver(
         problem,
         Budget(trials=trials),
         find_strategy(problem.strategy),
-        log=log or ListLog(),
-        hosts=hosts,
-        progress=watcher or Watcher(),
+        log or ListLog(),
+        observer=watcher or Watcher(),
         now=hosts.now,
-    ).run()
+    )
+    return tune(driver, hosts)
 
 
 def machines(count: int, **common: float) -> list[PretendHost]:

@@ -207,9 +207,9 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
             "B: give either B or --around PARAMETER",
         ),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
-        (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),
-        (("default", "default", "--seed", -1), "--seed: -1 is not between"),
-        (("default", "default", "--scale", 0), "--scale: 0 is not from 1"),
+        (("default", "default", "--rounds", 2), "--rounds: 2 is below the minimum of 3"),
+        (("default", "default", "--seed", -1), "--seed: -1 is below the minimum of 0"),
+        (("default", "default", "--scale", 0), "--scale: 0 is below the minimum of 1"),
         (("default", "default", "--scale", 4096), "A: at the scale 4096 of load-quick, a write"),
         (("default", "default", "--metrics", "nix"), "--metrics: there is no 'nix'"),
         (
