@@ -23,12 +23,11 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from sampler.machine.machine import fingerprint
-from studies.arguments import counts, names
-from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.function import TestFunction
 from studies.search.functions import Functions
 from studies.search.run import measure, measure_baseline
+from studies.study import counts, names, one_thread
 
 OUT = Path("docs/results/proposals.md")
 _KNOWN = Path("docs/results/search_functions.json")

@@ -32,8 +32,7 @@ from db.nightly.batches import (
     set_next,
 )
 from db.webhooks import tell
-from jobs.batch.batch_file import findings_of
-from jobs.batch.batch_plan import BatchPlan, plan_from_document
+from jobs.batch.batch_plan import BatchPlan, findings_of, plan_from_document
 from jobs.batch.batch_run import end_batch_now
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.resolved_job import resolve

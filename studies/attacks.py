@@ -30,8 +30,7 @@ from textwrap import fill
 from typing import Any
 
 from db.access.tokens import Role
-from studies.arguments import make_command, names
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, make_command, names, read_lines
 from tests.support import ROOT
 
 PAGE = ROOT / "docs" / "results" / "attacks.md"

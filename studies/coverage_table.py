@@ -10,9 +10,7 @@ import json
 import multiprocessing
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from scipy import stats
 
 from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
-from sampler.machine.machine import fingerprint
+from studies.study import made_by
 from tests.support import ROOT
 from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 
@@ -105,7 +103,6 @@ def wrong(lines: Sequence[Line]) -> list[str]:
 
 def table(lines: Sequence[Line]) -> str:
     """The page that is kept beside the lines."""
-    machine = fingerprint(Path(tempfile.gettempdir()))
     kinds = "; ".join(
         f"{trials} trials, {strategy}, objective {objective}"
         + (f", `--detect {100 * detect:g}%`" if detect else "")
@@ -114,8 +111,7 @@ def table(lines: Sequence[Line]) -> str:
     rows = [
         "# Do the intervals hold the truth?",
         "",
-        f"`make prove-coverage`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}. "
+        f"{made_by('make prove-coverage')}. "
         "No RocksDB is involved: the benchmark is simulated "
         "(`tests/support/optimizer/known_truth.py`), everything else is the whole tuning loop.",
         "",

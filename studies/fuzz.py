@@ -8,7 +8,6 @@ in ``rocktune-fuzz/`` and is told: it is to be mended, and added to ``test_fuzz_
 from __future__ import annotations
 
 import argparse
-import platform
 import re
 import subprocess
 import sys
@@ -18,8 +17,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sampler.machine.machine import fingerprint
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, made_by, read_lines
 from tests.support.fuzzing.fuzz_seeds import keep, kept, seeds
 from tests.support.fuzzing.fuzz_targets import LONGEST, TARGETS
 
@@ -104,16 +102,12 @@ def _runs(target: str) -> int:
 
 def _write_page(out: Path, runs: int) -> str:
     rows = read_lines(RAW)
-    machine = fingerprint(Path())
-    ended = sorted(row["ended"][:10] for row in rows)
-    days = list(dict.fromkeys((ended[0], ended[-1])))
+    made = made_by(f'make prove-fuzz ARGS="--runs {runs}"', [row["ended"][:10] for row in rows])
     total = sum(row["runs"] for row in rows)
     lines = [
         "# Inputs that were made to break a reader",
         "",
-        f'`make prove-fuzz ARGS="--runs {runs}"`, {" to ".join(days)}, '
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python "
-        f"{platform.python_version()}, atheris (libFuzzer).",
+        f"{made}, atheris (libFuzzer).",
         "",
         f"{total:,} inputs of at most {LONGEST:,} bytes, led by the lines of Rocktune that they "
         "reach. Each may take 3 seconds (before 2026-11-24: 20), and words of the first ones are "

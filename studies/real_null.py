@@ -18,8 +18,7 @@ from scipy.stats import binomtest
 
 from optimizer.budget.power import ALPHA, p_figure
 from sampler.common.errors import InputError
-from studies.arguments import make_command
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, make_command, read_lines
 
 OUT = Path("docs/results/real_null_now")
 SPACE = "studies/nothing.toml"

@@ -40,7 +40,7 @@ from sampler.workload.workload_file import (
     workload_document,
     workload_from_document,
 )
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, read_lines
 from studies.wrapped_benchmark import WrappedBenchmark
 
 ROOT = Path(__file__).parents[1]

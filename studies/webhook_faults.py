@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -30,9 +30,9 @@ from db.webhooks import EVENTS, add_webhook, read_deliveries
 from jobs import webhooks, worker
 from jobs.queue.service_settings import ServiceSettings
 from jobs.webhooks import deliver_due, new_secret
-from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings
 from studies.faults.crash_table import DATABASES, database
+from studies.study import made_by
 from tests.support import ROOT
 from tests.support.jobs.receiver import Receiver, nobody_there, receiving
 from tests.support.jobs.service_desk import wait_until
@@ -216,12 +216,10 @@ def rows_on(kind: str) -> Iterator[Row]:
 
 def page(rows: list[Row]) -> str:
     """The page."""
-    machine = fingerprint(Path(tempfile.gettempdir()))
     lines = [
         "# Webhooks whose receivers fail",
         "",
-        f"`make prove-webhooks`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}.",
+        f"{made_by('make prove-webhooks')}.",
         "",
         f"A real worker runs {JOBS} jobs of {TRIALS} trials of an instant command while a real "
         "receiver on loopback fails; then it is well again. The end of each job is one event. "

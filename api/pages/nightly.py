@@ -19,7 +19,7 @@ from api.schemas.schedule_schemas import BatchBrief
 from db.nightly.batches import job_states, read_batches
 from db.nightly.nights import batch_names, parameter_nights
 from jobs.regression.detection import regressions_of_batch
-from jobs.regression.report import drawn_series, report_lines, series_rows
+from jobs.regression.report import LEGEND, report_lines, series_charts, series_rows
 from jobs.regression.triage import counter_words
 from jobs.results.option_changes import value_words
 from optimizer.budget.power import p_words
@@ -90,7 +90,8 @@ def nights_page(
         name=name,
         found=found,
         report_lines=report_lines,
-        drawn_series=drawn_series,
+        legend=LEGEND,
+        charts=series_charts(found),
         items=items,
         item=item,
         parameter=parameter,

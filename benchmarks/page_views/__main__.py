@@ -20,7 +20,7 @@ from benchmarks.serve_load import served
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from sampler.machine.machine import fingerprint
-from studies.arguments import counts, make_command
+from studies.study import counts, make_command
 
 _PROGRAM = "/usr/bin/chromium"
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

@@ -75,7 +75,7 @@ def nights_command(
         watched = detect_regressions(found, per_100_nights=false_alarms)
         document = triage_of(engine, watched, name, night) if triage else None
     if out is not None:
-        write_output(out, regression_page(watched, name).encode())
+        write_output(out, regression_page(watched, name))
     console = screen()
     if as_json:
         print_json(document or watched.document())

@@ -11,15 +11,13 @@ from typer import Argument, Option, Typer
 
 from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import understanding, understood
-from cli.client.remote import Remote, require_json
-from cli.client.where import Db, Json, Url, asking, opened
+from cli.client.remote import Db, Json, Remote, Url, asking, opened, require_json
 from cli.options.connections import open_database
 from cli.options.exits import complain
 from cli.render.outcome_screen import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.render.submitting import Replace, upload_loads
-from jobs.batch.batch_file import batch_request, read_batch
-from jobs.batch.batch_plan import require_name
+from jobs.batch.batch_plan import batch_request, read_batch, require_name
 from jobs.schedule import ScheduleTaken, keep_schedule, require_sound
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.untrusted_text import cleaned

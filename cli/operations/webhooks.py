@@ -7,8 +7,7 @@ from typer import Argument, Option, Typer
 
 from api.schemas.webhook_schemas import DeliveryPublic, WebhookPublic
 from cli.client.client_errors import understood
-from cli.client.remote import Remote
-from cli.client.where import Json, asking
+from cli.client.remote import Json, Remote, asking
 from cli.options.exits import leave
 from cli.render.screen import bare_table, print_json, say, screen
 

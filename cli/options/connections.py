@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from jobs.cluster.cluster import Cluster
-    from jobs.execution.execution_backend import ExecutionBackend
+    from jobs.execution.assembly import ExecutionBackend
     from sampler.runner.settings import Settings
 
 Db = Annotated[
@@ -107,7 +107,7 @@ def backend_of(
     scheduler: str | None, certificates: Path | None, settings: Settings
 ) -> ExecutionBackend:
     """Where jobs are measured: this machine, or the cluster that was named; see ``cluster_of``."""
-    from jobs.execution.execution_backend import ThisMachine
+    from jobs.execution.assembly import ThisMachine
 
     return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
 

@@ -14,8 +14,7 @@ from typer import Context, Option
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import LostError, UnavailableError, understood
-from cli.client.remote import Remote, require_json
-from cli.client.where import Url, opened, require_service
+from cli.client.remote import Remote, Url, opened, require_json, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import names_of
 from cli.render.screen import print_json, say, screen

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from typer import Option, echo
 
-from cli.client.remote import Remote
-from cli.client.where import Db, JobId, Url, asking, opened
+from cli.client.remote import Db, JobId, Remote, Url, asking, opened
 from cli.stored.jobs import answer_may_be_no
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError

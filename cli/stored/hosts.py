@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from cli.client.client_errors import understanding
-from cli.client.remote import Remote
-from cli.client.where import Json, asking
+from cli.client.remote import Json, Remote, asking
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, print_json, say, screen
 from sampler.common.errors import InputError

@@ -17,8 +17,7 @@ from cli.client.client_errors import (
     understanding,
     understood,
 )
-from cli.client.remote import Remote
-from cli.client.where import JobId, asking
+from cli.client.remote import JobId, Remote, asking
 from cli.options.exits import Exit, interruptible, leave
 from cli.render.progress_screen import (
     JobView,
@@ -256,8 +255,8 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    from jobs.report.rows import limits_asked
     from optimizer.objective.limits import limit_words
+    from optimizer.objective.objective_file import limits_asked
 
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     if job.title is not None:

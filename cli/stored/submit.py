@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from cli.client.remote import require_json
-from cli.client.where import Url, opened, require_service
+from cli.client.remote import Url, opened, require_json, require_service
 from cli.options.job_options import job_options
 from cli.render.screen import json_alone, say, screen
 from cli.render.submitting import Replace, show_submitted, submitted

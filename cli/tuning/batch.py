@@ -19,8 +19,7 @@ from cli.render.screen import TextConsole, json_alone, print_json, say, screen, 
 from cli.tuning.tune import run_here, tell_warnings
 from db.connection.engine import url_of_database
 from db.schema.job_row import LIVE, JobRow, JobState
-from jobs.batch.batch_file import findings_of, read_batch
-from jobs.batch.batch_plan import BATCH_RESULT, BatchPlan
+from jobs.batch.batch_plan import BATCH_RESULT, BatchPlan, findings_of, read_batch
 from jobs.batch.batch_run import (
     BatchHeld,
     BatchTurn,
@@ -31,7 +30,7 @@ from jobs.batch.batch_run import (
     run_batch,
 )
 from jobs.batch.night_checks import checks_of_night, junit_text, markdown_text
-from jobs.execution.execution_backend import ExecutionBackend
+from jobs.execution.assembly import ExecutionBackend
 from jobs.regression.detection import regressions_of_batch
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome

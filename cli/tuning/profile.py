@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from typer import Argument, Option
 
-from cli.client.where import Url, opened, require_service
+from cli.client.remote import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import DbBench, Scale
 from cli.render.outcome_screen import show_told

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.jobs.job_store import JobStore
-    from jobs.execution.assembly import Assembly
-    from jobs.execution.execution_backend import ExecutionBackend
+    from jobs.execution.assembly import Assembly, ExecutionBackend
     from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings

@@ -51,26 +51,6 @@ class Canvas:
         """From the top; what lies outside of the area is drawn at its edge."""
         return self.bottom - _share(value, self._y) * (self.bottom - self.top)
 
-    def text(self, x: float, y: float, text: str, anchor: str, style: str = "") -> None:
-        """A text as it is."""
-        where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-        self.parts.append(f"<text {where}{style}>{svg_escape(text)}</text>")
-
-    def grid(self, values: Iterable[float], style: str, form: str) -> None:
-        """Lines across the area, each with its value beside it."""
-        for value in values:
-            level = self.y(value)
-            self.parts.append(f'<path {style} d="M{self.left} {level:.1f}H{self.right}"/>')
-            self.text(self.left - 7, level + 4, format(value, form), "end")
-
-    def band(self, begin: float, end: float, style: str) -> None:
-        """An area from top to bottom."""
-        left, width = self.x(begin), self.x(end) - self.x(begin)
-        self.parts.append(
-            f'<rect {style} x="{left:.1f}" y="{self.top}" width="{width:.1f}" '
-            f'height="{self.bottom - self.top}"/>'
-        )
-
     def svg(self, attributes: str) -> str:
         """The picture."""
         begin = f'<svg {attributes} viewBox="0 0 {self.width} {self.height}" role="img">'

@@ -18,8 +18,7 @@ from distributed.client import FutureCancelledError
 
 from jobs.cluster.connection import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.cluster.host import HostUnfit, describe_build, export_here, measure_trial
-from jobs.execution.assembly import Assembly, assembly_of
-from jobs.execution.execution_backend import JobEvents
+from jobs.execution.assembly import Assembly, JobEvents, assembly_of
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial, Hosts
 from optimizer.trials.trial import Trial

@@ -10,11 +10,16 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.execution.assembly import Assembly, require_same_build
-from jobs.execution.execution_backend import ExecutionBackend, JobEvents, ThisMachine
+from jobs.execution.assembly import (
+    Assembly,
+    ExecutionBackend,
+    JobEvents,
+    ThisMachine,
+    require_same_build,
+)
 from jobs.execution.held_job import JobCancelled, held_job, renewed_meanwhile
-from jobs.report.artifacts import report_html
-from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
+from jobs.report.artifacts import conclude_job, report_html
+from jobs.results.outcome import JobOutcome, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.driver import Driver

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.opening import Opening
-from sampler.stats_dumps.stall_reasons import (
+from sampler.stats_dumps.figure_lines import (
     DELAYS,
     L0_FILES,
     LEVEL_SCORE,
@@ -19,6 +18,7 @@ from sampler.stats_dumps.stall_reasons import (
     Stalls,
     added,
 )
+from sampler.stats_dumps.opening import Opening
 
 _NO_STALL_LINE = "it has no line `Cumulative stall`, which RocksDB writes below ** DB Stats **"
 # Reason -> (what happened, option that delays, option that stops, what else to look at).

@@ -12,7 +12,7 @@ from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
-from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
+from jobs.execution.assembly import ExecutionBackend, ThisMachine
 from jobs.execution.held_job import JobCancelled, is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document

@@ -8,7 +8,9 @@ from itertools import groupby, pairwise
 import numpy as np
 from markupsafe import Markup
 
-from jobs.charts.curves import Canvas, sparkline, svg_escape, value_range
+from jobs.charts import chart
+from jobs.charts.chart import Chart
+from jobs.charts.curves import sparkline
 from jobs.regression.detection import (
     Amount,
     EnvironmentDifference,
@@ -19,7 +21,7 @@ from jobs.regression.detection import (
     date_of,
 )
 from jobs.results.figures import amount_with_unit, figure, share_percent
-from jobs.results.pages import document_html
+from jobs.results.pages import document_html, whole_page
 from models.change_points.change_point import LEAST_VALUES
 from optimizer.budget.power import p_words
 from sampler.bench.installed import short_digest
@@ -178,64 +180,85 @@ def _basis(watch: RegressionReport) -> str:
     )
 
 
-@dataclass(frozen=True)
-class DrawnSeries:
-    """One series as a page shows it."""
+LEGEND = (
+    "Dot: a night. Horizontal line: the median between changes. Vertical line: the night of a "
+    "change, with its 95% interval as a band. Ring: a single outlying night. The best compares "
+    "each night's winner with the default of the same night."
+)
+_COLOURS = {"worse": "@second", "better": "@third"}
 
-    title: str  # its name, and its unit where that is percent
-    changed: tuple[str, ...]  # the days of its changes
-    svg: Markup  # an element without script, its colours those of the page it stands in
 
-
-def regression_page(report: RegressionReport, name: str) -> str:
+def regression_page(report: RegressionReport, name: str) -> bytes:
     """The findings in words, then every series with its changes marked."""
     *found, basis = report_lines(report)
-    return document_html(
-        "regression.html", name=name, basis=basis, found=found, series=drawn_series(report)
+    charts = [each for drawn in series_charts(report).values() for each in drawn]
+    lines = [basis, *found, LEGEND]
+    title = f"Nights of {name}"
+    return whole_page(
+        document_html("charts.html", title=title, lines=lines, charts=charts, tables=())
     )
 
 
-def drawn_series(report: RegressionReport) -> dict[str, list[DrawnSeries]]:
-    """Every series by its item."""
-    drawn: dict[str, list[DrawnSeries]] = {}
-    for each in report.series:
-        percent = ", %" if each.kind == "best" and each.logarithmic else ""
-        changes = [found.alarm.since for found in report.findings if found.series is each]
-        changed = tuple(date_of(report.nights[night].at) for night in changes)
-        picture = DrawnSeries(f"{name_of(each)}{percent}", changed, _svg(report, each))
-        drawn.setdefault(each.item, []).append(picture)
+def series_charts(report: RegressionReport) -> dict[str, list[Chart]]:
+    """Every series as a plot, by its item."""
+    drawn: dict[str, list[Chart]] = {}
+    for number, series in enumerate(report.series):
+        drawn.setdefault(series.item, []).append(_series_chart(report, series, number))
     return drawn
 
 
-def _svg(report: RegressionReport, series: Series) -> Markup:
-    there = np.flatnonzero(np.isfinite(series.shown))
-    values, last = series.shown[there], len(report.nights) - 1
-    canvas = Canvas(720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=value_range(values))
-    canvas.grid(np.linspace(values.min(), values.max(), 3), 'class="grid"', ".4g")
-    for night, anchor in ((0, "start"), (last, "end")):
-        canvas.text(canvas.x(night), 162, date_of(report.nights[night].at), anchor)
-    mine = [each for each in report.findings if each.series is series]
-    begins = [0, *(each.alarm.since for each in mine), len(report.nights)]
-    for begin, end in pairwise(begins):
-        within = (there >= begin) & (there < end)
-        if within.any():
-            level, nights = canvas.y(float(np.median(values[within]))), there[within]
-            first, until = canvas.x(nights[0]), canvas.x(nights[-1])
-            canvas.parts.append(f'<path class="level" d="M{first:.1f} {level:.1f}H{until:.1f}"/>')
-    for found in mine:
-        kind, alarm = _kind(found), found.alarm
-        canvas.band(alarm.since_low - 0.5, alarm.since_high - 0.5, f'class="{kind} band"')
-        at = canvas.x(alarm.since - 0.5)
-        canvas.parts.append(f'<path class="{kind}" d="M{at:.1f} {canvas.top}V{canvas.bottom}"/>')
+def _series_chart(report: RegressionReport, series: Series, number: int) -> Chart:
+    nights = np.flatnonzero(np.isfinite(series.shown))
+    days = [date_of(night.at) for night in report.nights]
+    mine = [found for found in report.findings if found.series is series]
+    changes = [found.alarm.since for found in mine]
+    levels: list[tuple[int | None, float | None]] = []
+    for begin, end in pairwise([0, *changes, len(days)]):
+        within = nights[(nights >= begin) & (nights < end)]
+        if within.size:
+            level = float(np.median(series.shown[within]))
+            levels += [(int(within[0]), level), (int(within[-1]), level), (None, None)]
     outliers = {each.night for each in report.outliers if each.series is series}
-    for night, value in zip(there.tolist(), values, strict=True):
-        kind = "outlier" if night in outliers else "night"
-        title = svg_escape(f"{date_of(report.nights[night].at)}: {value:.6g}")
-        canvas.parts.append(
-            f'<circle class="{kind}" cx="{canvas.x(night):.1f}" cy="{canvas.y(value):.1f}" r="3">'
-            f"<title>{title}</title></circle>"
-        )
-    unit = ", in percent" if series.kind == "best" and series.logarithmic else ""
-    label = svg_escape(f"{series.item}: {name_of(series)}{unit}")
-    # The drawing is of our own making, and escapes what others named.
-    return Markup(canvas.svg(f'aria-label="{label}"'))
+    alone, usual = (
+        [n for n in nights.tolist() if (n in outliers) is out] for out in (True, False)
+    )
+    shapes = []
+    for found in mine:
+        color, alarm = _COLOURS[_kind(found)], found.alarm
+        ends = {"x0": alarm.since_low - 0.5, "x1": alarm.since_high - 0.5, "y0": 0, "y1": 1}
+        shapes.append(chart.area(color, yref="paper", opacity=0.18, **ends))
+        shapes.append(chart.line_at(alarm.since - 0.5, across="x", dash="solid", color=color))
+    percent = ", %" if series.kind == "best" and series.logarithmic else ""
+    changed = f": changed {', '.join(days[night] for night in changes)}" if changes else ""
+    ring = {"color": "@second", "size": 9, "symbol": "circle-open"}
+    return Chart(
+        name=f"nights-{number}",
+        title=f"{series.item}: {name_of(series)}{percent}{changed}",
+        caption=f"{len(nights)} nights, {days[0]} to {days[-1]}.",
+        traces=[
+            chart.scatter_trace(
+                "level", levels, mode="lines", line={"color": "@accent"}, hoverinfo="skip"
+            ),
+            *(
+                chart.scatter_trace(
+                    name,
+                    [(night, float(series.shown[night])) for night in shown],
+                    hover="%{text}: %{y:.6g}",
+                    text=[days[night] for night in shown],
+                    marker=marker,
+                )
+                for name, shown, marker in (
+                    ("night", usual, {"color": "@accent", "size": 6}),
+                    ("outlier", alone, ring),
+                )
+                if shown
+            ),
+        ],
+        x=chart.axis(
+            "", tickmode="array", tickvals=[0, len(days) - 1], ticktext=[days[0], days[-1]]
+        ),
+        y=chart.axis("", zeroline=False),
+        shapes=shapes,
+        more={"showlegend": False},
+        height=220,
+    )

@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 
 from models import Floats
-from models.gaussian_process.effects import LEAST_JUDGED, left_out_residuals
-from models.gaussian_process.process import kernel_matrices, standardised, symmetric_root
-from models.gaussian_process.task_agreement import first_agreement
-from models.gaussian_process.variance_components import (
-    LearnedComponents,
-    drawn_components,
-    learn_components,
-)
+from models.gaussian_process.effects import LEAST_JUDGED
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.objective.objective import MOST_GAIN
 from optimizer.simplification.changes import Changes
-from optimizer.surrogate.job_model import FIRST, JobModel
+from optimizer.surrogate.job_model import FIRST, MEMBERS, JobModel, ensemble_of
 from optimizer.surrogate.training_data import (
     TEACHING,
-    CubeLayout,
-    TrainingData,
     chosen_few,
     cube_layout,
     latent_points,
@@ -36,55 +27,7 @@ from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, holding
 
-MEMBERS = 24
-DRAWS_EACH = 40
-DRAWS = MEMBERS * DRAWS_EACH
-_ROUGH = 0.5  # of each parameter's variance: effects of options often come in steps
-_MOST_ROWS = 120  # of the walk over shares, which takes a Cholesky factor at each of its steps
-_MOST_RESIDUAL = 3.0  # standard deviations; one run that went wrong tells no correlation
-_LEAN = 5.0  # as many rows speak for unrelated metrics
-
-
-def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> JobModel:
-    """A model with equally likely processes for each metric, for intervals that hold the truth.
-
-    A single process takes the shares of the variance as known, the metrics as unrelated and
-    effects as smooth: its intervals held the truth in as few as three of four cases, see
-    docs/results/explanation_coverage.md. Here the shares are drawn from their posterior, the
-    metrics err together, and a part of each effect may come in steps.
-    """
-    learned = {}
-    for place, (name, target) in enumerate(data.targets.items()):
-        rows = np.flatnonzero(np.isfinite(target))
-        known = layout.settings(data.points[rows])
-        kernels = kernel_matrices(known, known, rough=_ROUGH)
-        few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
-        scaled, _, _ = standardised(target[rows])
-        drawn = drawn_components(
-            kernels[:, few[:, None], few],
-            scaled[few],
-            learn_components(kernel_matrices(known, known), scaled),
-            draws=MEMBERS,
-            seed=(seed, place),
-        )
-        learned[name] = [LearnedComponents(each, first_agreement(0), each, None) for each in drawn]
-    errors = np.eye(len(learned))
-    model = JobModel.fit(layout, data, data.no_earlier(), learned, errors=errors, rough=_ROUGH)
-    residuals = np.full((len(learned), len(data.points)), np.nan)
-    for row, each in zip(residuals, model.metrics.values(), strict=True):
-        row[each.known.rows] = np.mean([left_out_residuals(p) for p in each.members], axis=0)
-    return replace(model, errors=symmetric_root(_correlation(residuals)))
-
-
-def _correlation(residuals: Floats) -> Floats:
-    """Of the residuals, shape ``(n_metrics, n_rows)``; leans to none where rows are few."""
-    whole = residuals[:, np.isfinite(residuals).all(axis=0)]
-    whole = np.clip(whole, -_MOST_RESIDUAL, _MOST_RESIDUAL)
-    size = np.sqrt((whole**2).mean(axis=1)) if whole.shape[1] else np.zeros(len(whole))
-    scaled = whole / np.where(size > 0, size, 1.0)[:, None]
-    found = (scaled @ scaled.T + _LEAN * np.eye(len(whole))) / (whole.shape[1] + _LEAN)
-    np.fill_diagonal(found, 1.0)
-    return np.asarray(found)
+DRAWS = 40 * MEMBERS
 
 
 _MOST = 300  # rows: beyond them learning would take too long

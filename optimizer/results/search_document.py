@@ -8,7 +8,7 @@ from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.choice import as_explored
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.objective.objective import Metrics
-from optimizer.ranking.sampling import (
+from optimizer.strategies.genetic import (
     LEAST_JUDGED,
     LEVEL,
     Checkpoint,

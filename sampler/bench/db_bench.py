@@ -31,7 +31,7 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
 from sampler.bench.query_trace import write_slice
-from sampler.bench.rocksdb_log import LogReader
+from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
 from sampler.common.atomic_write import write_private
 from sampler.machine.kernel_files import PROC, line_of
@@ -43,6 +43,7 @@ from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import PreparedNote, read_note, write_note
 from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration, memory_bytes
+from sampler.stats_dumps.log_reader import LogReader
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload
 
@@ -118,8 +119,8 @@ class Preparing:
         return self._reader.read().working == 0
 
     @cached_property
-    def _reader(self) -> LogReader:
-        return LogReader(self.folder / "db" / "LOG")
+    def _reader(self) -> LogReader[RocksdbLog]:
+        return LogReader(self.folder / "db" / "LOG", RocksdbLog)
 
     def finish(self, ended: EndedProcess) -> Outcome | None:
         """Keeps what preparing came to beside the database.
@@ -171,7 +172,7 @@ class DbBench:
     installed: InstalledDbBench
     plan: BenchPlan
     # How far the LOGs of running trials have been read, by folder.
-    _readers: dict[Path, LogReader] = field(
+    _readers: dict[Path, LogReader[RocksdbLog]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -225,7 +226,8 @@ class DbBench:
         RocksDB writes it out whenever a flush or compaction has made its files, and when it
         begins the first of them (flush_job.cc, compaction_job.cc, db_impl_files.cc, 7.8 to 11.8).
         """
-        reader = self._readers.setdefault(folder, LogReader(folder / "db" / "LOG"))
+        path = folder / "db" / "LOG"
+        reader = self._readers.setdefault(folder, LogReader(path, RocksdbLog))
         return reader.read().working == 0
 
     def harvest(
@@ -242,7 +244,7 @@ class DbBench:
         require_same_version(self.installed.program, self.installed.version, printed_version)
         warnings = tuple(dict.fromkeys((*output.warnings, *aside.warnings)))
         path = folder / "db" / "LOG"
-        log = self._readers.pop(folder, LogReader(path)).read()
+        log = self._readers.pop(folder, LogReader(path, RocksdbLog)).read()
         written = newest_options(folder / "db")
         workload, space = self.plan.workload, self.plan.space
         scale = workload.scale

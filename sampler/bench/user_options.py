@@ -31,6 +31,7 @@ from sampler.options.option_values import (
     filter_instead,
     filter_without_bits,
     jobs_by_old_names,
+    no_filter,
     real_number,
     title_of,
     value_in,
@@ -159,13 +160,8 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             "allow_concurrent_memtable_write is not in the file: measured with false, because "
             f"RocksDB opens no database otherwise with {cause}"
         )
-    if filter_without_bits(policy := file.get(TABLE, _FILTER)):
-        shown = str(policy)[:60]
-        absent = "" if "bits" in shown else "its bits per key are not in the file, and "
-        yield (
-            f"{_FILTER} = {shown}: {absent}RocksDB makes no filter from this text: nothing is "
-            f"filtered while measuring. {filter_fix(policy)}"
-        )
+    if said := no_filter(policy := file.get(TABLE, _FILTER)):
+        yield f"{said}: nothing is filtered while measuring. {filter_fix(policy)}"
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
@@ -204,7 +200,7 @@ def require_known_filter(file: OptionsFile, *, name: str) -> None:
         raise InputError(
             name,
             f"{file.place(TABLE, _FILTER)} = {str(policy)[:60]} does not say the bits per key, "
-            "and RocksDB makes no filter from this name: the filter of your application would be "
+            "and RocksDB makes no filter from this text: the filter of your application would be "
             f"taken for none, and found as a gain. {filter_fix(policy)}",
         )
 

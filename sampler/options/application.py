@@ -14,7 +14,7 @@ from sampler.options.caches import caches_of
 from sampler.options.measured_part import MEMTABLE, foreign_factory, foreign_table
 from sampler.options.normal_form import normalized
 from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options.option_values import filter_instead, filter_without_bits, prefix_of
+from sampler.options.option_values import filter_instead, no_filter, prefix_of
 from sampler.options.options_file import (
     CF,
     DB,
@@ -89,11 +89,11 @@ def without_shown_objects(text: str) -> str:
 
 def _of_family(part: OptionsFile) -> Iterator[str]:
     policy = part.get(TABLE, _FILTER)
-    if filter_without_bits(policy):
-        yield (
-            f"filter_policy = {str(policy)[:60]}: RocksDB makes no filter from this name. Set the "
-            f"filter in code, or write it with its bits, such as {filter_instead(policy)}"
+    if said := no_filter(policy):
+        fix = (
+            f"Set the filter in code, or write it with its bits, such as {filter_instead(policy)}"
         )
+        yield f"{said}. {fix}"
     foreign = foreign_table(part)
     name = foreign.partition(" ")[0].partition("/")[2] if foreign else foreign_factory(part)
     if name:

@@ -234,6 +234,13 @@ def filter_without_bits(text: str | None) -> str | None:
     return None if is_none or kind.startswith(_INTERNAL) else kind
 
 
+def no_filter(text: str | None) -> str | None:
+    """In words, that RocksDB makes no filter from a policy that names one; None of any other."""
+    if not filter_without_bits(text):
+        return None
+    return f"filter_policy = {str(text)[:60]}: RocksDB makes no filter from this text"
+
+
 def filter_instead(text: str | None) -> str:
     """A filter policy that RocksDB makes a filter from, of the kind that a text names."""
     kind = filter_without_bits(text)

@@ -5,10 +5,9 @@ BlockBasedTableFactory::GetPrintableOptions), and the event of each new table te
 filter (db/event_helpers.cc).
 """
 
-import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +20,8 @@ from sampler.options.options_file import TABLE, parse_options
 from sampler.options.patch import Change, patched
 from sampler.profile.filter_bits import FilteredTable, filter_policy
 from sampler.profile.profile import FamilyProfile, Source
+from sampler.stats_dumps.log_reader import LogEvent
 
-_EVENT = "EVENT_LOG_v1 "
 _MOST_TABLES = 200  # of a family; the newest are kept
 _HEADING = re.compile(r"Options for column family \[(.*)\]:")
 _FIELD = re.compile(r"^\s+([a-z_]+) ?: (\S{1,80})\s*$")
@@ -52,7 +51,7 @@ class ShownFilter:
 
 
 class ApplicationObjects:
-    """Takes a LOG's lines, the oldest first, and keeps what they tell of objects. Never raises."""
+    """Takes a LOG's lines, the oldest first, and keeps what they tell of objects."""
 
     def __init__(self) -> None:
         self._families: dict[str, _Family] = defaultdict(_Family)
@@ -61,12 +60,6 @@ class ApplicationObjects:
         self._block = ""  # the structure that its lines are of
         self._opening = 0
         self._compactions: set[int] = set()
-
-    def passing(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines, each of which has been taken."""
-        for line in lines:
-            self._take(line)
-            yield line
 
     def filters(self) -> Mapping[str, ShownFilter]:
         """The filters of column families, by name.
@@ -117,11 +110,12 @@ class ApplicationObjects:
                 said.append(f"WAL filter {text}")
         return said
 
-    def _take(self, line: str) -> None:
-        if _EVENT in line:
+    def take(self, line: str, event: LogEvent | None) -> None:
+        """See ``Taker``."""
+        if event is not None:
             self._family = None
-            if '"table_file_creation"' in line or '"compaction_started"' in line:
-                self._event(line.partition(_EVENT)[2])
+            if not event.cut:
+                self._event(event)
         elif "Options for column family" in line and (heading := _HEADING.search(line)):
             self._family, self._block = heading[1], ""
             self._families[self._family].policy = ""
@@ -144,20 +138,13 @@ class ApplicationObjects:
             family.cache = (family.cache[0], int(text) if text.isdecimal() else -1)
             self._block = ""
 
-    def _event(self, text: str) -> None:
-        try:
-            event = json.loads(text)
-        except (ValueError, RecursionError):  # cut off
-            return
-        if not isinstance(event, dict):
-            return
-        job = event.get("job")
-        if event.get("event") == "compaction_started" and isinstance(job, int):
+    def _event(self, event: LogEvent) -> None:
+        job, properties = event.raw.get("job"), event.properties
+        if event.kind == "compaction_started" and isinstance(job, int):
             self._compactions.add(job)
-        properties = event.get("table_properties")
-        if event.get("event") != "table_file_creation" or not isinstance(properties, dict):
+        if event.kind != "table_file_creation":
             return
-        name = event.get("cf_name", properties.get("column_family_name"))
+        name = event.raw.get("cf_name", properties.get("column_family_name"))
         size, entries = _count(properties, "filter_size"), _count(properties, "num_entries")
         if not isinstance(name, str) or not size or not entries:
             return

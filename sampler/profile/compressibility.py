@@ -11,22 +11,24 @@ was built with, and prints the sizes (tools/sst_dump_tool.cc, table/sst_file_dum
 
 import re
 import shutil
-import stat
 import struct
 import subprocess
 import tempfile
 import zlib
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sampler.profile.family_events import KEY_TRAILER, value_bytes
+from sampler.profile.database_files import is_regular
+from sampler.profile.evidence import SILENT, TRACE, Evidence, Figures
+from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
 from sampler.profile.log_events import LogEvents
-from sampler.profile.profile import FamilyProfile, Source
+from sampler.profile.profile import FamilyProfile, Source, Sure, ValueSize, written_in_order
 from sampler.profile.value_sizes import WrittenSizes
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
@@ -61,6 +63,10 @@ _PROPERTY_NAMES = {
     "raw value size": "raw_value_size", "# range deletions": "num_range_deletions",
 }  # fmt: skip
 _PROPERTY = re.compile(rf"({'|'.join(_PROPERTY_NAMES)}): (\d{{1,18}})")
+_RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
+_NO_CODEC = ("", "NoCompression")
+_BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
+_PLACE = 10  # bytes of a blob's place in a table, about (blob_index.h)
 _PLAIN, _LIKE = "No", "Snappy"  # without a codec; the one that the ratio is worked out by
 
 
@@ -278,7 +284,7 @@ def _with_codecs(
     number = max(small, key=small.__getitem__, default=0)
     table = folder / f"{number:06d}.sst"
     blobs = events.of_all_openings(family.name).counts["blobs"]  # tables hold their places
-    if not number or not _is_regular(table) or blobs:
+    if not number or not is_regular(table) or blobs:
         return family
     printed = _printed(program, table, "--command=recompress").replace("\n", " ")
     found = {codec: (int(size), int(blocks)) for codec, size, blocks in _SIZE.findall(printed)}
@@ -294,14 +300,6 @@ def _with_codecs(
         if ratio is not None:
             sources["compression_ratio"] = Source(f"{where}, with Snappy", "estimated")
     return replace(family, codecs=codecs, compression_ratio=ratio, sources=sources)
-
-
-def _is_regular(path: Path) -> bool:
-    """Whether it is a file; what a link leads to is not read, as of all files of a database."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
 
 
 def _ratio(program: str, table: Path, size: int, blocks: int, sizes: WrittenSizes) -> float | None:
@@ -328,3 +326,69 @@ def _printed(program: str, table: Path, *arguments: str) -> str:
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return ended.stdout
+
+
+def compression(
+    evidence: Evidence, whole: FamilyEvents, values: ValueSize, keys: Mapping[str, Any]
+) -> Iterator[Figures]:
+    """A family's codec and its compression ratio, of the tables or the blob files of ``whole``."""
+    live, read = keys.get("entries", 0), evidence.own.counts["read"]
+    in_order = written_in_order(keys.get("overwrite_share"), read, live)
+    by_codec = Counter[str]()
+    for (_, codec, _), sums in whole.made.items():
+        by_codec[codec or evidence.codec] += sums["data_size"]
+    codec = by_codec.most_common(1)[0][0] if by_codec else evidence.codec
+    if codec:
+        told = any(name for _, name, _ in whole.made)
+        yield Figures({"codec": codec}, f"LOG: {'most of the tables' if told else 'options'}")
+    if whole.counts["blobs"]:  # a table of their places tells nothing of values
+        yield _compression_of_blobs(evidence, whole, values)
+        return
+    # Tables of flushes come first: their sequence numbers are known not to be zeroed.
+    for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
+        if not valued or (name or evidence.codec) in _NO_CODEC:
+            continue
+        packed = replace(
+            packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values),
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
+        if kind == FLUSH:
+            each = sums["num_entries"] / sums["tables"]
+            spread = 1.0 if in_order else live / each
+            packed = replace(packed, spread=spread, sequences=round(each), in_order=in_order)
+        ratio = value_ratio(packed)
+        if ratio:
+            saved = "" if ratio.sure else "; nothing was saved, which fits lower ratios too"
+            made = f"{sums['tables']} tables made by {kind} with {name or codec}"
+            sure: Sure = "estimated" if ratio.sure else "assumed"
+            yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
+            return
+    why = _RECOMPRESS if evidence.silent is None else SILENT
+    yield Figures(unknown={"compression_ratio": why})
+
+
+def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: ValueSize) -> Figures:
+    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc).
+
+    Their mean is of what came in, without the smaller values that tables hold beside the places of
+    the others.
+    """
+    total, counts = whole.summed(FLUSH, COMPACTION), whole.counts
+    flushed, blobs = whole.summed(FLUSH), counts["flushed_blobs"]
+    key = total["raw_key_size"] / max(1, total["num_entries"]) - KEY_TRAILER
+    stored = counts["blob_bytes"] / counts["blobs"] - _BLOB_HEADER - key
+    ratio = None
+    if values.mean is not None and blobs and evidence.blob_codec not in _NO_CODEC:
+        valued = flushed["num_entries"] - flushed["num_deletions"]
+        inside = flushed["raw_value_size"] - blobs * _PLACE if valued > blobs else 0
+        mean = (values.mean * valued - max(0, inside)) / blobs
+        sizes = WrittenSizes.of(replace(values, mean=mean) if valued <= blobs else ValueSize(mean))
+        packed = Packed(
+            evidence.blob_codec, 0.0, mean, 1.0, per_block=1.0, packed=stored, sizes=sizes,
+            symbols=symbols_of(evidence.log.version),
+        )  # fmt: skip
+        ratio = value_ratio(packed)
+    if ratio is None or not ratio.sure:
+        return Figures(unknown={"compression_ratio": f"blob files are not compressed: {TRACE}"})
+    where = f"LOG: {counts['blobs']} blobs with {evidence.blob_codec}"
+    return Figures({"compression_ratio": ratio.value}, where, "estimated")

@@ -123,6 +123,15 @@ def _opened(path: Path, field: str) -> int:
     return handle
 
 
+def is_regular(path: Path) -> bool:
+    """Whether it is a file that may be read: none that a link leads to, no pipe, no device."""
+    try:
+        os.close(_opened(path, ""))
+    except (InputError, OSError):
+        return False
+    return True
+
+
 def newest_options_text(folder: Path, told: Callable[[str], None]) -> str | None:
     """The text of the newest OPTIONS file of a folder that can be read; None where there is none.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from sampler.stats_dumps.events import LogEvent
+from sampler.stats_dumps.log_reader import LogEvent
 
 _STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}")
 MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged

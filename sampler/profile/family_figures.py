@@ -2,11 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
-from sampler.profile.compressibility import Packed, packed_of, symbols_of, value_ratio
+from sampler.profile.compressibility import compression
 from sampler.profile.evidence import (
     BATCH_HEADER,
     GIB,
@@ -20,27 +19,21 @@ from sampler.profile.evidence import (
     gathered,
 )
 from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
-from sampler.profile.overwrites import overwrites
+from sampler.profile.overwrites import Writes, overwrites
 from sampler.profile.profile import (
     FamilyProfile,
     Level,
     Sure,
     Unknown,
     ValueSize,
-    written_in_order,
 )
-from sampler.profile.value_sizes import WrittenSizes
 from sampler.stats_dumps.figure_lines import Cell, count_of
 
 _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
-_RECOMPRESS = "profile the folder with its SST files and sst_dump on PATH (Debian's rocksdb-tools)"
 _BATCH_BYTES = BATCH_HEADER + 1 + 1  # of one put: header, type and length of the key
 _USUAL_KEY = 16
 _MUCH = 0.1  # of what was written, in memory
 _LEAST_TABLES = 5  # whose means tell how much values differ, to about a third
-_NO_CODEC = ("", "NoCompression")
-_BLOB_HEADER = 32  # bytes before key and value (blob_log_format.h)
-_PLACE = 10  # bytes of a blob's place in a table, about (blob_index.h)
 _DROPPED = "compaction.key.drop."
 _MOST_HIDDEN = 0.3  # of the entries that were flushed, by recoveries
 _NEARLY_ALL = 0.95
@@ -52,15 +45,17 @@ def family_profile(evidence: Evidence) -> tuple[FamilyProfile, tuple[Unknown, ..
     whole = evidence.log.events.of_all_openings(evidence.name)
     own = evidence.log.opened.families.get(evidence.name, whole)
     written = own if own.summed(FLUSH) else whole
-    keys, sizes = _keys(evidence, whole), list(_sizes(evidence, written))
+    sizes = list(_sizes(evidence, written))
     fields_of_sizes, _ = gathered(sizes)
     values = fields_of_sizes.get("value_size", ValueSize())
+    in_memory = _in_memory(evidence, values, fields_of_sizes.get("key_size"))
+    keys = _keys(evidence, whole, in_memory)
     levels, where = _levels(evidence)
     found = [
         *sizes,
-        *_compression(evidence, written, values, keys.fields),
+        *compression(evidence, written, values, keys.fields),
         keys,
-        *_operations(evidence, values, fields_of_sizes.get("key_size")),
+        *_operations(evidence, in_memory),
         *(read_figures(evidence.log) if evidence.alone else ()),
         Figures({"levels": levels} if levels else {}, where),
         *_work(evidence, whole),
@@ -164,71 +159,6 @@ def _sizes_of_blobs(whole: FamilyEvents) -> Figures:
     return Figures({"value_size": ValueSize(mean)}, where, "estimated", unknown=unknown)
 
 
-def _compression(
-    evidence: Evidence, whole: FamilyEvents, values: ValueSize, keys: Mapping[str, Any]
-) -> Iterator[Figures]:
-    live, read = keys.get("entries", 0), evidence.own.counts["read"]
-    in_order = written_in_order(keys.get("overwrite_share"), read, live)
-    by_codec = Counter[str]()
-    for (_, codec, _), sums in whole.made.items():
-        by_codec[codec or evidence.codec] += sums["data_size"]
-    codec = by_codec.most_common(1)[0][0] if by_codec else evidence.codec
-    if codec:
-        told = any(name for _, name, _ in whole.made)
-        yield Figures({"codec": codec}, f"LOG: {'most of the tables' if told else 'options'}")
-    if whole.counts["blobs"]:  # a table of their places tells nothing of values
-        yield _compression_of_blobs(evidence, whole, values)
-        return
-    # Tables of flushes come first: their sequence numbers are known not to be zeroed.
-    for (kind, name, valued), sums in sorted(whole.made.items(), reverse=True):
-        if not valued or (name or evidence.codec) in _NO_CODEC:
-            continue
-        packed = replace(
-            packed_of(name or evidence.codec, sums), sizes=WrittenSizes.of(values),
-            symbols=symbols_of(evidence.log.version),
-        )  # fmt: skip
-        if kind == FLUSH:
-            each = sums["num_entries"] / sums["tables"]
-            spread = 1.0 if in_order else live / each
-            packed = replace(packed, spread=spread, sequences=round(each), in_order=in_order)
-        ratio = value_ratio(packed)
-        if ratio:
-            saved = "" if ratio.sure else "; nothing was saved, which fits lower ratios too"
-            made = f"{sums['tables']} tables made by {kind} with {name or codec}"
-            sure: Sure = "estimated" if ratio.sure else "assumed"
-            yield Figures({"compression_ratio": ratio.value}, f"LOG: data of {made}{saved}", sure)
-            return
-    why = _RECOMPRESS if evidence.silent is None else SILENT
-    yield Figures(unknown={"compression_ratio": why})
-
-
-def _compression_of_blobs(evidence: Evidence, whole: FamilyEvents, values: ValueSize) -> Figures:
-    """Of values that blob files hold, each compressed by itself (blob_file_builder.cc).
-
-    Their mean is of what came in, without the smaller values that tables hold beside the places of
-    the others.
-    """
-    total, counts = whole.summed(FLUSH, COMPACTION), whole.counts
-    flushed, blobs = whole.summed(FLUSH), counts["flushed_blobs"]
-    key = total["raw_key_size"] / max(1, total["num_entries"]) - KEY_TRAILER
-    stored = counts["blob_bytes"] / counts["blobs"] - _BLOB_HEADER - key
-    ratio = None
-    if values.mean is not None and blobs and evidence.blob_codec not in _NO_CODEC:
-        valued = flushed["num_entries"] - flushed["num_deletions"]
-        inside = flushed["raw_value_size"] - blobs * _PLACE if valued > blobs else 0
-        mean = (values.mean * valued - max(0, inside)) / blobs
-        sizes = WrittenSizes.of(replace(values, mean=mean) if valued <= blobs else ValueSize(mean))
-        packed = Packed(
-            evidence.blob_codec, 0.0, mean, 1.0, per_block=1.0, packed=stored, sizes=sizes,
-            symbols=symbols_of(evidence.log.version),
-        )  # fmt: skip
-        ratio = value_ratio(packed)
-    if ratio is None or not ratio.sure:
-        return Figures(unknown={"compression_ratio": f"blob files are not compressed: {TRACE}"})
-    where = f"LOG: {counts['blobs']} blobs with {evidence.blob_codec}"
-    return Figures({"compression_ratio": ratio.value}, where, "estimated")
-
-
 def _hidden(evidence: Evidence, whole: FamilyEvents) -> str | None:
     """Why the entries that RocksDB dropped do not tell overwrites; None where they do."""
     events, name, counts = evidence.log.events, evidence.name, whole.counts
@@ -250,7 +180,7 @@ def _hidden(evidence: Evidence, whole: FamilyEvents) -> str | None:
     return None
 
 
-def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
+def _keys(evidence: Evidence, whole: FamilyEvents, in_memory: Writes) -> Figures:
     events, name = evidence.log.events, evidence.name
     why = _hidden(evidence, whole)
     if why:
@@ -264,8 +194,9 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
         history = events.history(name, evidence.log.opened)
         removed = evidence.log.tickers.get(f"{_DROPPED}user", 0) if evidence.alone else 0
         found = overwrites(
-            history, events.merges[name], events.held(name), events.new(name), removed
-        )
+            history, events.merges[name], events.held(name), events.new(name), removed,
+            [] if evidence.later > 1 else [in_memory],
+        )  # fmt: skip
         if found.live_keys is None:
             why = f"nothing tells which keys deletes, single deletes or expiry removed: {TRACE}"
             return _kept_keys(evidence, why)
@@ -276,10 +207,7 @@ def _keys(evidence: Evidence, whole: FamilyEvents) -> Figures:
             where += "; without those of rocksdb.compaction.key.drop.user"
         shares = {"overwrite_share": found.share, "rewrite_share": found.with_merges}
         told = {name: share for name, share in shares.items() if share is not None}
-        puts, deletes = _in_memory(evidence)
-        met = found.with_merges or 0.0  # as often as puts, deletes meet a key that is there
-        live = max(0.0, found.live_keys + puts * (1 - met) - deletes * met)
-        told |= {"entries": round(live), "removed": removed}
+        told |= {"entries": round(found.live_keys), "removed": removed}
         return Figures(told, where, "estimated")
     unknown = {"overwrite_share": f"some tables are older than the LOG: {_OLDER}"}
     counts = whole.counts
@@ -323,14 +251,24 @@ def _kept_keys(evidence: Evidence, why: str) -> Figures:
     return Figures(unknown={"entries": why, **unknown})
 
 
-def _in_memory(evidence: Evidence) -> tuple[float, float]:
-    """Puts and deletes that were written and not flushed, at the last dump."""
-    counts = evidence.log.until_dump(evidence.name)
-    if evidence.written is None or evidence.later > 1:
-        return 0.0, 0.0
+def _in_memory(evidence: Evidence, values: ValueSize, key: float | None) -> Writes:
+    """What was written and not flushed, at the last dump; range deletes are deletes.
+
+    Its mix is that of the memtable that is flushed next, else of the last one; where it is much,
+    the bytes of all batches tell it.
+    """
+    written, counts = evidence.written, evidence.log.until_dump(evidence.name)
+    if written is None:
+        return Writes(0, 0)
+    left = max(0.0, written - counts["written"])
     memtable = evidence.own.in_memory(counts)
-    more = max(0.0, evidence.written - counts["written"]) / max(1, memtable.entries)
-    return more * memtable.puts, more * memtable.deletes
+    more = left / max(1, memtable.entries)
+    deletes = more * (memtable.deletes + memtable.ranges)
+    by_bytes = _puts_by_bytes(evidence, values, key)
+    if by_bytes is not None and left > _MUCH * written:
+        deletes = written - by_bytes - counts["deleted"] - counts["ranges"]
+        deletes = min(left, max(0.0, deletes))
+    return Writes(left - deletes, deletes, more * memtable.merges)
 
 
 def _puts_by_bytes(evidence: Evidence, values: ValueSize, key: float | None) -> float | None:
@@ -350,7 +288,7 @@ def _puts_by_bytes(evidence: Evidence, values: ValueSize, key: float | None) -> 
     return max(0.0, min(keys, left / of_value)) if of_value else None
 
 
-def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Iterator[Figures]:
+def _operations(evidence: Evidence, in_memory: Writes) -> Iterator[Figures]:
     log, written, own = evidence.log, evidence.written, evidence.own
     if own.counts["lost_writes"]:
         words = "; ".join(log.events.unknown.words())
@@ -360,15 +298,8 @@ def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Ite
         yield Figures(unknown={"operations": STATISTICS if evidence.silent is None else SILENT})
         return
     counts = log.until_dump(evidence.name)
-    in_memory = max(0.0, written - counts["written"])
-    memtable = own.in_memory(counts)
-    more = in_memory / max(1, memtable.entries)
-    deletes = counts["deleted"] + counts["ranges"] + more * (memtable.deletes + memtable.ranges)
-    merged = counts["merged"] + more * memtable.merges
-    by_bytes = _puts_by_bytes(evidence, values, key)
-    if by_bytes is not None and in_memory > _MUCH * written:
-        least = counts["deleted"] + counts["ranges"]
-        deletes = min(least + in_memory, max(least, written - by_bytes))
+    deletes = counts["deleted"] + counts["ranges"] + in_memory.deletes
+    merged = counts["merged"] + in_memory.merges
     puts = max(0.0, written - deletes)
     merges = min(puts, merged)
     did = {"put": puts - merges, "delete": deletes, "merge": merges}
@@ -383,7 +314,7 @@ def _operations(evidence: Evidence, values: ValueSize, key: float | None) -> Ite
     elif evidence.alone:
         did |= log.reads()
         where += "; reads from tickers"
-    exact = bool(log.tickers) or not in_memory
+    exact = bool(log.tickers) or written <= counts["written"]
     sure: Sure = "counted" if evidence.alone and exact and not deletes + merges else "estimated"
     if evidence.later > 1:
         did = {name: count * evidence.later for name, count in did.items()}

@@ -1,13 +1,12 @@
 """The events of a RocksDB LOG, added up by column family: tables made, entries dropped, levels.
 
-Events and their fields are those of ``sampler.stats_dumps.events``, of every version. That of a
-table names its family, others only their job, and the line before them tells whose job that is:
-``[default] [JOB 13] Flushing memtable``.
+Events and their fields are those of ``log_reader``, of every version. That of a table names its
+family, others only their job, and the line before them tells whose job that is: ``[default] [JOB
+13] Flushing memtable``.
 """
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
 
 from sampler.profile.family_events import (
     COMPACTION,
@@ -28,7 +27,7 @@ from sampler.profile.family_events import (
     value_squares,
 )
 from sampler.profile.overwrites import Held, Merge, Writes
-from sampler.stats_dumps.events import MARK, LogEvent, UnknownEvents, event_of
+from sampler.stats_dumps.log_reader import LogEvent, UnknownEvents
 
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)( table)?")
 # A flush that the end of a process cancels makes a table and does not commit it.
@@ -46,7 +45,7 @@ _ONE_RUN = 0.9  # of the entries of a tree, in its largest run: their keys are t
 
 
 class LogEvents:
-    """Takes a LOG's lines, the oldest first, and adds up what its events tell. Never raises."""
+    """Takes a LOG's lines, the oldest first, and adds up what its events tell."""
 
     def __init__(self) -> None:
         self.openings = [Opened(0)]
@@ -69,6 +68,7 @@ class LogEvents:
         self.merges: dict[str, deque[Merge]] = defaultdict(lambda: deque(maxlen=MOST_STEPS))
         self._cut: LogEvent | None = None  # an event that lacks its end, if another line comes
         self._sequence: int | None = None  # the largest sequence number that was flushed
+        self._lines = 0  # taken
         self._begin_jobs()
 
     def _begin_jobs(self) -> None:
@@ -80,13 +80,6 @@ class LogEvents:
         self._memtables: dict[tuple[int, str], Memtables] = {}
         self._flushes: dict[int, Flushed] = {}  # tables of flushes that are not committed
         self._recovered: dict[int, Flushed] = {}  # those of a recovery
-
-    def passing(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines, each of which has been taken."""
-        for number, line in enumerate(lines):
-            self._take(number, line)
-            yield line
-        self._settle()
 
     def accounted(self, family: str) -> bool:
         """Whether all tables of the family are known, and every entry since some moment."""
@@ -141,12 +134,14 @@ class LogEvents:
             ),
         ]
 
-    def _take(self, number: int, line: str) -> None:
+    def take(self, line: str, event: LogEvent | None) -> None:
+        """See ``Taker``; after the last line comes ``settle``."""
+        number, self._lines = self._lines, self._lines + 1
         if self._cut:
             self.unknown.take(self._cut)
             self._cut = None
-        if MARK in line:
-            self._event(line)
+        if event is not None:
+            self._event(line, event)
         elif "[JOB " in line:
             if found := _JOB.search(line):
                 self._family_of[int(found[2])] = found[1]
@@ -171,7 +166,7 @@ class LogEvents:
             self._began = bool((found := _FOUND_TABLES.search(line)) and found[1] == "0")
 
     def _reopened(self, number: int, at: float | None) -> None:
-        self._settle()
+        self.settle()
         if not self._seen and not self._opened:
             self._opened = True
         else:
@@ -196,10 +191,7 @@ class LogEvents:
         self._unaccounted.add(family)
         self._base.pop(family, None)
 
-    def _event(self, line: str) -> None:
-        event = event_of(line)
-        if event is None:
-            return
+    def _event(self, line: str, event: LogEvent) -> None:
         if event.cut and event.missing():
             self._cut = event
             return
@@ -212,7 +204,7 @@ class LogEvents:
         opened, job = self.openings[-1], event.count("job") if event.has("job") else 0
         opened.begin, opened.end = opened.begin or event.micros, event.micros or opened.end
         if event.kind == "flush_started" or event.kind == "recovery_finished":
-            self._settle()
+            self.settle()
         name = str(event.raw.get("cf_name", self._family_of.get(job, "")))
         match event.kind:
             case "flush_started":
@@ -337,7 +329,7 @@ class LogEvents:
             self._lose(name)
         return 0
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Counts what a recovery flushed.
 
         No event tells its memtables. Sequence numbers do, where the database has one family: one

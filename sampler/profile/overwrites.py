@@ -22,9 +22,9 @@ _ENOUGH = 400  # dropped entries: their number is then known to some 5%
 class Writes:
     """Some writes of a family, in the order of the history."""
 
-    puts: int  # and merges
-    deletes: int
-    merges: int = 0  # among the puts
+    puts: float  # and merges
+    deletes: float
+    merges: float = 0  # among the puts
     counts: bool = True  # whether the share is asked of these
 
 
@@ -63,7 +63,12 @@ class Overwrites:
 
 
 def overwrites(
-    history: Sequence[Writes], merges: Sequence[Merge], held: Held, new: int, removed: float = 0.0
+    history: Sequence[Writes],
+    merges: Sequence[Merge],
+    held: Held,
+    new: int,
+    removed: float = 0.0,
+    in_memory: Sequence[Writes] = (),
 ) -> Overwrites:
     """The share of overwriting puts, and the live keys at the end.
 
@@ -76,6 +81,7 @@ def overwrites(
         new: Entries that were flushed until then, or until the first delete.
         removed: Entries with values that compactions dropped without a newer write of their key,
             by a compaction filter.
+        in_memory: Writes that were not flushed: the others tell how many keys they meet.
     """
     if removed > _FEW * held.all:  # compactions tell nothing then
         merges = [merge for merge in merges if merge.writes]
@@ -102,7 +108,7 @@ def overwrites(
         keys = _root(lambda space: live(space) - held.all, least, keys)
     elif live(keys) < held.largest and not any(each.deletes for each in history):
         keys = _root(lambda space: live(space) - held.largest, keys, largest)
-    shares, left = _after(history, keys, new)
+    shares, left = _after([*history, *in_memory], keys, new)
     return Overwrites(*shares, min(left - removed, held.all) if removed else left)
 
 
@@ -151,13 +157,13 @@ def _distinct(merge: Merge, keys: float) -> float:
 
 
 def _after(
-    history: Sequence[Writes], keys: float, new: int
+    history: Sequence[Writes], keys: float, new: float
 ) -> tuple[tuple[float | None, float | None], float]:
     """The two shares of writes to so many keys, and the live keys that they leave.
 
     Of writes that are puts with probability f, d(live) = (f - live / keys) d(writes).
     """
-    live, over, counted, over_puts, counted_puts = 0.0, 0.0, 0, 0.0, 0
+    live, over, counted, over_puts, counted_puts = 0.0, 0.0, 0.0, 0.0, 0.0
     for each in history:
         counted += each.puts if each.counts else 0
         counted_puts += each.puts - each.merges if each.counts else 0
@@ -174,5 +180,5 @@ def _after(
     return (_share(over_puts, counted_puts), _share(over, counted)), live
 
 
-def _share(part: float, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return min(1.0, max(0.0, part / whole)) if whole else None

@@ -36,8 +36,9 @@ from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
 from sampler.stats_dumps.figure_lines import count_of
+from sampler.stats_dumps.log_reader import read_log
 from sampler.stats_dumps.opening import Opening, openings_in
-from sampler.stats_dumps.parts import Contents, read_lines
+from sampler.stats_dumps.parts import Contents, Dumps
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
 _LEAST_SURE = 2.0  # times by how much it may be wrong, of what is in memory
@@ -61,10 +62,10 @@ def read_profile(path: Path, *, told: Callable[[str], None] = lambda _: None) ->
     if is_trace(path):
         return read_trace_profile(path, told=told)
     logs, options_text = find_files(path, told)
-    events = LogEvents()
-    objects = ApplicationObjects()
-    lines = objects.passing(chain.from_iterable(map(lines_of, logs)))
-    contents = read_lines(events.passing(lines), totals=True)
+    events, objects, told_by_dumps = LogEvents(), ApplicationObjects(), Dumps(totals=True)
+    read_log(chain.from_iterable(map(lines_of, logs)), events, objects, told_by_dumps)
+    events.settle()
+    contents = told_by_dumps.contents
     dumps = openings_in(contents)
     if not (events.count or dumps or contents.versions):
         raise InputError(f"LOG {logs[-1]}", _not_rocksdb(logs[-1]))

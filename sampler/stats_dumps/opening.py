@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
-from sampler.stats_dumps.figure_lines import Figures
+from sampler.stats_dumps.figure_lines import Figures, StallLine, Stalls, added
 from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part
-from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
 
 _MIB = 1024.0  # in a GiB
 _LEAST_OF_TABLE = 1.0  # GiB

@@ -13,12 +13,15 @@ from io import StringIO
 
 from sampler.stats_dumps.figure_lines import (
     Cell,
+    StallLine,
     figures_in,
     header_columns,
     level_row,
+    stall_counts,
+    stall_line,
     stall_seconds,
 )
-from sampler.stats_dumps.stall_reasons import StallLine, stall_counts, stall_line
+from sampler.stats_dumps.log_reader import LogEvent, read_log
 
 _UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
 # What stands before and after the name of a column family.
@@ -120,14 +123,16 @@ def read_lines(lines: Iterable[str], *, totals: bool = False) -> Contents:
     statistics; lines that say that writes are held back are not. So an opening's totals and the
     rates of what came in are whole, the rates of its compactions are not.
     """
-    reader = _Reader(totals=totals)
-    for number, line in enumerate(lines):
-        reader.take(number, line.removesuffix("\n").rstrip("\r"))
-    return reader.contents
+    dumps = Dumps(totals=totals)
+    read_log(lines, dumps)
+    return dumps.contents
 
 
-class _Reader:
+class Dumps:
+    """Takes the lines of a LOG, or of db_bench's output, for what its dumps tell."""
+
     def __init__(self, *, totals: bool) -> None:
+        """See ``read_lines``."""
         self.contents = Contents()
         self._totals = totals
         self._kept: dict[str, list[Part]] = {}  # the last parts of each family of the opening
@@ -135,13 +140,18 @@ class _Reader:
         self._columns: tuple[str, ...] | None = None
         self._tickers: dict[str, int] | None = None
         self._options: dict[str, str] | None = None
-        self._block = 0
+        self._block = self._lines = 0
         # The name of a family is any bytes: what it is so far, and what it is the name of.
         self._name: str | None = None
         self._named = _FAMILY
 
-    def take(self, number: int, line: str) -> None:
-        if _FAMILY[0] in line:
+    def take(self, line: str, event: LogEvent | None) -> None:
+        """See ``Taker``."""
+        number, self._lines = self._lines, self._lines + 1
+        line = line.removesuffix("\n").rstrip("\r")
+        if event is not None and self._name is None:
+            self.contents.informed = True
+        elif _FAMILY[0] in line:
             self._heading(number, line, _FAMILY)
         elif _OPTIONS_OF[0] in line:
             self._heading(number, line, _OPTIONS_OF)

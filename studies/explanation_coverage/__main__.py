@@ -20,15 +20,13 @@ from typing import Any
 from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
-from studies.arguments import counts, make_command, names
 from studies.explanation_coverage.job import Key, kept_job
 from studies.explanation_coverage.judged import Claim, Line, judged
 from studies.explanation_coverage.page import LABELS, too_rarely, write_page
 from studies.explanation_coverage.real import job_row
-from studies.json_lines import append_line, read_lines
-from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.functions import Functions
+from studies.study import append_line, counts, make_command, names, one_thread, read_lines
 
 OUT = Path("docs/results/explanation_coverage")
 FUNCTIONS = ("load/boosting", "default/boosting", "paper/boosting", "mixed/boosting",

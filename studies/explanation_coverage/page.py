@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from optimizer.explanation.explanation import WIDER
-from sampler.machine.machine import fingerprint
 from studies.explanation_coverage.counts import Claims, Count, count, of_step
 from studies.explanation_coverage.job import trials_for
 from studies.explanation_coverage.judged import Claim, Line
 from studies.explanation_coverage.real import real_lines
+from studies.study import made_by
 
 LABELS = ("before", "unwidened", "after")
 LEAST = 0.93  # of the intervals of a row; the exact claim is 95%
@@ -37,14 +35,12 @@ def write_page(
         lines: All jobs that count.
         real: Explanations that were measured with the real ``db_bench``.
     """
-    machine = fingerprint(out.parent)
     functions = ", ".join(dict.fromkeys(line.key.function for line in lines))
     text = "\n".join(
         [
             "# How often do the intervals of an explanation hold?",
             "",
-            f"`{command}`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']} "
-            f"cores, {machine['system']}, Python {platform.python_version()}.",
+            f"{made_by(command)}.",
             "",
             "`rocktune explain` tells a 95% interval of what each change of a winner contributes. "
             f"Here whole jobs tune functions learned from recorded runs ({functions}; see "

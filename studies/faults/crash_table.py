@@ -24,7 +24,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL
 
-from sampler.machine.machine import fingerprint
+from studies.study import made_by
 from tests.support import ROOT
 from tests.support.jobs.crash_bench import NAME, SPACE, RecordedBench
 from tests.support.jobs.crash_job import CrashedJob, Tally
@@ -147,17 +147,11 @@ def side(parts: list[Part], results: Results, failures: list[str]) -> None:
 
 def table(parts: list[Part], results: Results) -> str:
     """The page."""
-    machine = fingerprint(Path(tempfile.gettempdir()))
-    memory = machine["memory_bytes"] / 2**30
-    date = max((line["at"] for part in parts if (line := results.whole(part.name))), default="")[
-        :10
-    ]
+    days = [line["at"][:10] for part in parts if (line := results.whole(part.name))]
     lines = [
         "# Killed with -9 in the middle of a job",
         "",
-        f"`make prove-crash`, {date}, "
-        f"{machine['cpu']}, {machine['cores']} cores, {memory:.0f} GiB, {machine['system']}, "
-        f"Python {machine['python']}.",
+        f"{made_by('make prove-crash', days)}.",
         "",
         "One job each, over HTTP. On SQLite `rocktune serve` is killed; on PostgreSQL the server, "
         "the worker or both. What was killed is started again at once.",

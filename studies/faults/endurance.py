@@ -7,7 +7,6 @@ minutes. The benchmark is a command that ends at once. Ends with 1 where somethi
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 import tempfile
 import time
@@ -19,8 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sampler.machine.machine import fingerprint
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, made_by, read_lines
 from tests.support.jobs.service_desk import ServiceDesk, wait_until
 
 RAW = Path("docs/results/endurance.jsonl")
@@ -188,13 +186,10 @@ def _adds(rows: Sequence[dict[str, Any]], name: str) -> float:
 
 
 def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Sequence[str]) -> str:
-    machine = fingerprint(Path())
     lines = [
         "# Is a service after 10,000 trials and 24 nights as it was at first?",
         "",
-        f'`make prove-endurance ARGS="{said}"`, {rows[-1]["at"][:10]}, {machine["cpu"]}, '
-        f"{machine['cores']} cores, {machine['system']}, Python {platform.python_version()}, "
-        "SQLite.",
+        made_by(f'make prove-endurance ARGS="{said}"', [rows[-1]["at"][:10]]) + ", SQLite.",
         "",
         "One process (`rocktune serve`) runs a job of 24 trials over HTTP, so that what is loaded "
         "once is there, then a long one, then a schedule again and again: each night is a job of "

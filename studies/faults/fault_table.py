@@ -19,7 +19,6 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
-from sampler.machine.machine import fingerprint
 from studies.faults.cancelled_jobs import CancelledJobs
 from studies.faults.crash_table import Results
 from studies.faults.fault_cluster import (
@@ -31,6 +30,7 @@ from studies.faults.fault_cluster import (
 from studies.faults.fault_kinds import FAULTS, Fault
 from studies.faults.fault_tally import WRONG, Tally
 from studies.faults.struck_job import StruckJob, Told
+from studies.study import made_by
 from tests.support import ROOT
 from tests.support.cluster.netns_hosts import why_impossible
 
@@ -97,17 +97,11 @@ def measured(part: Part, results: Results) -> dict[str, Any] | None:
 
 def table(parts: list[Part], results: Results) -> str:
     """The page."""
-    machine = fingerprint(Path(tempfile.gettempdir()))
-    memory = machine["memory_bytes"] / 2**30
-    date = max((line["at"] for part in parts if (line := measured(part, results))), default="")[
-        :10
-    ]
+    days = [line["at"][:10] for part in parts if (line := measured(part, results))]
     lines = [
         "# A cluster struck by faults",
         "",
-        f"`make prove-faults`, {date}, {machine['cpu']}, {machine['cores']} cores, "
-        f"{memory:.0f} GiB, {machine['system']}, Linux {platform.release()}, "
-        f"Python {machine['python']}.",
+        f"{made_by('make prove-faults', days)}, Linux {platform.release()}.",
         "",
         "Four bench hosts, each with a network namespace, a disk and a lock of its own; TLS; "
         f"PostgreSQL; a silent host is dead after {TTL_SECONDS:.0f} s. One job for each kind of "

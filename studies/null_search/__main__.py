@@ -19,11 +19,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from models.importance.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
-from studies.arguments import make_command, names
-from studies.null_search.job import Key, Line, keys_of, run_job
-from studies.null_search.level import level_of
+from studies.null_search.job import Key, Line, keys_of, level_of, run_job
 from studies.null_search.page import too_often, write_page
 from studies.search.recorded import read_recorded
+from studies.study import make_command, names
 
 OUT = Path("docs/results/null_search")
 BESIDE = Path("docs/results/null_neighbour")

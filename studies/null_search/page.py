@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
-from sampler.machine.machine import fingerprint
-from studies.arguments import FORMER_NAME
-from studies.null_search.job import FASTER, Line
-from studies.null_search.level import LEFT, NEIGHBOUR, Level
+from studies.null_search.job import FASTER, LEFT, NEIGHBOUR, Level, Line
+from studies.study import FORMER_NAME, made_by
 
 MOST = 0.05
 _HEAD = (
@@ -33,14 +29,12 @@ def write_page(out: Path, command: str, lines: Sequence[Line], level: Level, opt
         level: The noise.
         options: How many options do nothing.
     """
-    machine = fingerprint(out.parent)
     noise = ", ".join(f"{name} {100 * s:.1f}%" for name, s in level.noise.scatter.items())
     text = "\n".join(
         [
             "# Does a search find what is not there?",
             "",
-            f"`{command}`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']} "
-            f"cores, {machine['system']}, Python {platform.python_version()}. No RocksDB is "
+            f"{made_by(command)}. No RocksDB is "
             "involved: the benchmark is simulated, everything else is the whole tuning loop with "
             "its draws, search, choice and proof.",
             "",

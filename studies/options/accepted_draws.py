@@ -8,7 +8,6 @@ wrote of it is read, compared with what was asked for, written and read again.
 from __future__ import annotations
 
 import argparse
-import platform
 import shutil
 import sys
 import tempfile
@@ -20,13 +19,12 @@ from typing import Any
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
-from sampler.machine.machine import fingerprint
 from sampler.options.option_values import read_values
 from sampler.options.options_file import OptionsFile, format_options, parse_options
 from sampler.space.space import Configuration
 from sampler.space.space_file import SHIPPED, load_space
 from sampler.workload.workload import Workload
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, made_by, read_lines
 from tests.support.sampler.options_compared import settings_of
 from tests.support.sampler.real_runs import at_baseline_of, drawn
 
@@ -114,14 +112,12 @@ def _round_trips(written: OptionsFile, plan: BenchPlan, configuration: Configura
 def _write_page(
     out: Path, draws: int, installed: InstalledDbBench, rows: Sequence[Mapping[str, Any]]
 ) -> str:
-    machine = fingerprint(Path())
     tried = sum(row["draws"] for row in rows)
     lines = [
         "# Drawn configurations that the real `db_bench` opened",
         "",
-        f'`make prove-draws ARGS="--draws {draws}"`, {rows[-1]["ended"][:10]}, {machine["cpu"]}, '
-        f"{machine['cores']} cores, {machine['system']}, Python {platform.python_version()}, "
-        f"RocksDB {installed.version}.",
+        made_by(f'make prove-draws ARGS="--draws {draws}"', [rows[-1]["ended"][:10]])
+        + f", RocksDB {installed.version}.",
         "",
         f"{tried:,} draws of a Latin hypercube over each shipped space of RocksDB's options, at "
         f"scale {SCALE}, within the memory of its baseline where jobs on it keep to that, as on "

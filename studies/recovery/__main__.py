@@ -13,8 +13,6 @@ from typing import Any
 
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
-from studies.arguments import names
-from studies.json_lines import append_line, read_lines
 from studies.recovery.applications import (
     APPLICATIONS,
     Application,
@@ -26,6 +24,7 @@ from studies.recovery.loads import LOADS, TRANSFERRED
 from studies.recovery.making import checked, make_database, recovered
 from studies.recovery.page import write_page
 from studies.recovery.transfer import transferred
+from studies.study import append_line, names, read_lines
 
 PARTS = {
     "log": recovered,

@@ -21,8 +21,8 @@ import rocksdict
 from sampler.profile.compressibility import BINARY, values_source
 from sampler.profile.reading import read_profile
 from sampler.runner.settings import Settings
-from studies.json_lines import append_line, read_lines
 from studies.recovery.making import STATISTICS, about_row, amplification, found_in
+from studies.study import append_line, read_lines
 
 TRUTH = "truth.json"  # what the application counted, kept beside the LOG
 _MIB = 2**20

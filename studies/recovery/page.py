@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
-from studies.arguments import days_words
 from studies.recovery.transfer import transfer_lines
+from studies.study import days_words
 
 Row = Mapping[str, Any]
 # What is compared, by how much it may be off, and whether that is of the true value or in points.

@@ -15,13 +15,11 @@ from pathlib import Path
 
 from optimizer.strategies.registry import STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
-from studies.arguments import counts, make_command, names
-from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.functions import PROBLEMS, Functions, families_of, name_of
-from studies.search.page import write_page
-from studies.search.results import Key, append_result, read_results
+from studies.search.page import Key, append_result, read_results, write_page
 from studies.search.run import run
+from studies.study import counts, make_command, names, one_thread
 
 CHECKPOINTS = (25, 50, 100, 200, 400)
 SLOW = ("smac", "optuna-gp")

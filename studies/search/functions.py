@@ -17,8 +17,7 @@ from typing import Any
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from studies.search.best import Best, Effort, search_best
-from studies.search.function import TestFunction
-from studies.search.noise import noise_of
+from studies.search.function import TestFunction, noise_of
 from studies.search.recorded import ARCHIVES, Recorded, read_recorded
 from studies.search.truth import FAMILIES, SETTINGS, Tuned, learn, tune
 

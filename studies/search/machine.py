@@ -11,7 +11,7 @@ import numpy as np
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import Configuration
-from studies.search.noise import Noise
+from studies.search.function import Noise
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from studies.arguments import counts, names
+from studies.study import counts, names
 
 
 def test_words_stand_in_their_order_each_once() -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sampler.common.errors import InputError
-from studies.arguments import counts, make_command
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, counts, make_command, read_lines
 from studies.verdicts.page import page
 from studies.verdicts.simulation import (
     CASES,

@@ -16,7 +16,7 @@ from sampler.bench.builds import installed_build, named_programs
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
-from studies.arguments import make_command, names
+from studies.study import make_command, names
 from studies.versions.page import PageSettings, write_page, wrong_rows
 from studies.versions.trial import (
     Rows,

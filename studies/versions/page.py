@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sampler.parameters.catalogue import catalogue
-from studies.arguments import days_words
 from studies.options.accepted_draws import SPACES
+from studies.study import days_words
 from studies.versions.trial import Rows
 
 _HEAD = """# RocksDB versions: what was tried

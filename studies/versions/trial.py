@@ -19,8 +19,8 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.catalogue import catalogue
-from studies.json_lines import append_line, read_lines
 from studies.options.accepted_draws import SPACES, tried_draws
+from studies.study import append_line, read_lines
 
 ROOT = Path(__file__).parents[2]
 READERS = ("tests/sampler", "tests/jobs/experiments/upgrade", "tests/jobs/report")

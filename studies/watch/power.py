@@ -12,17 +12,14 @@ import itertools
 import json
 import multiprocessing
 import os
-import platform
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
-from sampler.machine.machine import fingerprint
-from studies.arguments import make_command
+from studies.study import made_by, make_command
 from studies.watch.rivals import RIVALS, rival_row, rivals_head
 from studies.watch.simulation import LAWS, Changed, Quiet, changed, quiet
 
@@ -163,13 +160,10 @@ def page(
     seconds: float,
 ) -> str:
     """The whole page."""
-    machine = fingerprint(Path())
-    day = datetime.now(UTC).date()
     return "\n\n".join(
         [
             "# What the regression watch sees, and how often it is wrong",
-            f"`{command}`, {day}, {machine['cpu']}, {machine['cores']} cores, "
-            f"{machine['system']}, Python {platform.python_version()}, "
+            f"{made_by(command)}, "
             f"{seconds / 60:.0f} min beside other work. No "
             "RocksDB is involved: nights are simulated and judged by the code that judges real "
             "ones.",

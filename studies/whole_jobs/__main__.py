@@ -12,8 +12,7 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
-from studies.arguments import counts, make_command, names
-from studies.json_lines import read_lines
+from studies.study import counts, make_command, names, read_lines
 from studies.whole_jobs.job import Cell, measure_sides, run_job
 from studies.whole_jobs.page import write_page
 

@@ -17,7 +17,7 @@ from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
-from studies.json_lines import append_line, read_lines
+from studies.study import append_line, read_lines
 
 _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")
 _KEPT = (

@@ -10,7 +10,7 @@ from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes
 from sampler.workload.tree_reads import READS
-from studies.arguments import days_words
+from studies.study import days_words
 from studies.whole_jobs.job import BASELINE, FULL, PROVEN
 
 Row = Mapping[str, Any]

@@ -20,7 +20,7 @@ SPACE: dict[str, Any] = {
     "name": "syncing",
     "parameter": [{"name": "bytes_per_sync"}, {"name": "block_size"}],
 }
-pytestmark = pytest.mark.db_bench
+pytestmark = [pytest.mark.one_database, pytest.mark.db_bench]
 
 
 @pytest.fixture

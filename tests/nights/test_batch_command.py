@@ -182,7 +182,7 @@ def test_resume_begins_another_once_all_is_done_and_gives_up_what_is_left(
     engine = make_engine(desk.database)
     assert [each.state.value for each in batches(engine)] == ["done", "done"]
     # A third was interrupted; the file has changed since, so it is given up.
-    from jobs.batch.batch_file import read_batch
+    from jobs.batch.batch_plan import read_batch
     from jobs.batch.batch_run import open_batch
 
     third = open_batch(engine, read_batch(file), resume=False).row.id

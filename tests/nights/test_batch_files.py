@@ -4,8 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.batch.batch_file import SETTINGS, batch_request, read_batch
-from jobs.batch.batch_plan import BatchEntry, batch_items, plan_from_document
+from jobs.batch.batch_plan import (
+    SETTINGS,
+    BatchEntry,
+    batch_items,
+    batch_request,
+    plan_from_document,
+    read_batch,
+)
 from sampler.common.errors import InputError, InputErrors, refuse_noted
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.night_scene import ITEMS, NIGHTLY, write_nightly

@@ -55,6 +55,7 @@ def the_same_night_again(url: str, times: int) -> None:
     engine.dispose()
 
 
+@pytest.mark.one_database
 def test_a_night_that_is_worse_than_those_before_ends_with_3(
     desk: Desk, check: Callable[[Path], int], database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

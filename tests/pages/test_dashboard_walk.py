@@ -11,11 +11,12 @@ from tests.support.api.seen_page import SeenPage
 
 pytestmark = pytest.mark.slow
 
-# So small that a trial takes a second.
+# So small that a trial takes half a second.
 WORKLOAD = """
 name = "small"
-help = "a second of writing"
-num = 40000
+help = "a moment of writing"
+num = 10000
+scale = 256
 settle = "none"
 timeout_seconds = 60
 """

@@ -100,20 +100,13 @@ def seen(page: SeenPage, url: str) -> None:
     expect(page.page.locator("figure .plot:not(.js-plotly-plot)")).to_have_count(0)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_hinders_a_reader(page: SeenPage, found: str, dark: bool) -> None:
-    page.size(1100, dark=dark)
+def test_pages_fit_a_phone_and_hinder_no_reader(page: SeenPage, found: str) -> None:
     for path in PATHS:
-        seen(page, found + path)
-        assert page.hindrances() == [], path
-
-
-def test_pages_fit_a_phone(page: SeenPage, found: str) -> None:
-    """In the light alone: in the dark other colours are all that differs."""
-    page.size(360, 740)
-    for path in PATHS:
+        page.size(360, 740)
         seen(page, found + path)
         assert not page.overflows(), path
+        page.size(1100)
+        assert page.hindrances_in_any_light() == [], path
 
 
 def test_from_the_rank_to_the_file(page: SeenPage, found: str) -> None:

@@ -16,7 +16,7 @@ from api.schemas.job_schemas import JobAsked
 from api.schemas.schedule_schemas import ScheduleCreate
 from api.schemas.webhook_schemas import WebhookCreate
 from cli.main import app
-from jobs.batch.batch_file import read_batch
+from jobs.batch.batch_plan import read_batch
 from optimizer.objective.objective_file import load_objective
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload

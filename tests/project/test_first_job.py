@@ -26,7 +26,7 @@ def test_the_terminal_prints_what_is_kept(tmp_path: Path):
     upgrade_tables(engine)
     printed = unpadded(found(concluded(engine, ARCHIVE, tmp_path).result, 100))
     assert measured(printed) == measured(KEPT)
-    assert "  fitness gain by models\n" in printed and "\nMost important parameters, " in printed
+    assert "  predicted fitness\n" in printed and "\nMost important parameters, " in printed
     engine.dispose()
 
 
@@ -36,7 +36,9 @@ def test_a_page_shows_all_of_it(page: str):
 
 
 def test_the_readme_shows_rows_of_it():
-    table = re.search(r"```\n( +baseline .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    table = re.search(
+        r"```\n(metric +baseline .*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
     assert table is not None
     rows = table[1].splitlines()
     assert len(rows) == 7 and [row for row in rows if row not in KEPT.splitlines()] == []

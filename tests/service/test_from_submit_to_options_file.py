@@ -47,20 +47,16 @@ JOB = {
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[httpx2.Client]:
+    """Server and worker apart; `serve` does both in the walks of the README and the pages."""
     workloads = tmp_path / "workloads"
     workloads.mkdir()
     (workloads / "small.toml").write_text(WORKLOAD)
     env = environment(tmp_path, ROCKTUNE_WORKLOADS_DIR=str(workloads))
     at = ("--db", database_url)
     with ExitStack() as running:
-        if database_url.startswith("sqlite"):
-            server = running.enter_context(
-                rocktune("serve", "--port=0", *at, env=env, until="worker is ready")
-            )
-        else:
-            arguments = ("serve", "--no-worker", "--port=0", "--migrate", *at)
-            server = running.enter_context(rocktune(*arguments, env=env, until="listening"))
-            running.enter_context(rocktune("worker", *at, env=env, until="worker is ready"))
+        arguments = ("serve", "--no-worker", "--port=0", "--migrate", *at)
+        server = running.enter_context(rocktune(*arguments, env=env, until="listening"))
+        running.enter_context(rocktune("worker", *at, env=env, until="worker is ready"))
         headers = bearer(server.token)
         yield running.enter_context(
             httpx2.Client(base_url=server.url, timeout=30, headers=headers)
@@ -79,6 +75,7 @@ def events(service: httpx2.Client, job: str) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.db_bench
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_from_submit_to_a_file_that_rocksdb_loads(
     service: httpx2.Client, installed: InstalledDbBench, tmp_path: Path
 ):

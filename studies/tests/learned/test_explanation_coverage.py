@@ -15,7 +15,7 @@ from studies.explanation_coverage.job import Key, kept_job, run_job
 from studies.explanation_coverage.judged import Line, holds, judged
 from studies.explanation_coverage.page import too_rarely, widened, write_page
 from studies.explanation_coverage.real import agrees, compared, real_lines
-from studies.json_lines import append_line
+from studies.study import append_line
 from studies.tests.learned.toy_function import toy
 
 KEY = Key("toy/formula", "abc", "random", 20, 0)

@@ -11,8 +11,7 @@ from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
 from studies.null_search import __main__ as null_search
 from studies.null_search.__main__ import main, read_lines
-from studies.null_search.job import Key, Line, keys_of, run_job
-from studies.null_search.level import NEIGHBOUR, level_of
+from studies.null_search.job import NEIGHBOUR, Key, Line, keys_of, level_of, run_job
 from studies.null_search.page import groups_of, too_often
 from studies.search.recorded import Recorded, Run, plain_problem, read_recorded
 from studies.tests.learned.known_truth import SPACE

@@ -7,9 +7,8 @@ import pytest
 
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
-from studies.search.function import TestFunction
+from studies.search.function import TestFunction, noise_of
 from studies.search.functions import Functions, families_of
-from studies.search.noise import noise_of
 from studies.search.recorded import ARCHIVES, of_archive, read_recorded
 from studies.search.truth import Tuned, learn, table_of, tune, unseen_r2
 from tests.support import DATA

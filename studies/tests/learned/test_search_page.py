@@ -10,8 +10,7 @@ from sampler.common.errors import InputError
 from studies.search.__main__ import run_missing, seeds_of
 from studies.search.best import Best, Effort
 from studies.search.functions import Known
-from studies.search.page import write_page
-from studies.search.results import Key, Result, append_result, read_results
+from studies.search.page import Key, Result, append_result, read_results, write_page
 from studies.search.run import Judged
 from studies.search.truth import Tuned
 from studies.tests.learned.toy_function import toy

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sampler.space.space_file import space_from_document
-from studies.search.function import TestFunction
-from studies.search.noise import Noise
+from studies.search.function import Noise, TestFunction
 from studies.search.recorded import plain_problem
 from studies.tests.learned.known_truth import SPACE, truth
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from studies.json_lines import append_line
+from studies.study import append_line
 from studies.versions.page import PageSettings, write_page, wrong_rows
 from studies.versions.trial import Rows
 

@@ -20,6 +20,8 @@ from tests.support.api.callers import (
     submit,
 )
 
+pytestmark = pytest.mark.one_database
+
 Served = Callable[..., TestClient]
 
 
@@ -63,14 +65,12 @@ HOSTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_without_a_token_nobody_is_answered_by_whatever_name(
-    nobody: TestClient, host: str
-) -> None:
-    answer = nobody.get("/v1/jobs", headers={"Host": host.encode()})
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"] == "Bearer"
-    assert "rocktune token show" in require_problem(answer)["detail"]
+def test_without_a_token_nobody_is_answered_by_whatever_name(nobody: TestClient) -> None:
+    for host in HOSTS:
+        answer = nobody.get("/v1/jobs", headers={"Host": host.encode()})
+        assert answer.status_code == 401, host
+        assert answer.headers["www-authenticate"] == "Bearer", host
+        assert "rocktune token show" in require_problem(answer)["detail"], host
     for path in ("/healthz", "/readyz", "/openapi.json"):
         assert nobody.get(path).status_code == 200
 
@@ -78,13 +78,14 @@ def test_without_a_token_nobody_is_answered_by_whatever_name(
 @pytest.mark.parametrize(
     "peer", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.9", "testclient"]
 )
-@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host"])
-def test_no_address_lets_anybody_in(database: Engine, peer: str, name: str) -> None:
-    app = make_app(database)
-    with TestClient(app, "http://localhost", client=(peer, 1)) as client:
-        for said in ("127.0.0.1", "localhost", "for=127.0.0.1;host=localhost"):
-            assert client.get("/v1/jobs", headers={name: said}).status_code == 401
-            assert client.post("/v1/jobs", json=EXTERNAL, headers={name: said}).status_code == 401
+def test_no_address_lets_anybody_in(database: Engine, peer: str) -> None:
+    settings = ServiceSettings(rate_limit="100000/second")
+    with TestClient(make_app(database, settings), "http://localhost", client=(peer, 1)) as client:
+        for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host"):
+            for said in ("127.0.0.1", "localhost", "for=127.0.0.1;host=localhost"):
+                asked = {"headers": {name: said}}
+                assert client.get("/v1/jobs", **asked).status_code == 401
+                assert client.post("/v1/jobs", json=EXTERNAL, **asked).status_code == 401
 
 
 def test_who_has_a_token_may_call_the_server_as_they_like(

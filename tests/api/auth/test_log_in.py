@@ -25,6 +25,8 @@ from tests.support.api.callers import (
     submit,
 )
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def client(database: Engine) -> Iterator[TestClient]:

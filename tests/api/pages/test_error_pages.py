@@ -12,6 +12,8 @@ from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.browser import log_in, see, send_form
 from tests.support.api.callers import stranger
 
+pytestmark = pytest.mark.one_database
+
 
 def navigation(page: str) -> str:
     """All that stands above the page's content, without which page it is."""

@@ -27,6 +27,8 @@ from tests.support.api.callers import EXTERNAL, submit
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.sse import events
 
+pytestmark = pytest.mark.one_database
+
 LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1300"]}
 
 

@@ -14,6 +14,8 @@ from tests.support.api.callers import EXTERNAL, errors_of, submit
 from tests.support.api.fake_runner import ask, drive, tell
 from tests.support.api.stored_job import keep, proved
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def job(client: TestClient) -> int:

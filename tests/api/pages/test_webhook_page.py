@@ -3,6 +3,7 @@
 from html import unescape
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -10,6 +11,8 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.webhooks import read_webhooks
 from tests.support.api.browser import form_token, see, send_form
+
+pytestmark = pytest.mark.one_database
 
 URL = "https://chat.example.com/hooks/s3cr3t"
 

@@ -14,6 +14,8 @@ from tests.support.api.browser import form_token, see, send_form
 from tests.support.api.callers import send
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
+pytestmark = pytest.mark.one_database
+
 FORM = {
     "workload": toml_text(WORKLOAD),
     "profile": json.dumps(PROFILE),

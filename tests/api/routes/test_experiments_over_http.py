@@ -17,6 +17,8 @@ from tests.support.api.callers import DEEP, OPTIONS, admin, errors_of, submit
 from tests.support.api.sent_workload import SENT
 from tests.support.api.stored_job import keep, proved
 
+pytestmark = pytest.mark.one_database
+
 COMPARE: dict[str, Any] = {"kind": "compare", "b": "block_size=16KiB"}
 UPGRADE: dict[str, Any] = {"kind": "upgrade-check", "old": "default", "new": "11.8"}
 

@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 
+pytestmark = pytest.mark.one_database
+
 JSON, CSV = "application/json", "text/csv"
 NDJSON, PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
 

@@ -13,6 +13,8 @@ from jobs.webhooks import deliver_due
 from tests.support.api.callers import bearer, errors_of, require_problem, send
 from tests.support.jobs.receiver import receiving
 
+pytestmark = pytest.mark.one_database
+
 URL = "https://chat.example.com/hooks/s3cr3t"
 
 

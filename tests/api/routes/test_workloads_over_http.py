@@ -19,6 +19,8 @@ from tests.support.api.callers import DEEP, QUEUED, errors_of, require_problem, 
 from tests.support.api.finished_job import register
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
+pytestmark = pytest.mark.one_database
+
 PATH = "/v1/workloads"
 OWN = {**QUEUED, "workload": "my-db"}
 

@@ -12,7 +12,7 @@ from api.schemas.job_schemas import JobChange, JobCreate
 from api.schemas.schedule_schemas import BatchAsked, BatchJob
 from cli.main import app
 from cli.options.job_options import option_of
-from jobs.batch.batch_file import SETTINGS
+from jobs.batch.batch_plan import SETTINGS
 from jobs.specification.named_files import specify
 from jobs.specification.request import JobRequest
 from jobs.specification.specification import Specification, specification_from_document

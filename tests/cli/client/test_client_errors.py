@@ -128,7 +128,7 @@ def test_it_does_not_wait_for_ever(
     client: Client, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
     reading, writing = os.pipe()
-    monkeypatch.setattr("cli.client.where._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("cli.client.remote._ANSWER_SECONDS", 0.2)
 
     def never(_: Asked) -> None:
         os.read(reading, 1)

@@ -36,7 +36,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--workload", "broken.toml"), "--workload broken.toml"),
     (("--workload", "absent.toml"), "--workload"),
     (("--workload", "no-program.toml"), "--workload command.argv"),
-    (("--workload", "small.toml"), "workload (small)"),
+    (("--workload", "small.toml"), "--workload (small)"),
     (("--space", "nothing"), "--space"),
     (("--space", "unknown-parameter.toml"), "--space parameter[1] (no_such_option)"),
     (("--space", "swapped.toml"), "--space parameter[1] (block_size).low"),

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.slow
 WORKLOAD = """\
 name = "tiny"
 benchmarks = ["fillseq"]
-num = 40000
+num = 10000
+scale = 256
 settle = "flush"
 """
 SPACE = """\
@@ -67,7 +68,7 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     assert tried.options is not None, tried.complaint
     parameters = load_space(str(desk.folder / "codecs.toml")).parameters
     assert read_values(tried.options, parameters) == best["configuration"]
-    # Full scale: the memtable is not the measured one, 64 times smaller.
+    # Full scale: the memtable is not the measured one, 256 times smaller.
     assert tried.options.get('CFOptions "default"', "write_buffer_size") == "67108864"
     assert "write_buffer_size" not in parse_options(text).sections['CFOptions "default"']
     page = (out / "report.html").read_text()

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.slow
 WORKLOAD = """\
 name = "tiny"
 benchmarks = ["fillseq"]
-num = 40000
+num = 10000
+scale = 256
 settle = "flush"
 """
 SPACE = """\
@@ -25,7 +26,7 @@ high = 65536
 WRAPPER = """\
 #!/bin/sh
 case "$*" in
-*num=40000*)
+*num=10000*)
     echo run >>"{folder}/runs"
     [ "$(wc -l <"{folder}/runs")" -ne 5 ] || {{
         cp "$0" "{folder}/new" && echo '# newer' >>"{folder}/new" && mv "{folder}/new" "$0"

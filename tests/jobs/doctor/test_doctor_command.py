@@ -234,7 +234,7 @@ def test_bad_input_is_told_before_anything_is_looked_at(desk: Desk, diagnose: Di
     (desk.folder / "small.toml").write_text('name = "small"\nnum = 1000\n')
     for arguments, field in [
         (("--workload", "nothing"), "--workload"),
-        (("--workload", "small.toml"), "workload (small)"),
+        (("--workload", "small.toml"), "--workload (small)"),
         (("--trials", 3), "--trials"),
         (("--runs", 1), "--runs: 1 is below "),
     ]:

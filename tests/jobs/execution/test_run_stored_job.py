@@ -15,7 +15,7 @@ from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.execution import execution_backend, held_job
+from jobs.execution import assembly, held_job
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
 from jobs.report import artifacts as report_room
@@ -146,7 +146,7 @@ class TestItsFiles:
         assert re.findall(links, ours) == [], "but for links within the page"
         assert "http:" not in ours
         assert "https:" not in ours
-        for title in ("Baseline versus best", "What changed", "Convergence", "Environment",
+        for title in ("Baseline versus best", "changed", "Convergence", "Environment",
                       "How to use the file", "Noise and drift of the baseline"):  # fmt: skip
             assert f">{title}</h2>" in page
         assert ours.count("<table>") == ours.count("</table>") >= 4
@@ -393,7 +393,7 @@ class TestWhatGoesWrong:
 
         from jobs.results.export import ExportRefusedError as room_error
 
-        monkeypatch.setattr(execution_backend, "export_options", refuse)
+        monkeypatch.setattr(assembly, "export_options", refuse)
         finished = job.run()
         assert finished.result["best"] and finished.options is None
         assert finished.result["export"] == {

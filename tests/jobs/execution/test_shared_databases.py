@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobs.execution.execution_backend import LocalHost
+from jobs.execution.assembly import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner

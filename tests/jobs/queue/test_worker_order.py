@@ -11,6 +11,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_the_highest_priority_goes_first_and_one_job_at_a_time(scene: Scene):
     jobs = [scene.submit(priority=priority) for priority in (0, -3, 5, 5, 1000, -1000)]
@@ -28,6 +29,7 @@ def test_the_highest_priority_goes_first_and_one_job_at_a_time(scene: Scene):
     assert all(first[1] <= second[0] for first, second in pairwise(spans))  # type: ignore[operator]
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
     scene.hold.touch()

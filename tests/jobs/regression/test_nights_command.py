@@ -64,7 +64,7 @@ def test_steady_then_slower(
     assert run(database, out=page) == Exit.ANSWER_IS_NO
     shown = capsys.readouterr().out
     assert "load/default: since 2026-11-15" in shown and "1.4!" in shown
-    assert "Written to" in shown and "<svg" in page.read_text()
+    assert "Written to" in shown and 'class="plot"' in page.read_text()
     assert run(database, as_json=True, last=3) == Exit.ANSWER_IS_NO
     document = json.loads(capsys.readouterr().out)
     assert document == detect_regressions(stored_nights(database, "nightly")).document()

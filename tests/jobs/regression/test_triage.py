@@ -21,6 +21,8 @@ from tests.support.api.watched_nights import kept_nights
 from tests.support.jobs.batch_nights import ASKED, result
 from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 
+pytestmark = pytest.mark.one_database
+
 SLOWER = Planted(
     metrics={"waf": 1.4, "time": 1.5},
     counters={"compact.write.bytes": 1.9, "stall.micros": 3.0},

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.execution.assembly import assemble
-from jobs.execution.execution_backend import LocalHost
+from jobs.execution.assembly import LocalHost, assemble
 from jobs.specification.named_files import specified, specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document

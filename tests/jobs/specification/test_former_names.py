@@ -8,8 +8,7 @@ from sqlalchemy import Engine
 
 from cli.main import main
 from db.jobs.job_store import JobStore, read_jobs
-from jobs.batch.batch_file import batch_request, read_batch
-from jobs.batch.batch_plan import plan_from_document
+from jobs.batch.batch_plan import batch_request, plan_from_document, read_batch
 from jobs.specification.named_files import specify
 from jobs.specification.request import JobRequest
 from jobs.specification.specification import Specification, specification_from_document

@@ -32,7 +32,7 @@ from jobs.trial_export import (
 from optimizer.trials.trial import Trial
 from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
 FIRST = ["number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds"]  # fmt: skip

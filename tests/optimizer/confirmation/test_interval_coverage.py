@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
 
 EFFECTS, NULL, HEAVY, _ = BLOCKS
 QUICK = KINDS.index((24, "random", "paper", None))
-JOBS = 100
+JOBS = 60
 Line = dict[str, Any]
 
 

@@ -79,7 +79,7 @@ def test_the_noise_that_is_left_is_told():
 
 def test_the_proof_is_shorter_of_noise_and_as_right():
     widths = {True: [], False: []}
-    for seed in range(5):
+    for seed in range(3):
         for tells in widths:
             verdict = document_of(ran(seed, "random", 48, tells))["verdict"]
             widths[tells].append(verdict["high"] - verdict["low"])

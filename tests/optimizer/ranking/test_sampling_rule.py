@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import with_lists
-from optimizer.ranking.sampling import (
+from optimizer.results.result import result_document
+from optimizer.results.search_document import sampling_document
+from optimizer.run.planning import Budget
+from optimizer.strategies.genetic import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
     LEVEL,
@@ -20,9 +23,6 @@ from optimizer.ranking.sampling import (
     enough_drawn,
     in_a_row,
 )
-from optimizer.results.result import result_document
-from optimizer.results.search_document import sampling_document
-from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -120,12 +120,12 @@ class TestChildren:
 def test_it_finds_more_than_chance():
     def best(strategy: str, seed: int) -> float:
         problem = problem_of(strategy, objective="waf", seed=seed)
-        job = job_of(problem, 150, PretendBench())
+        job = job_of(problem, 120, PretendBench())
         job.run()
         return min(trial.metrics["waf"] for trial in candidates(job.log.trials()))
 
-    pairs = [(best("nsga2", seed), best("random", seed)) for seed in range(5)]
-    assert sum(mine < chance for mine, chance in pairs) >= 4
+    pairs = [(best("nsga2", seed), best("random", seed)) for seed in range(3)]
+    assert all(mine < chance for mine, chance in pairs), pairs
 
 
 def test_the_search_begins_with_a_whole_population():

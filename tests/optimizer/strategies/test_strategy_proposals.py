@@ -68,7 +68,7 @@ class TestNames:
         assert [find_strategy(name) for name in STRATEGY_NAMES]
 
     def test_another_is_refused(self):
-        with pytest.raises(InputError, match=r"--strategy.*random, lhs, sobol, genetic"):
+        with pytest.raises(InputError, match=r"^strategy: .*random, lhs, sobol, genetic"):
             find_strategy("annealing")
 
 

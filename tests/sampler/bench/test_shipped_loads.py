@@ -10,7 +10,7 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import BenchmarkLine, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import LogReader, RocksdbLog
+from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.options.options_file import CF, OptionsFile, parse_options
 from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
@@ -18,6 +18,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
+from sampler.stats_dumps.log_reader import LogReader
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 from studies.space_amplification import MOST_OFF, Scanned
@@ -61,7 +62,7 @@ class Leaving(Scanned):
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
     ) -> Sequence[Following]:
         self.lines = parse_output((folder / "stdout").read_text()).lines
-        self.log = LogReader(folder / "db" / "LOG").read()
+        self.log = LogReader(folder / "db" / "LOG", RocksdbLog).read()
         self.options = parse_options((folder / "OPTIONS.ini").read_text())
         return super().following(configuration, folder, outcome, reads=reads)
 

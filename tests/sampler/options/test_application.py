@@ -61,7 +61,7 @@ def test_which_prefix_extractors_rocksdb_makes(text: str | None, prefix: object)
 
 def test_a_filter_without_bits_stands_first_with_what_to_write():
     assert steps(table="filter_policy=bloomfilter") == [
-        "filter_policy = bloomfilter: RocksDB makes no filter from this name. Set the filter in "
+        "filter_policy = bloomfilter: RocksDB makes no filter from this text. Set the filter in "
         "code, or write it with its bits, such as bloomfilter:10:false",
         "block cache: its capacity is not in this file",
     ]

@@ -10,13 +10,14 @@ from sampler.common.documents import packaged_rows
 from sampler.profile.family_events import COMPACTION, FLUSH
 from sampler.profile.log_events import LogEvents
 from sampler.profile.overwrites import Held
+from sampler.stats_dumps.log_reader import read_log
 from tests.support.sampler.written_events import BEGIN, compaction, event, flush, table
 
 
 def taken(*lines: Iterable[str]) -> LogEvents:
     events = LogEvents()
-    for _ in events.passing([line for each in lines for line in each]):
-        pass
+    read_log((line for each in lines for line in each), events)
+    events.settle()
     return events
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from sampler.stats_dumps.figure_lines import header_columns, level_row
+from sampler.stats_dumps.figure_lines import as_document, header_columns, level_row
 from sampler.stats_dumps.opening import Opening
-from sampler.stats_dumps.stall_reasons import as_document
 from tests.support.sampler.read_openings import parse_openings
 
 TWO = """2014/03/01-10:01:40.000000 7f00aa ------- DUMPING STATS -------

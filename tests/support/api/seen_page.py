@@ -57,11 +57,17 @@ class SeenPage:
 
     def hindrances(self) -> list[str]:
         """What axe-core finds that hinders readers: rule, impact, places."""
-        found: list[dict[str, Any]] = Axe().run(self.page).response["violations"]
-        return [
-            f"{each['id']} ({each['impact']}): {[node['target'] for node in each['nodes']][:3]}"
-            for each in found
-        ]
+        return _said(Axe().run(self.page).response["violations"])
+
+    def hindrances_in_any_light(self) -> list[str]:
+        """The same, and in the dark what hinders there: colours are all that differs."""
+        found = self.hindrances()
+        self.page.emulate_media(color_scheme="dark")
+        rules = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+        colours = {"resultTypes": ["violations"], "runOnly": rules}
+        found += _said(Axe().run(self.page, options=colours).response["violations"])
+        self.page.emulate_media(color_scheme="light")
+        return found
 
     def overflows(self) -> bool:
         """Whether the page is wider than its window."""
@@ -69,6 +75,13 @@ class SeenPage:
             "document.documentElement.scrollWidth > document.documentElement.clientWidth"
         )
         return wider
+
+
+def _said(violations: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{each['id']} ({each['impact']}): {[node['target'] for node in each['nodes']][:3]}"
+        for each in violations
+    ]
 
 
 @contextmanager

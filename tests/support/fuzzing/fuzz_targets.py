@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobs.archive import read_archive
-from jobs.batch.batch_file import read_batch
+from jobs.batch.batch_plan import read_batch
 from jobs.schedule import read_times
 from jobs.specification.request import parse_warm_start
 from optimizer.budget.sample_size import parse_detect

@@ -7,8 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from db.nightly.batches import BatchRow, read_batches
-from jobs.batch.batch_file import read_batch
-from jobs.batch.batch_plan import BatchPlan
+from jobs.batch.batch_plan import BatchPlan, read_batch
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import SCRIPT, Scene

@@ -34,7 +34,7 @@ from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts, tun
 
 RECORDED = Path(__file__).parents[2] / "data/recorded_searches.json"
 # What these draw depends on no linear algebra: every machine gives the same.
-WITHOUT_MODELS = ("random", "lhs", "sobol", "genetic", "greedy", "nsga2")
+WITHOUT_MODELS = ("random", "lhs", "sobol", "nsga2")
 _NOISE = {"waf": 0.01, "sa": 0.005, "time": 0.05, "rate": 0.05}
 _DIGITS = 4  # hexadecimal, of each trial
 
@@ -118,12 +118,16 @@ def _told(trial: Trial) -> list[Any]:
     ]  # fmt: skip
 
 
+def hashes(trials: Iterable[Trial]) -> list[str]:
+    """What was measured, and why, in four characters a trial, by number."""
+    return [_hash(_told(t), _DIGITS) for t in sorted(trials, key=lambda trial: trial.number)]
+
+
 def recorded(conclusion: Conclusion) -> dict[str, Any]:
     """A job in a few hundred characters: a hash of each trial and of each part of result.json."""
-    trials = sorted(conclusion.history, key=lambda trial: trial.number)
     document = result_document(conclusion, job={}, environment={})
     return {
-        "trials": "".join(_hash(_told(trial), _DIGITS) for trial in trials),
+        "trials": "".join(hashes(conclusion.history)),
         "winner": conclusion.winner,
         "result": {name: _hash(part, 8) for name, part in document.items()},
     }
@@ -169,7 +173,8 @@ def main(arguments: Iterable[str] | None = None) -> int:
         sys.stdout.flush()
         before[name] = now
     if given.record:
-        given.file.write_text(json.dumps(before, indent=1) + "\n")
+        lines = (f"{json.dumps(name)}: {json.dumps(job)}" for name, job in before.items())
+        given.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         return 0
     return 1 if changed else 0
 

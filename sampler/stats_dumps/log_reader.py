@@ -1,4 +1,9 @@
-"""The events of a RocksDB LOG and their fields, of every version from 4.x to 11.x.
+"""The reader of RocksDB's LOG: each line once, each event parsed once, for whoever takes them.
+
+A trial's LOG is read while it grows, each time only what is new: RocksDB writes some 12 KB of
+counters into it every second, so after an hour it is larger than should be held at once, or read
+whole beside the compactions that are timed. The LOGs of a user's database are read from their
+beginning to their end. Neither takes more memory than a line.
 
 An event is a line of JSON after ``EVENT_LOG_v1`` (logging/event_logger.cc). Fields were renamed
 and added from version to version: ``event_fields.csv`` names each with the first and the last
@@ -9,14 +14,17 @@ the event is of a version that the table does not know.
 """
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
 from sampler.common.documents import packaged_rows
 
 MARK = "EVENT_LOG_v1 "
+LONGEST_LINE = 2**20  # no line of RocksDB's is longer; one that is comes in pieces
 _MOST_NUMBER = 2**63
 _ROWS = packaged_rows("sampler.stats_dumps", "event_fields.csv")
 # By event and field: its names, an object's field after a slash; and the fields that are needed.
@@ -114,6 +122,8 @@ def event_of(line: str) -> LogEvent | None:
     A line may be cut off: at the end of a LOG, or at 512 bytes, as ``LogToBuffer`` did up to 6.x
     (logging/event_logger.h). The fields before the cut are then told.
     """
+    if MARK not in line:
+        return None
     text = line.partition(MARK)[2].strip()
     found, cut = _object(text), False
     if found is None and text.startswith("{"):
@@ -167,3 +177,54 @@ class UnknownEvents:
             f"{count} of {self.seen[kind]} {kind} events have no number {names}"
             for (kind, names), count in sorted(self.lacking.items())
         )
+
+
+class Taker(Protocol):
+    """Keeps something of a LOG, whose lines it is given in their order."""
+
+    def take(self, line: str, event: LogEvent | None) -> None:
+        """Takes a line, and the event that it tells; never raises, whatever the line holds."""
+
+
+def read_log(lines: Iterable[str], *takers: Taker) -> None:
+    """Gives all takers all lines."""
+    for line in lines:
+        event = event_of(line)
+        for taker in takers:
+            taker.take(line, event)
+
+
+T = TypeVar("T", bound=Taker)
+
+
+class LogReader(Generic[T]):
+    """Reads a LOG that grows, each time only what is new."""
+
+    def __init__(self, path: Path, empty: Callable[[], T]) -> None:
+        """Reads nothing yet; another file that is found there later is read from its beginning.
+
+        ``empty`` makes what takes the lines of a file.
+        """
+        self._path, self._empty = path, empty
+        self._inode, self._offset, self._taker = 0, 0, empty()
+
+    def read(self) -> T:
+        """What the LOG tells now; an empty one where there is no file.
+
+        A last line without its end is left for the next time. RocksDB writes its LOG in blocks of
+        64 KiB, so it is usual while a process runs.
+        """
+        try:
+            with self._path.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                if stat.st_ino != self._inode or stat.st_size < self._offset:
+                    self._inode, self._offset, self._taker = stat.st_ino, 0, self._empty()
+                file.seek(self._offset)
+                while line := file.readline(LONGEST_LINE):
+                    if not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+                        break
+                    self._offset += len(line)
+                    read_log([line.decode("utf-8", errors="replace")], self._taker)
+        except OSError:
+            self._inode, self._offset, self._taker = 0, 0, self._empty()
+        return self._taker

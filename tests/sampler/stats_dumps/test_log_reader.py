@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sampler.common.documents import packaged_rows
-from sampler.stats_dumps.events import MARK, LogEvent, UnknownEvents, event_of
+from sampler.stats_dumps.log_reader import MARK, LogEvent, UnknownEvents, event_of
 
 DATA = Path(__file__).parents[2] / "data"
 LOGS = sorted(
