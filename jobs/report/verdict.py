@@ -213,7 +213,8 @@ def limits_section(result: Result) -> Section:
     ]
     caption = (
         "A configuration that breaks a limit is never proven better, whatever its fitness. A "
-        "limit is kept where 95% confidence lies within its margin, which was fixed before the "
+        "limit is kept where its confidence bound (95%, of a limit in figures 97.5%) lies within "
+        "its margin, which was fixed before the "
         "runs; without a margin (jobs of earlier versions) the median of the paired runs decides. "
         "For a multiple of the baseline, each run is counted against the baseline run of its "
         "pair. Plots of single runs exclude those that break a limit."
