@@ -12,7 +12,7 @@ from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, p_figure, smallest_change
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from optimizer.confirmation.paired_change import Change
-from optimizer.objective.limits import kept_words
+from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded
 from sampler.workload.metric_table import format_change, is_share, metric_help, shown_in
@@ -213,7 +213,8 @@ def limits_section(result: Result) -> Section:
     ]
     caption = (
         "A configuration that breaks a limit is never proven better, whatever its fitness. A "
-        "limit is kept where 95% confidence lies within its margin, which was fixed before the "
+        "limit is kept where its confidence bound (95%, of a limit in figures 97.5%) lies within "
+        "its margin, which was fixed before the "
         "runs; without a margin (jobs of earlier versions) the median of the paired runs decides. "
         "For a multiple of the baseline, each run is counted against the baseline run of its "
         "pair. Plots of single runs exclude those that break a limit."

@@ -11,8 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from optimizer.confirmation.paired_change import Change
-from optimizer.objective.limits import OPEN, limit_words
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 
 Metrics = dict[str, float | None]

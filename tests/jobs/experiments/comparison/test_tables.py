@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.comparison.tables import (
+from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
+from jobs.experiments.tables import (
     comparison_sentences,
     load_words,
     require_metrics,
     tables,
 )
-from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import shown_in
