@@ -160,7 +160,7 @@ class Verdict(Part):
     """The deciding test, passed or not."""
 
     confirmed: bool = False
-    fitness: float | None
+    fitness: float | None = None
     pairs: int
     why: str
     metrics: Metrics
@@ -396,7 +396,7 @@ class Result(Ranking):
 
     version: int = Field(default=1, alias="schema")
     job: dict[str, Any]  # the specification
-    environment: dict[str, Any]
+    environment: dict[str, Any] = {}
     baseline: Baseline
     best: Best | None
     verdict: Verdict | None
