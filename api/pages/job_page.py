@@ -71,7 +71,7 @@ def live_page(visit: Reader, job: JobDep) -> Response:
         tab="",
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
-        outcome=outcome_view(kept_of(visit.engine, job.id), result) if result else None,
+        outcome=outcome_view(job, kept_of(visit.engine, job.id), result) if result else None,
     )
 
 

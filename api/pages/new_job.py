@@ -21,13 +21,12 @@ from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import Service, TunedJobDep
 from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobKind, JobRow
-from jobs.report.rows import limits_asked
 from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
 from jobs.specification.request import JobRequest, field_kind, typed
 from jobs.specification.specification import specification_from_document
-from optimizer.objective.limits import limit_words
+from optimizer.objective.objective import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective.objective_file import load_objective
+from optimizer.objective.objective_file import limits_asked, load_objective
 from optimizer.strategies.registry import STRATEGIES
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError

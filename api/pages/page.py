@@ -17,7 +17,6 @@ from api.auth.security import Caller, identified, requires
 from api.pages.static_files import static_address
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role
-from jobs.results.best_words import numbered
 from jobs.results.figures import amount_with_unit
 from jobs.results.pages import page_environment
 
@@ -104,7 +103,6 @@ def _environment() -> Environment:
         "amount": lambda value, metric: "-" if value is None else amount_with_unit(value, metric),
         "duration": duration,
         "grouped": lambda number: "-" if number is None else f"{number:,}",
-        "numbered": numbered,
         "iso": lambda at: at.astimezone(UTC).isoformat(timespec="milliseconds"),
         # The page's script writes it anew in the reader's zone.
         "moment": lambda at: f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",

@@ -15,16 +15,14 @@ from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
     ChartPublic,
-    Contributions,
     Dependence,
-    Explained,
     JobCharts,
     Ranking,
 )
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
-from jobs.results.best_words import withheld_words
+from jobs.report.changed import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
@@ -35,6 +33,7 @@ from jobs.results.ranking_words import (
     ranks_anova,
     trust_words,
 )
+from optimizer.results.document import Contributions, Explanation
 from sampler.common.errors import InputError
 from sampler.options.forms import Form, write_form
 
@@ -123,7 +122,7 @@ async def rank_parameters(
     return await answer.fitted(lambda: _ranked(answer, metric, top))
 
 
-def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> Ranking:
+def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> dict[str, Any]:
     found, final = _known(answer, metric)
     rows = list(found["parameters"])
     if metric is not None:
@@ -135,17 +134,17 @@ def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> Ranking:
             return float(row["importance"].get(metric, {}).get("permutation", -math.inf))
 
         rows.sort(key=figure, reverse=True)
-    return Ranking.model_construct(
-        final=final,
-        parameters=rows[:top],
-        forest=found["forest"],
-        models=found.get("models", {}),
-        shown_first=found.get("shown_first", {}),
-        anova_power=found.get("anova_power"),
-        trust=trust_words(found),
-        disagreement=disagreement_words(found),
-        ranked_by=found.get("ranked_by", "forests"),
-    )
+    return {
+        "final": final,
+        "parameters": rows[:top],
+        "forest": found["forest"],
+        "models": found.get("models", {}),
+        "shown_first": found.get("shown_first", {}),
+        "anova_power": found.get("anova_power"),
+        "trust": trust_words(found),
+        "disagreement": disagreement_words(found),
+        "ranked_by": found.get("ranked_by", "forests"),
+    }
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
@@ -188,22 +187,24 @@ def show_contributions(answer: AnswerDep) -> Response:
     if found is None:
         why = "only the strategy greedy varies one parameter at a time"
         raise ProblemError(404, f"job {answer.job.id} has no contributions: {why}")
-    return answer.json(Contributions.model_construct(**found))
+    return answer.json(found)
 
 
-@router.get("/explanation", responses=_NOT_YET, response_model=Explained)
+@router.get("/explanation", responses=_NOT_YET, response_model=Explanation)
 async def explain_result(answer: AnswerDep) -> Response:
     """Explains the winner of a finished job: gain of each change, and the fewest changes."""
 
-    def made() -> Explained:
+    def made() -> dict[str, Any]:
         from jobs.views.importance import explained_job
 
         job = answer.job
         found = explained_job(answer.service.engine, job, result_of(answer.service, job))
         if found["explanation"] is None:
-            why = withheld_words(found) or "nothing was proven better than its baseline"
+            withheld = withheld_words(found["explanation_withheld"])
+            why = withheld or "nothing was proven better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
-        return Explained.model_construct(**found["explanation"])
+        explanation: dict[str, Any] = found["explanation"]
+        return explanation
 
     return await answer.fitted(made)
 

@@ -1,40 +1,19 @@
-"""What a job has found, over the wire. Rows are those of result.json."""
+"""What a job has found, over the wire. Parts of result.json are those of its document."""
 
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from optimizer.results import document
 
-class Ranking(BaseModel):
+
+class Ranking(document.Ranking):
     """Parameters, the most important first."""
 
     final: bool = Field(description="False while the job runs: the ranking so far.")
-    parameters: list[dict[str, Any]]
-    forest: dict[str, dict[str, Any]] = Field(
-        description="Quality of the random forests of all trials, by metric, and their strongest "
-        "pairs. The shares of a parameter are in its `importance` (forest, by functional analysis "
-        "of variance) and its `model` (Gaussian process)."
-    )
-    models: dict[str, dict[str, Any]] = Field(
-        default={},
-        description="Quality of the Gaussian processes, by metric; empty with too few trials.",
-    )
-    shown_first: dict[str, str] = Field(
-        default={},
-        description="By metric, the model that predicts unseen trials better: forest or process. "
-        "Ranks and shares are by this model.",
-    )
-    anova_power: dict[str, Any] | None = Field(
-        default=None,
-        description="Effects that the analysis of variance of the draws can detect; with fewer "
-        "than `least` draws it ranks nothing.",
-    )
     trust: list[str] = Field(default=[], description="How far to trust the ranking, in words.")
     disagreement: list[str] = Field(
         default=[], description="Differences of forest and process in the top five, in words."
-    )
-    ranked_by: str = Field(
-        default="forests", description="models (of all trials) or forests (of the draws)."
     )
 
 
@@ -91,43 +70,6 @@ class ParetoFront(BaseModel):
     hypervolume: list[FrontGrowth] = Field(
         description="Growth of the front. The reference point is twice the baseline's value for "
         "metrics to minimise and 0 for metrics to maximise. Empty for a job of an earlier version."
-    )
-
-
-class Contributions(BaseModel):
-    """Gain of each parameter in a search that varied one after the other.
-
-    Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
-    """
-
-    steps: list[dict[str, Any]] = Field(
-        description="Kept values in order, each against the configuration before it."
-    )
-    parameters: list[dict[str, Any]] = Field(
-        description="Largest gain first: in fitness, in percent of the whole gain (share), and in "
-        "percent of each metric (change)."
-    )
-    fitness: float = Field(description="Fitness of the last configuration, when it was chosen.")
-    swept: list[str]
-    idle: list[str] = Field(description="Parameters without effect in their configuration.")
-    left: list[str] = Field(description="Parameters that the budget did not reach.")
-    passes: int
-    why: str = Field(description="Progress of the search, in words.")
-
-
-class Explained(BaseModel):
-    """Why the winner is better. Figures are fitness with 95% intervals."""
-
-    trials: int = Field(description="Number of trials that the models learned from.")
-    predicted: dict[str, float] = Field(description="Prediction for the winner.")
-    steps: list[dict[str, Any]] = Field(
-        description="Path from the baseline to the winner; each step adds to those before."
-    )
-    minimal: dict[str, Any] | None = Field(
-        description="Fewest changes that are as good; null if the models see no gain."
-    )
-    measured: dict[str, Any] | None = Field(
-        description="Measured runs (`rocktune explain ID --runs N`); null if there are none."
     )
 
 

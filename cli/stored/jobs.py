@@ -255,8 +255,8 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    from jobs.report.rows import limits_asked
-    from optimizer.objective.limits import limit_words
+    from optimizer.objective.objective import limit_words
+    from optimizer.objective.objective_file import limits_asked
 
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     if job.title is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rich.table import Table
 from typer import Option
 
-from api.schemas.result_schemas import Contributions, Ranking
+from api.schemas.result_schemas import Ranking
 from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
@@ -26,6 +26,7 @@ from jobs.results.ranking_words import (
     trust_words,
 )
 from optimizer.budget.power import p_figure
+from optimizer.results.document import Contributions
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
 
@@ -75,7 +76,7 @@ def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table
     metrics = [metric] if metric else list(ranking.forest)
     figures = [title for name in metrics for title in (name, "p")]
     table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
-    for place, row in enumerate(ranking.parameters, start=1):
+    for place, row in enumerate(found["parameters"], start=1):
         pairs = [(_importance(found, row, name), _p(row, name)) for name in metrics]
         cells = [cell for pair in pairs for cell in pair]
         table.add_row(str(place), _named(row), *cells)
@@ -141,8 +142,8 @@ def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
 
 def _r2(ranking: Ranking) -> dict[str, float | None]:
     if ranking.models:
-        return {name: each["r2_cross_validated"] for name, each in ranking.models.items()}
-    return {name: each["r2"] for name, each in ranking.forest.items()}
+        return {name: each.r2_cross_validated for name, each in ranking.models.items()}
+    return {name: each.r2 for name, each in ranking.forest.items()}
 
 
 CONTRIBUTIONS_EXAMPLES = """

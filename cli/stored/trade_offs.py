@@ -13,8 +13,9 @@ from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.exits import leave
-from cli.render.outcome_screen import print_changed_options
+from cli.render.outcome_screen import print_section
 from cli.render.screen import bare_table, print_json, say, screen
+from jobs.report.changed import options_section
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
@@ -156,7 +157,7 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
     if answer.picks:
         console.print(table)
         picked = answer.picks[0].configuration
-        print_changed_options(console, answer.baseline.configuration, picked)
+        print_section(console, options_section(answer.baseline.configuration, picked))
     kept = f"{answer.keeping} of {answer.judged} configurations"
     kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
     means = "Means of all runs, times and rates corrected for drift."

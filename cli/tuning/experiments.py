@@ -16,17 +16,17 @@ from cli.render.progress_screen import runs_observer
 from cli.render.screen import json_alone, print_json, say, screen
 from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
-from jobs.experiments.comparison.comparison import (
+from jobs.experiments.comparison import (
     ComparisonRequest,
     comparison,
     require_workloads,
     subjects_of,
 )
-from jobs.experiments.comparison.sides import Side, of_files, read_side, side_of_job
-from jobs.experiments.comparison.tables import load_words, require_metrics
 from jobs.experiments.experiment import measure_in_folder
-from jobs.experiments.upgrade.builds import Concern
-from jobs.experiments.upgrade.check import (
+from jobs.experiments.option_drift import Concern
+from jobs.experiments.sides import Side, of_files, read_side, side_of_job
+from jobs.experiments.tables import load_words, require_metrics
+from jobs.experiments.upgrade import (
     BuildDifferences,
     build_differences,
     find_builds,

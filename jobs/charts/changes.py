@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts import chart
-from jobs.results.best_words import estimate_words, step_words
+from jobs.results.figures import estimate_words, step_words
 from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import Term
 

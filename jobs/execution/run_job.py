@@ -18,8 +18,8 @@ from jobs.execution.assembly import (
     require_same_build,
 )
 from jobs.execution.held_job import JobCancelled, held_job, renewed_meanwhile
-from jobs.report.artifacts import report_html
-from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
+from jobs.report.artifacts import conclude_job, report_html
+from jobs.results.outcome import JobOutcome, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.driver import Driver

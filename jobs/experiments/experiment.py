@@ -142,10 +142,12 @@ class InterleavedRuns:
     bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
     rounds: int  # how often each case is measured
     seed: int  # decides the order, the same when it is gone on with
+    # whether the runs so far are enough, though rounds are left; what it raises ends all
+    enough: Callable[[Sequence[MeasuredRun]], bool] = lambda _: False
 
     @property
     def total(self) -> int:
-        """How many runs that is."""
+        """How many runs that is, at most."""
         return self.rounds * len(self.cases) * len(self.sides)
 
 
@@ -216,6 +218,8 @@ def measure_interleaved(
     missing = [turn for turn in order if turn[:2] not in there]
     observer.begins(turns, len(missing) * len(turns.sides))
     for number, case, sides in missing:
+        if turns.enough(kept.runs):
+            break
         for side in sides:
             bench, configuration = turns.bench(case, side)
             observer.starts(case, side, number)

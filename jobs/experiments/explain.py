@@ -25,7 +25,6 @@ from jobs.experiments.experiment import (
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
-from jobs.results.best_words import tested_fitness
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
@@ -40,6 +39,7 @@ from optimizer.explanation.explanation import (
     fewer_changes,
     judge_minimal,
 )
+from optimizer.results.document import tested_fitness
 from optimizer.simplification.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

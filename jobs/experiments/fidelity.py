@@ -19,7 +19,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from jobs.execution.assembly import single_bench
-from jobs.experiments.experiment import Experiment, Findings, KeptRuns, MeasuredRun, RunsObserver
+from jobs.experiments.experiment import (
+    Experiment,
+    Findings,
+    InterleavedRuns,
+    KeptRuns,
+    MeasuredRun,
+    RunsObserver,
+    measure_interleaved,
+)
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
@@ -129,19 +137,29 @@ _APART: Mapping[str, tuple[float, str]] = {
 
 
 @dataclass(frozen=True)
-class _KeepsLog(DbBench):
-    """A benchmark whose LOG and OPTIONS outlive the trial."""
-
-    kept: Path = Path()
+class _FiguresOfLoad(DbBench):
+    """A benchmark whose metrics are the figures that a database is compared by."""
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """See ``DbBench``."""
-        for path in sorted((folder / "db").iterdir()):
-            if path.name.startswith(_FILES):
-                shutil.copy(path, self.kept)
-        return super().harvest(configuration, folder, ended, began)
+        outcome = super().harvest(configuration, folder, ended, began)
+        if outcome.state is not TrialState.DONE:
+            return outcome
+        # Without its tables: a LOG and an OPTIONS file are what is read of the database, too.
+        with tempfile.TemporaryDirectory(prefix="rocktune-check-") as kept:
+            for path in sorted((folder / "db").iterdir()):
+                if path.name.startswith(_FILES):
+                    shutil.copy(path, kept)
+            measured = read_profile(Path(kept))
+        # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
+        reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}
+        mine = measured.families[0]
+        operations = {**mine.operations, **reads}
+        mine = replace(mine, operations=operations, waf=outcome.metrics.get("waf"))
+        told = figures_of(measured, mine, self.plan.workload.scale).items()
+        return replace(outcome, metrics={n: value for n, value in told if value is not None})
 
 
 def fidelity_check(
@@ -174,52 +192,39 @@ def fidelity_check(
     bench = single.benchmark
     assert isinstance(bench, DbBench)
 
+    plan = bench.plan
+    if compaction_due(family, plan.baseline_file):
+        plan = replace(plan, workload=replace(load, settle="none"))
+    measured = _FiguresOfLoad(bench.installed, plan)
     figures = figures_of(profile, family, 1)
+    turns = InterleavedRuns(
+        cases=[load.name],
+        sides=["load"],
+        bench=lambda _case, _side: (measured, {}),
+        rounds=MOST_RUNS,
+        seed=0,  # of one case on one side there is one order
+        enough=lambda runs: _decided(figures, runs),
+    )
 
     def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
-        while not _decided(figures, kept.runs):
-            number = len(kept.runs) + 1
-            observer.starts(load.name, "load", number)
-            run = measured_once(number, observer)
-            kept.keep(run)
-            kept.runs.append(run)
-            observer.ended(run)
+        kept.runs[:] = [run for run in kept.runs if run.done]  # one that failed is made again
+        measure_interleaved(turns, settings, kept, observer)
+        _decided(figures, kept.runs)  # the last run must have ended well, too
         rows = compared(figures, [run.metrics for run in kept.runs])
         told = {"warnings": list(single.warnings)}
         return Findings(document=Fidelity(tuple(rows)).document() | told)
 
-    def measured_once(number: int, observer: RunsObserver) -> MeasuredRun:
-        with tempfile.TemporaryDirectory(prefix="rocktune-check-") as folder:
-            kept, plan = Path(folder), bench.plan
-            if compaction_due(family, plan.baseline_file):
-                plan = replace(plan, workload=replace(load, settle="none"))
-            benchmark = _KeepsLog(bench.installed, plan, kept=kept)
-            outcome = observer.run(benchmark, {}, settings)
-            if outcome.state is not TrialState.DONE:
-                raise InputError("check", f"the load failed: {outcome.failure}")
-            measured = read_profile(kept)
-        # Reads are those that db_bench printed: a short run ends before its LOG tells of any.
-        reads = {name: float(outcome.counters.get(ticker, 0)) for name, ticker in READS.items()}
-        mine = measured.families[0]
-        operations = {**mine.operations, **reads}
-        mine = replace(mine, operations=operations, waf=outcome.metrics.get("waf"))
-        told = figures_of(measured, mine, load.scale).items()
-        return MeasuredRun(
-            round=number, case=load.name, side="load", started_at="", state=outcome.state.value,
-            failure=None, metrics={what: value for what, value in told if value is not None},
-            seconds=outcome.bench_seconds,
-        )  # fmt: skip
-
     identity = {"load": load.name, "rocksdb": bench.installed.version, "database": figures}
-    return Experiment(identity=identity, runs=MOST_RUNS, measure=measure)
+    return Experiment(identity=identity, runs=turns.total, measure=measure)
 
 
 def _decided(figures: Figures, runs: Sequence[MeasuredRun]) -> bool:
-    """Whether there are runs enough: they tell whether the load fits, or are the most."""
-    if len(runs) < LEAST_RUNS:
-        return False
+    """Whether the runs tell if the load fits; an InputError where one did not end well."""
+    failed = next((run for run in runs if not run.done), None)
+    if failed is not None:
+        raise InputError("--check", f"the load failed: {failed.failure}")
     rows = tuple(compared(figures, [run.metrics for run in runs]))
-    return len(runs) >= MOST_RUNS or Fidelity(rows).fits is not None
+    return len(runs) >= LEAST_RUNS and Fidelity(rows).fits is not None
 
 
 def compared(figures: Figures, runs: Sequence[Figures]) -> Iterator[FidelityRow]:

@@ -15,11 +15,10 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobState
 from db.workloads import WorkloadRow
-from jobs.experiments.comparison import comparison, sides, tables
+from jobs.experiments import comparison, sides, tables, upgrade
 from jobs.experiments.experiment import Experiment, Findings, KeptRuns, RunsObserver
 from jobs.experiments.explain import measure_explanation
 from jobs.experiments.fidelity import fidelity_check
-from jobs.experiments.upgrade import check
 from jobs.queue.lifecycle import is_external
 from jobs.specification import experiments
 from jobs.specification.experiments import ExperimentSpecification
@@ -139,7 +138,7 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> Experiment
     specification = None
     with noting(found):
         specification = known.tuning(given)
-        check.require_sensible(specification, asked.pairs)
+        upgrade.require_sensible(specification, asked.pairs)
     refuse_noted(
         [InputError(e.field.replace("baseline_options", "options", 1), e.problem) for e in found]
     )
@@ -157,10 +156,10 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> Experiment
 
 def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
     specification = specification_from_document(asked["specification"])
-    builds = check.find_builds(asked["old"], asked["new"], settings)
-    differences = check.build_differences(builds, specification)
+    builds = upgrade.find_builds(asked["old"], asked["new"], settings)
+    differences = upgrade.build_differences(builds, specification)
     numbers = {"pairs": asked["pairs"], "draws": asked["configurations"]}
-    return check.upgrade_check(specification, builds, differences, settings, **numbers)
+    return upgrade.upgrade_check(specification, builds, differences, settings, **numbers)
 
 
 def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpecification:

@@ -5,23 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobKind
-from jobs.results.best_words import estimate_words, minimal_lines, step_words
-from jobs.results.figures import figure, metric_amount, share_percent
+from jobs.report.changed import minimal_lines
+from jobs.report.section import Table, columns
+from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
-
-
-@dataclass(frozen=True)
-class ToldTable:
-    """A table of texts."""
-
-    # The titles of columns of words, then of figures, then of words again, and so on.
-    head: Sequence[Sequence[str]]
-    rows: Sequence[Sequence[str]]
-
-    @property
-    def columns(self) -> list[tuple[str, bool]]:
-        """The title of each column, and whether it holds figures."""
-        return [(name, place % 2 == 1) for place, of in enumerate(self.head) for name in of]
+from optimizer.results.document import Explanation
 
 
 @dataclass(frozen=True)
@@ -29,7 +17,7 @@ class Told:
     """What an experiment found."""
 
     lines: Sequence[str]
-    tables: Sequence[ToldTable]
+    tables: Sequence[Table]
     well: bool  # whether the answer is the one that is hoped for; else commands end with 3
     note: str = ""  # how the tables are read
 
@@ -55,7 +43,7 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
     if kind is JobKind.UPGRADE_CHECK:
         rows = [row for case in result["cases"] for row in _case(case)]
         head = (("with", "metric"), ("old", "new", "change (95% interval)", "p"), ("",), _COULD)
-        tables = [ToldTable(head, rows)] if rows else []
+        tables = [Table(columns(*head), rows)] if rows else []
         return Told(result["verdict"], tables, not result["worse"], _READ if rows else "")
     if kind is JobKind.PROFILE_CHECK:
         sides, rows = ("database", "load"), result["rows"]
@@ -64,7 +52,7 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
             (row["what"], *each, row["verdict"], row["advice"])
             for row, each in zip(rows, told, strict=True)
         ]
-        table = ToldTable((("figure",), sides, ("verdict", "what to do")), figures)
+        table = Table(columns(("figure",), sides, ("verdict", "what to do")), figures)
         return Told([result["verdict"]], [table], bool(result["fits"]))
     return _explained(result)
 
@@ -88,7 +76,7 @@ def _change(found: Mapping[str, Any], p: float) -> tuple[str, str]:
     return f"{found['percent']:+.1f}% {interval}", p_figure(p)
 
 
-def _compared(tables: Sequence[Mapping[str, Any]], before: str, after: str) -> ToldTable:
+def _compared(tables: Sequence[Mapping[str, Any]], before: str, after: str) -> Table:
     rows = [
         (
             table["workload"],
@@ -104,7 +92,7 @@ def _compared(tables: Sequence[Mapping[str, Any]], before: str, after: str) -> T
     ]
     change = f"{after} against {before} (95% interval)"
     head = (("workload", "metric"), (before, after, change, "p"), ("better",), _COULD)
-    return ToldTable(head, rows)
+    return Table(columns(*head), rows)
 
 
 def _case(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -127,9 +115,9 @@ def _explained(result: Mapping[str, Any]) -> Told:
     rows.append(("the winner against the baseline", _fitness(measured["winner"])))
     done, minimal = measured["runs"], measured["minimal"]
     line = f"{done['done']} of {done['total']} runs succeeded, on {measured['host']}."
-    table = ToldTable((("change",), ("fitness, measured",)), rows)
+    table = Table(columns(("change",), ("fitness, measured",)), rows)
     well = minimal is None or minimal["shown"]
-    return Told([line, *minimal_lines(result)], [table], well)
+    return Told([line, *minimal_lines(Explanation.model_validate(result))], [table], well)
 
 
 def _fitness(found: Mapping[str, Any] | None) -> str:

@@ -19,10 +19,10 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.held_job import renewed_meanwhile
 from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState, is_external
-from jobs.report.artifacts import report_html
+from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.export import export_options
 from jobs.results.fits import JobCache, fitted
-from jobs.results.outcome import conclude_job, keep_outcome
+from jobs.results.outcome import keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.evaluation.evaluation import Evaluation

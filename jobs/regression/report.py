@@ -260,5 +260,5 @@ def _series_chart(report: RegressionReport, series: Series, number: int) -> Char
         y=chart.axis("", zeroline=False),
         shapes=shapes,
         more={"showlegend": False},
-        height=220,
+        height=270,
     )

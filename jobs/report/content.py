@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs.charts import changes, importance, parameters, series, trade_offs
+from jobs.charts import importance, parameters, series, trade_offs
 from jobs.charts.chart import Chart, drawable
-from jobs.report import rows
-from jobs.results.option_changes import option_changes, steps_of_best
+from jobs.report.changed import warm_start_lines
+from jobs.report.sections import front_section, sections
+from jobs.report.verdict import terms_section
+from jobs.results.option_changes import steps_of_best, values_outside_file
 from jobs.results.outcome import JobOutcome
 from jobs.results.ranking_words import ranked_r2
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.baseline.machine_effect import machine_words
+from optimizer.budget.budget import confirmation_words
 from optimizer.evaluation.evaluation import (
     Front,
     each_once,
@@ -25,8 +28,7 @@ from optimizer.evaluation.evaluation import (
     replicated,
     within_limits,
 )
-from optimizer.objective.objective import Objective
-from optimizer.objective.objective_file import objective_from_document
+from optimizer.results.document import Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
@@ -37,14 +39,13 @@ from sampler.workload.metric_table import MACHINE, shown_in
 
 def content(finished: JobOutcome) -> dict[str, Any]:
     """All that the page's template asks for."""
-    result, trials, fitness = finished.result, finished.trials, finished.fitness
-    job, verdict = result["job"], result["verdict"]
-    objective = objective_from_document(job["objective"])
-    terms = objective.terms
-    names = [term.metric for term in terms]
+    document, trials, fitness = finished.result, finished.trials, finished.fitness
+    result = Result.read(document)
+    job, objective, names = result.job, result.objective, result.terms
+    terms, winner = objective.terms, result.verdict.trial if result.verdict else None
     noted = {*names, *shown_in("batch", "proof"), *MACHINE}
     searched = trials
-    if result.get("confirmation") is not None:  # of another load than that of the search
+    if result.confirmation is not None:  # of another load than that of the search
         searched = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
     runs = [trial for trial in searched if trial.is_baseline]
     baseline = summarise(runs) if any(run.done for run in runs) else None
@@ -52,26 +53,18 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    proof = rows.proof_content(result, names)
-    power = rows.detectable(result)
-    ranked = sorted(result["parameters"], key=lambda row: row["rank"])
-    ranking = importance.ranking_content(result)
+    ranked = sorted(document["parameters"], key=lambda row: row["rank"])
+    ranking = importance.ranking_content(document)
     learned = ranking["learned"]
     order = [row["name"] for row in ranked]
     byte_sized = frozenset(name for name, each in catalogue().items() if each.is_bytes)
-    winner = verdict["trial"] if verdict else None
-    budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
+    budget = job.get("memory") or result.baseline.metrics.get("memory")
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(replicated(trials))
     pairs = trade_offs.two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
-        changes.changes_chart(
-            [(row["metric"], row["change"]) for row in proof["rows"]], terms, power
-        ),
-        changes.contributions_chart(result.get("explanation")),
-        changes.fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
         trade_offs.memory_chart(
             configurations, allowed, baseline=level, budget=budget, winner=winner
         ),
@@ -81,30 +74,31 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         importance.stability_chart(ranked, names) if learned else None,
         importance.sampling_chart(ranking["sampling"]),
         parameters.parallel_chart(configurations, mean, order, byte_sized=byte_sized),
-        trade_offs.front_chart(points, kept, on_front.numbers, terms, again=repeats),
         *pairs,
+        series.drift_chart(searched, baseline, names) if baseline else None,
+    ]
+    front = [
+        trade_offs.front_chart(points, kept, on_front.numbers, terms, again=repeats),
         trade_offs.front_growth_chart(
             on_front.growth, terms, max((t.number for t in trials), default=0)
         ),
-        series.drift_chart(searched, baseline, names) if baseline else None,
     ]
+    numbers = on_front.numbers if len(terms) > 1 else ()
     return {
-        "result": result,
+        "result": document,
         "job": job,
-        **proof,
-        "trade": rows.trade_rows(result),
-        "marks": rows.marks_words(rows.trade_rows(result)),
+        "told": sections(result),
+        "terms_section": terms_section(result, _terms_found(result, trials, baseline)),
+        "front": front_section(numbers, points, names, mean, drawable(front)),
+        "confirmation": confirmation_words(result.confirmation),
+        "apart": values_outside_file(document),
         "terms": terms,
-        "power": {m: power[m] for m in names if m in power},
-        "power_fitness": (result.get("power") or {}).get("fitness"),
-        "power_level": (result.get("power") or {}).get("level", 0.8),
-        "changes": option_changes(result),
         "charts": {chart.name: chart for chart in drawable(charts)},
-        "effects": importance.shares_charts(result, ranked),
+        "effects": importance.shares_charts(document, ranked),
         "idle": [row["name"] for row in ranked if row.get("model") and not row["matters"]],
-        "forests": importance.forests_r2(result),
+        "forests": importance.forests_r2(document),
         "importances": drawable(
-            importance.importance_chart(m, ranked, f) for m, f in result["forest"].items()
+            importance.importance_chart(m, ranked, f) for m, f in document["forest"].items()
         ),
         "boxes": drawable(
             parameters.groups_chart(question, trials)
@@ -113,44 +107,37 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         ),
         "two_metrics": [chart.name for chart in pairs],
         "parameters": ranked[:15],
-        "r2": ranked_r2(result),
+        "r2": ranked_r2(document),
         **ranking,
         "within": trade_offs.best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
         "noise_of_fitness": series.noise_of_fitness(searched, fitness),
-        "front": rows.front_rows(on_front.numbers, points, names, mean),
-        "phases": phase_rows(trials, result),
+        "phases": phase_rows(trials, document),
         "given": sum(trial.given for trial in trials),
-        "warm_start": rows.warm_start_lines(result),
+        "warm_start": warm_start_lines(result),
         "failures": _failures(trials),
         "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
-        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in noted},
-        "machine": machine_words(result.get("machine")),
+        "noise": {m: n for m, n in result.baseline.noise.items() if m in noted},
+        "machine": machine_words(result.machine),
         "options": finished.options,
-        "apply": steps_of_best(result, finished.options) if finished.options else None,
+        "apply": steps_of_best(document, finished.options) if finished.options else None,
+        "meanings": {each.key: each.help for each in catalogue().values()},
         "minimal": finished.minimal,
         "fullest": finished.fullest,
     }
 
 
-def _terms(
-    result: Mapping[str, Any],
-    objective: Objective,
-    trials: Sequence[Trial],
-    baseline: Baseline | None,
-) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    verdict = result["verdict"]
-    if verdict is None:
-        return {}, {}
-    proven = objective.gains_of_changes(
-        {n: row["percent"] for n, row in verdict["change"].items()}
-    )
-    first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
+def _terms_found(
+    result: Result, trials: Sequence[Trial], baseline: Baseline | None
+) -> dict[str, float]:
+    """What each metric added to the fitness in the single run that found the winner."""
+    winner = result.verdict.trial if result.verdict else None
+    first = next((t for t in trials if t.number == winner and t.done), None)
     if first is None or baseline is None:
-        return proven, {}
+        return {}
     metrics = baseline.corrected(first.metrics, first.started_at, first.host)
-    found = objective.gains(metrics, baseline.metrics)
-    return proven, found if found.keys() == proven.keys() else {}
+    found = result.objective.gains(metrics, baseline.metrics)
+    return found if len(found) == len(result.terms) else {}
 
 
 def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:

@@ -1,21 +1,11 @@
 """The OPTIONS file that is handed over: at production scale, tried with the real db_bench."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from jobs.results.best_words import (
-    beside_lines,
-    change_lines,
-    price_lines,
-    read_lines,
-    tested_fitness,
-)
 from jobs.results.output_folder import OPTIONS
-from optimizer.objective.limits import kept_words
-from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.options.application import FIRST, application_steps
 from sampler.options.measured_part import measured_part, without_derived
@@ -24,7 +14,7 @@ from sampler.options.options_file import OptionsFile, format_options, leaves
 from sampler.options.patch import changes_to, difference, patched
 from sampler.parameters.catalogue import catalogue
 from sampler.profile.application_objects import as_it_was
-from sampler.space.space import Configuration, memory_bytes
+from sampler.space.space import Configuration
 
 _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
 
@@ -119,90 +109,3 @@ def difference_of(job: Mapping[str, Any], options: str | None) -> str | None:
     if own is None or options is None:
         return None
     return difference(as_it_was(own), options, names=("OPTIONS", OPTIONS))
-
-
-def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
-    """What the file was tuned for and how sure that is: its comment lines."""
-    best, workload, verdict = result["best"], problem.workload, result.get("verdict") or {}
-    changes = ", ".join(
-        f"{term.metric} {best['change'][term.metric]['percent']:+.1f}% "
-        f"[{best['change'][term.metric]['low']:+.1f}, {best['change'][term.metric]['high']:+.1f}]"
-        for term in problem.objective.terms
-    )
-    fitness = tested_fitness({"fitness": best["fitness"], **verdict})
-    scales = f"measured at scale 1/{workload.scale}"
-    if problem.confirm is not None:
-        scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
-    how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
-    lines = [
-        *([str(verdict["trade"])] if verdict.get("trade") else []),
-        f"Tuned by Rocktune for the workload {workload.name}{how}",
-        f"Objective {problem.objective.name}: fitness {fitness:.0f} (baseline: 0), "
-        f"{best['runs']} paired runs",
-        f"Changes with 95% intervals: {changes}",
-        *read_lines(result),
-        *price_lines(result),
-    ]  # fmt: skip
-    why = change_lines(result)
-    lines += [*(["Changed options, with reasons:"] if why else []), *why, *beside_lines(result)]
-    limits = [f"Limit {kept_words(row)}" for row in verdict.get("limits", [])]
-    return lines + about_configuration(problem, best["configuration"], limits, tried=tried)
-
-
-def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
-    """What the file with the fewest changes is, and that models alone speak for it."""
-    best, minimal = result["best"], result["explanation"]["minimal"]
-    kept, dropped, loss = minimal["kept"], minimal["dropped"], minimal["loss"]
-    lines = [
-        f"Tuned by Rocktune for the workload {problem.workload.name}: the fewest changes, "
-        f"{len(kept)} of {len(kept) + len(dropped)}, that keep the gain of trial {best['trial']}",
-        "Predicted by models of the job's trials, not measured: fitness "
-        f"{-loss['expected']:+z.0f} [{-loss['high']:+z.0f}, {-loss['low']:+z.0f}] "
-        f"relative to the {best['fitness']:.0f} of trial {best['trial']}",
-        f"As in the baseline: {', '.join(dropped)}",
-    ]
-    return lines + about_configuration(problem, minimal["configuration"], tried=tried)
-
-
-def describe_fullest(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
-    """What the file with most changes is, and that it was measured and not proven."""
-    best, full = result["best"], result["best"]["fullest"]
-    lines = [
-        f"Tuned by Rocktune for the workload {problem.workload.name}: trial {full['trial']} with "
-        f"all its {full['changes']} changes, explored and not proven",
-        f"Fitness {full['fitness']:.0f} in {full['runs']} selection runs; the simpler trial "
-        f"{best['trial']}, which was proven, had {full['best_fitness']:.0f}",
-    ]
-    return lines + about_configuration(problem, full["configuration"], tried=tried)
-
-
-def about_configuration(
-    problem: Problem,
-    configuration: Configuration,
-    limits: Sequence[str] = (),
-    *,
-    tried: bool = True,
-) -> list[str]:
-    """Its memory, lines on limits, and what no OPTIONS file can hold: a line each.
-
-    ``tried``: RocksDB has loaded the file.
-    """
-    values, known = problem.space.complete(configuration), catalogue()
-    memory = format_bytes(memory_bytes(values))
-    lines = [f"Memtables and block cache: {memory}", *limits]
-    if not tried:
-        how = "by your own command" if problem.workload.command else "elsewhere"
-        lines.append(f"Measured {how}: RocksDB has not loaded this file")
-    for name in [*known, *(name for name in configuration if name not in known)]:
-        said = f"{name} = {values.get(name)}"
-        if name not in known:
-            lines.append(f"Set {said} yourself: not an option of RocksDB")
-        elif name in configuration and known[name].section == "deployment":
-            if values[name] == problem.space.context[name]:
-                kept = "measured as in the baseline; keep that of the application"
-                lines.append(f"{said}: {kept}, which an OPTIONS file cannot hold")
-            else:
-                lines.append(f"Set {said} in the application: an OPTIONS file cannot hold it")
-        elif name in configuration and not known[name].is_option:
-            lines.append(f"Measured with {said}: a setting of the workload, not an option")
-    return lines

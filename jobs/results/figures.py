@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
-from sampler.workload.metric_table import BYTES, format_change, metric_unit
+from sampler.workload.metric_table import BYTES, metric_unit
 
 
 def figure(value: float | None) -> str:
@@ -35,9 +36,20 @@ def option_value(value: Any, parameter: Parameter | None) -> str:
     return str(value) if parameter is None else parameter.words(value)
 
 
-def moved(row: Mapping[str, Any], name: str) -> str:
-    """A figure of a row's ``change`` with its sign; of a percentage such as stalls in points."""
-    return format_change(row["metric"], row["change"].get(name), row["default"])
+def estimate_words(estimate: Mapping[str, float]) -> str:
+    """A figure of fitness with its interval."""
+    return f"{estimate['expected']:+z.0f} [{estimate['low']:+z.0f}, {estimate['high']:+z.0f}]"
+
+
+def step_words(step: Mapping[str, Any]) -> str:
+    """All that changes in a step, as ``write_buffer_size 64 MiB -> 32 MiB``."""
+    changes = []
+    for change in step["changes"]:
+        known = catalogue().get(change["name"])
+        before, after = (option_value(change[side], known) for side in ("from", "to"))
+        changes.append(f"{change['name']} {before} -> {after}")
+    said = " and ".join(changes)
+    return f"{said} (fixed by the space)" if step["fixed"] else said
 
 
 def signed(change: Mapping[str, Any], name: str) -> str:

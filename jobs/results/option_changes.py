@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
-from jobs.results.best_words import reasons
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
 from sampler.options.application import application_steps
@@ -41,29 +40,6 @@ def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> lis
         factor = name in known and known[name].section == "workload"
         found.append(ChangedOption(name, before, after, factor))
     return found
-
-
-def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The options of the best configuration that differ from the baseline, with their help."""
-    if result["best"] is None:
-        return []
-    baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
-    known, why = catalogue(), reasons(result)
-    rank = {row["name"]: row["rank"] for row in result["parameters"]}
-    rows = [
-        {
-            "name": each.name,
-            "key": known[each.name].key if each.name in known else each.name,
-            "default": each.before,
-            "best": each.after,
-            "rank": rank.get(each.name),
-            "help": known[each.name].help if each.name in known else "",
-            "reason": why.get(each.name, ""),
-            "factor": each.factor,
-        }
-        for each in changed_options(baseline, best)
-    ]
-    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"]))
 
 
 def _short(value: Any, parameter: Parameter | None) -> str:
@@ -156,8 +132,12 @@ def steps_of_best(result: Mapping[str, Any], text: str) -> Steps:
     """How what the best configuration changes is applied, by the job's file."""
     family = result["job"].get("column_family")
     file, known = read_user_options(text, family=family), catalogue()
-    best = (result["best"] or {}).get("configuration", {})  # without what it leaves inactive
-    changed = [row["name"] for row in option_changes(result) if row["name"] in {*best} & {*known}]
-    places = [(title_of(known[n]), known[n].key) for n in changed if known[n].is_option]
+    before, best = result["baseline"]["configuration"], result["best"]["configuration"]
+    changed = [each.name for each in changed_options(before, best) if each.name in best]
+    places = [
+        (title_of(known[name]), known[name].key)
+        for name in changed
+        if name in known and known[name].is_option
+    ]
     changes = [Change(file.own_title(at[0]), at[1], None, file.get(*at)) for at in places]
     return steps_of(changes, parse_options(text), application_steps(text))

@@ -1,7 +1,6 @@
 """What came of a job: made once, kept, and read back."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,22 +10,10 @@ from db.jobs.job_store import JobStore
 from db.leases import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.results.export import (
-    ExportRefusedError,
-    describe,
-    describe_fullest,
-    describe_minimal,
-)
 from jobs.results.output_folder import Which
 from jobs.results.pages import VERSION
-from jobs.specification.specification import Specification
-from optimizer.explanation.explanation import fewer_changes
-from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.ports import TrialLog
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.options.application import application_names
-from sampler.space.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"
 OPTIONS_FILES = ("options", "minimal", "fullest")  # fields of `JobOutcome`
@@ -45,48 +32,6 @@ class JobOutcome:
     minimal: str | None = None
     # That of the best candidate with more changes than the one that was proven; None likewise.
     fullest: str | None = None
-
-
-def conclude_job(
-    specification: Specification,
-    problem: Problem,
-    conclusion: Conclusion,
-    environment: Mapping[str, Any],
-    *,
-    export: Callable[[Configuration, list[str]], str],
-    tried: bool,
-) -> JobOutcome:
-    """The result and the OPTIONS file.
-
-    ``export`` writes the file of a configuration, with lines of comment at its top; ``tried`` says
-    whether a real RocksDB loads it there. Where RocksDB does not take the file, or not as
-    intended, the outcome has none, and ``result["export"]`` says why and holds its text. Else it
-    names what the program sets itself.
-    """
-    result = result_document(conclusion, job=specification.document(), environment=environment)
-    options = minimal = fullest = None
-    if result["best"] is not None:
-        comments = describe(problem, result, tried=tried)
-        try:
-            options = export(result["best"]["configuration"], comments)
-        except ExportRefusedError as refused:  # what was measured is worth as much without it
-            result["export"] = {"refused": str(refused), "options": refused.text}
-        else:
-            result["export"] = {"application": application_names(specification.baseline_options)}
-    fewer = fewer_changes(result)
-    if fewer is not None:
-        try:
-            text = describe_minimal(problem, result, tried=tried)
-            minimal = export(fewer["configuration"], text)
-        except ExportRefusedError as refused:  # it was never measured, and the best file stands
-            fewer["refused"] = str(refused)
-    full = result["best"] and result["best"]["fullest"]
-    if full:
-        with suppress(ExportRefusedError):
-            text = describe_fullest(problem, result, tried=tried)
-            fullest = export(full["configuration"], text)
-    fitness = fitness_by_trial(conclusion)
-    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal, fullest)
 
 
 def keep_outcome(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from markupsafe import Markup
 
-from jobs.results.figures import amount_with_unit, figure, moved, share_percent, signed
+from jobs.results.figures import amount_with_unit, figure, share_percent, signed
 from optimizer.budget.power import p_figure
 from sampler.common.byte_size import format_bytes
 
@@ -72,7 +72,6 @@ def page_environment(*packages: str) -> Environment:
         "data": plot_data,
         "figure": figure,
         "p": p_figure,
-        "moved": moved,
         "signed": signed,
     }
     return environment

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.results.export import about_configuration, difference_of, export_options
+from jobs.report.options_comment import about_configuration
+from jobs.results.export import difference_of, export_options
 from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.choice import select_trade_offs
@@ -14,14 +15,17 @@ from optimizer.evaluation.evaluation import (
     measured,
     within_limits,
 )
-from optimizer.objective.limits import (
+from optimizer.objective.objective import (
+    Metrics,
+    Objective,
+    Term,
     limit_words,
+    pareto_front,
     parse_limit,
     require_measured,
     require_possible,
     unmeasured_words,
 )
-from optimizer.objective.objective import Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History

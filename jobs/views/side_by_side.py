@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
-from jobs.results.best_words import tested_fitness
 from jobs.results.option_changes import value_words
+from optimizer.results.document import tested_fitness
 from sampler.parameters.catalogue import catalogue
 
 _RANKS = 12

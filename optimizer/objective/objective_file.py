@@ -59,6 +59,11 @@ def objective_from_document(document: Mapping[str, Any]) -> Objective:
     return Objective(name, terms, limits, pareto, str(document.get("help", "")))
 
 
+def limits_asked(document: Mapping[str, Any]) -> list[Limit]:
+    """The limits in a stored objective's document."""
+    return [Limit(**row) for row in document.get("limit", [])]
+
+
 def objective_document(objective: Objective) -> dict[str, Any]:
     """The document that defines an objective: the inverse of ``objective_from_document``."""
     metrics = [

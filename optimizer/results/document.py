@@ -11,12 +11,20 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from optimizer.confirmation.paired_change import Change
-from optimizer.objective.limits import OPEN, limit_words
-from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
+
+
+def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
+    """The fitness that a proof tested: the centre of the interval that stands beside it.
+
+    In results of earlier versions ``fitness`` is of the medians of both sides instead.
+    """
+    low, high = verdict.get("low"), verdict.get("high")
+    return verdict.get("fitness") if low is None or high is None else (low + high) / 2
 
 
 class Part(BaseModel):
@@ -167,13 +175,8 @@ class Verdict(Part):
 
     @property
     def tested_fitness(self) -> float | None:
-        """The fitness that the test decides by: the centre of its interval.
-
-        In results of earlier versions ``fitness`` is of the medians of both sides instead.
-        """
-        if self.low is None or self.high is None:
-            return self.fitness
-        return (self.low + self.high) / 2
+        """The fitness that the test decides by."""
+        return tested_fitness(self.model_dump(include={"fitness", "low", "high"}))
 
     @property
     def changes(self) -> dict[str, Change]:
@@ -243,7 +246,7 @@ class Minimal(Part):
 
     kept: list[str]
     dropped: list[str]
-    configuration: Configuration
+    configuration: Configuration = {}
     loss: Estimate
     noise: float
     fitness: Estimate | None = None
@@ -251,13 +254,21 @@ class Minimal(Part):
 
 
 class Explanation(Part):
-    """Why the winner is better, by the models of the job's trials."""
+    """Why the winner is better. Figures are fitness with 95% intervals."""
 
-    trials: int
-    predicted: Estimate
-    steps: list[Step]
-    minimal: Minimal | None = None
-    measured: dict[str, Any] | None = None  # by ``rocktune explain ID --runs N``
+    trials: int = Field(description="Number of trials that the models learned from.")
+    predicted: Estimate = Field(description="Prediction for the winner.")
+    steps: list[Step] = Field(
+        description="Path from the baseline to the winner; each step adds to those before."
+    )
+    minimal: Minimal | None = Field(
+        default=None,
+        description="Fewest changes that are as good; null if the models see no gain.",
+    )
+    measured: dict[str, Any] | None = Field(
+        default=None,
+        description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
+    )
 
 
 class Power(Part):
@@ -303,11 +314,28 @@ class Ranking(Part):
     """Parameters by importance, and what the order rests on: of a job that goes on, too."""
 
     parameters: list[ParameterImportance]
-    forest: dict[str, Quality]
-    models: dict[str, Quality] = {}
-    shown_first: dict[str, str] = {}
-    anova_power: dict[str, Any] | None = None
-    ranked_by: str = "forests"
+    forest: dict[str, Quality] = Field(
+        description="Quality of the random forests of all trials, by metric, and their strongest "
+        "pairs. The shares of a parameter are in its `importance` (forest, by functional analysis "
+        "of variance) and its `model` (Gaussian process)."
+    )
+    models: dict[str, Quality] = Field(
+        default={},
+        description="Quality of the Gaussian processes, by metric; empty with too few trials.",
+    )
+    shown_first: dict[str, str] = Field(
+        default={},
+        description="By metric, the model that predicts unseen trials better: forest or process. "
+        "Ranks and shares are by this model.",
+    )
+    anova_power: dict[str, Any] | None = Field(
+        default=None,
+        description="Effects that the analysis of variance of the draws can detect; with fewer "
+        "than `least` draws it ranks nothing.",
+    )
+    ranked_by: str = Field(
+        default="forests", description="models (of all trials) or forests (of the draws)."
+    )
     sampling: dict[str, Any] | None = None
 
 
@@ -330,14 +358,19 @@ class Contributions(Part):
     Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
     """
 
-    steps: list[dict[str, Any]]
-    parameters: list[Gained]
-    fitness: float
+    steps: list[dict[str, Any]] = Field(
+        description="Kept values in order, each against the configuration before it."
+    )
+    parameters: list[Gained] = Field(
+        description="Largest gain first: in fitness, in percent of the whole gain (share), and in "
+        "percent of each metric (change)."
+    )
+    fitness: float = Field(description="Fitness of the last configuration, when it was chosen.")
     swept: list[str]
-    idle: list[str]
-    left: list[str]
+    idle: list[str] = Field(description="Parameters without effect in their configuration.")
+    left: list[str] = Field(description="Parameters that the budget did not reach.")
     passes: int
-    why: str
+    why: str = Field(description="Progress of the search, in words.")
 
 
 class WarmStart(Part):
@@ -348,15 +381,6 @@ class WarmStart(Part):
     trials: int
     of: int
     agreement: dict[str, float]
-
-
-class Host(Part):
-    """A bench host of the job."""
-
-    name: str
-    trials: int
-    baseline: dict[str, Any] | None = None
-    set_aside: str | None = None
 
 
 class Export(Part):
@@ -387,7 +411,7 @@ class Result(Ranking):
     pareto: list[int] = []
     hypervolume: list[dict[str, Any]] = []
     trials: dict[str, int] = {}
-    hosts: list[Host] = []
+    hosts: list[dict[str, Any]] = []
     time: dict[str, float] = {}
     machine: dict[str, Any] | None = None
     warm_start: list[WarmStart] = []
@@ -422,5 +446,5 @@ class Result(Ranking):
         """Each limit as it was judged; as it was asked for where there was no proof."""
         if self.verdict and self.verdict.limits:
             return self.verdict.limits
-        asked = [Limit(**row) for row in self.job["objective"].get("limit", [])]
+        asked = self.objective.limits
         return [JudgedLimit(limit=limit_words(each), metric=each.metric) for each in asked]

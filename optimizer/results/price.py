@@ -11,7 +11,6 @@ from typing import Any
 from optimizer.confirmation.paired_change import Change
 from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Objective
-from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_table import format_metric, is_share, metric_label, shown_in
@@ -75,18 +74,6 @@ def traded(objective: Objective, changes: Mapping[str, Change]) -> list[Traded]:
         feared = -change.low if up else change.high
         found.append(Traded(metric, name, change, gained > 0, gained < 0, feared, not up))
     return found
-
-
-def traded_of(result: Mapping[str, Any]) -> list[Traded]:
-    """What a verdict in result.json trades, without metrics that moved in no run.
-
-    Of jobs of earlier versions, whose p-values are not adjusted, the intervals decide.
-    """
-    changes = {
-        n: Change.of(each) for n, each in (result["verdict"] or {"change": {}})["change"].items()
-    }
-    rows = traded(objective_from_document(result["job"]["objective"]), changes)
-    return [row for row in rows if row.change.low or row.change.high]
 
 
 def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False) -> str:

@@ -19,7 +19,7 @@ from sampler.workload.workload import Workload
 
 Direction = Literal["min", "max"]
 Measured = Literal["always", "writes", "latency", "prepared", "reads", "cut off", "machine"]
-Place = Literal["batch", "verdict", "proof", "terminal", "slider", "compare", "column"]
+Place = Literal["batch", "verdict", "proof", "slider", "compare", "column"]
 Scope = Literal["database", "family"]
 BYTES = "B"
 # What one of each unit is in the smallest of its kind; units of one kind can be converted.
@@ -43,10 +43,9 @@ class Metric:
     ``machine`` as a condition of the run.
 
     ``shown``: ``batch`` tables of nights and the noise of hosts, ``verdict`` as a gain or cost
-    beside the objective, ``proof`` the table of the proof on report and pages, ``terminal`` the
-    same in a terminal, ``slider`` a weight on the page of a result, ``compare`` the comparisons
-    that name no metrics, ``column`` a column of its own in the database, which needs a migration.
-    Exports and ``result.json`` have every metric.
+    beside the objective, ``proof`` the table of the proof, ``slider`` a weight on the page of a
+    result, ``compare`` the comparisons that name no metrics, ``column`` a column of its own in the
+    database, which needs a migration. Exports and ``result.json`` have every metric.
     """
 
     name: str

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.upgrade.builds import option_drift
+from jobs.experiments.option_drift import option_drift
 from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError

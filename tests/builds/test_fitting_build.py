@@ -11,8 +11,8 @@ from api.app import make_app
 from api.services.known_builds import builds_here
 from db.workloads import keep_workload
 from jobs.execution.assembly import assemble, single_bench
-from jobs.experiments.comparison.comparison import on_one_build
-from jobs.experiments.comparison.sides import Side
+from jobs.experiments.comparison import on_one_build
+from jobs.experiments.sides import Side
 from jobs.profile import profiled
 from jobs.specification.named_files import specify
 from jobs.specification.specification import (

@@ -131,7 +131,7 @@ def test_a_new_strategy_tunes(tuned: Path) -> None:
 def test_a_new_metric_is_shown_wherever_metrics_are(copy: Path, tuned: Path) -> None:
     db = str(copy / "r.db")
     assert "flushed_bytes" in json.loads((tuned / "result.json").read_text())["verdict"]["change"]
-    shown = rocktune(copy, "show", "1", f"--db={db}", status=3)
+    shown = rocktune(copy, "show", "1", "--verbose", f"--db={db}", status=3)
     assert re.search(r"^ *flushed_bytes +4 KiB", shown, re.MULTILINE)
     trials = "/v1/jobs/1/trials"
     asked = ("/jobs/1/won text/html", f"{trials} text/csv", f"{trials} application/x-ndjson")

@@ -10,9 +10,10 @@ from sqlalchemy import Engine
 
 from cli.render.outcome_screen import print_outcome
 from jobs.report.artifacts import report_html
-from jobs.results.export import describe
+from jobs.report.options_comment import describe
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
+from optimizer.results.document import Result
 from tests.support.api.browser import see
 from tests.support.api.stored_job import keep, proved
 
@@ -35,7 +36,7 @@ def test_every_place_tells_the_fitness_that_the_test_decides_by(
         "best": f"fitness {result['best']['fitness']:,.0f}",
         "terms": f"fitness {sum(result['best']['terms'].values()):,.0f}",
         "terminal": console.export_text(),
-        "OPTIONS.ini": "\n".join(describe(problem, result, tried=True)),
+        "OPTIONS.ini": "\n".join(describe(problem, Result.read(result), tried=True)),
         "report": unescape(report_html(finished)),
         "page": unescape(see(client, f"/jobs/{jobs[0]}/won").text),
     }

@@ -282,7 +282,7 @@ def test_a_job_that_is_done_tells_what_was_won(client: TestClient) -> None:
     page = see(client, "/jobs/1").text
     result = client.get("/v1/jobs/1/result").json()
     assert result["best"] is not None
-    assert f">{result['best']['trial']}</a>, fitness " in page
+    assert f"Proof: trial {result['best']['trial']}, fitness " in page
     assert 'href="/v1/jobs/1/options"' in page and "data-live" not in page
     assert client.get("/v1/jobs/1/options").status_code == 200
 

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_screen import batch_table, print_changed_options, print_outcome
+from cli.render.outcome_screen import batch_table, print_outcome, print_section
 from jobs.report.artifacts import report_html
-from jobs.results.best_words import change_lines, price_lines
-from jobs.results.export import describe
+from jobs.report.changed import options_section
+from jobs.report.options_comment import describe
+from jobs.report.section import Cell
+from jobs.report.verdict import price_lines
 from jobs.results.outcome import JobOutcome
+from optimizer.results.document import Result
 from sampler.workload.tree_reads import READS
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
@@ -42,34 +45,35 @@ def printed(finished: JobOutcome, *, verbose: bool = False) -> str:
 
 
 def test_terminal_report_and_file_say_the_same(finished: JobOutcome):
-    verdict = finished.result["verdict"]
-    assert finished.result["best"] and verdict["trade"].startswith("Better than the baseline: ")
+    verdict, result = finished.result["verdict"], Result.read(finished.result)
+    assert result.best and verdict["trade"].startswith("Better than the baseline: ")
     assert "short scans -" in verdict["trade"].partition("costs: ")[2]
-    lines = price_lines(finished.result)
+    lines = price_lines(result)
     assert lines[0].startswith("Costs over 20%: ") and "short scans" in lines[0]
     assert lines[1].startswith(
         "Memory configured at full scale: 128 MiB -> 128 MiB (+0.0%); peak memory"
     )
     screen, page = printed(finished, verbose=True), unescape(report_html(finished))
-    file = describe(replace(problem_of(), space=problem_of().space), finished.result, tried=True)
-    assert file[0] == verdict["trade"]
+    file = describe(problem_of(), result, tried=True)
+    proof = f"Proof: trial {result.best.trial}, {verdict['why']}."
+    assert file[:2] == [f"{verdict['trade']}.", proof]
     for line in lines:
-        assert f"{line}." in screen and line not in printed(finished)
-    for line in (verdict["trade"], *lines):
-        assert f"{line}." in page and line in file
-    for name in READS:
+        assert line in screen and line in page and line in file
+        assert line not in printed(finished)
+    assert f"{verdict['trade']}." in page and proof in page
+    assert any(line.startswith("Reads of the settled trees") and READS[0] in line for line in file)
+    for name in (*READS, "not tuned"):
         assert name in screen and name in page
-        assert any(line.startswith("Reads of the settled trees") and name in line for line in file)
-    assert "not tuned" in screen and "not tuned" in page
     # The verdict first, a line for each part, then the statistic.
-    *told, proof = screen.splitlines()[: verdict["trade"].count("; ") + 2]
+    *told, last = screen.splitlines()[: verdict["trade"].count("; ") + 2]
     assert "; ".join(line[:-1] for line in told).lower() == verdict["trade"].lower()
-    assert proof == f"Proof: trial {finished.result['best']['trial']}, {verdict['why']}."
+    assert last == proof
 
 
 def test_each_metric_is_marked_as_better_or_worse(finished: JobOutcome):
-    rows = {row[0]: row for line in printed(finished).splitlines() if (row := line.split())}
-    assert rows["WAF"][-1] == "better" and rows["scan_short"][-1] == "worse"
+    lines = [line.rstrip() for line in printed(finished).splitlines()]
+    assert any(line.startswith("WAF ") and line.endswith("better") for line in lines)
+    assert any(line.startswith("scan_short ") and line.endswith("worse") for line in lines)
 
 
 def test_a_changed_option_has_a_row_with_all_columns_at_80():
@@ -86,9 +90,10 @@ def test_a_changed_option_has_a_row_with_all_columns_at_80():
         "max_bytes_for_level_multiplier": 10.0,
     }
     console = Console(record=True, width=80)
-    print_changed_options(console, before, after, {"compaction_pri": "+193 [-51, +427]"})
+    gains = {"compaction_pri": Cell("+193 [-51, +427]", "not significant by itself")}
+    print_section(console, options_section(before, after, gains))
     said = console.export_text()
-    assert "fitness gain by" in said and "+193 [-51, +427]" in said
+    assert "predicted fitness" in said and "+193 [-51, +427]" in said
     assert "6872052531" in said and "max_bytes_for_level_multiplier" not in said
     assert all(name in said for name in list(before)[:3])
 
@@ -97,15 +102,12 @@ def test_a_special_value_is_told_with_its_meaning():
     before = {"compaction_readahead_size": 2 * 2**20, "bytes_per_sync": 0}
     after = {"compaction_readahead_size": 0, "bytes_per_sync": 2**20}
     console = Console(record=True, width=200)
-    print_changed_options(console, before, after)
+    print_section(console, options_section(before, after))
     meaning = (
         "compactions do not read ahead since 8.8; before 8.8 2 MiB with direct reads, else the "
         "kernel decides"
     )
     assert console.export_text().splitlines()[-1] == f"compaction_readahead_size = 0: {meaning}."
-    row = {"name": "compaction_readahead_size", "value": 0, "reason": "why"}
-    (line,) = change_lines({"best": {"changes": [row]}})
-    assert line == f"compaction_readahead_size = 0 ({meaning}): why"
 
 
 def test_a_row_of_a_batch_has_one_fitness():
@@ -122,11 +124,11 @@ def test_a_row_of_a_batch_has_one_fitness():
 
 
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
-    of_earlier_version = printed(finished).partition("\nNext\n")[2].lstrip()
+    of_earlier_version = printed(finished).partition("\nWhat to do next\n")[2].lstrip()
     assert of_earlier_version.startswith("Set in your program what no OPTIONS file holds.")
     told = {"application": ["filter_policy", "block cache"]}
     finished = replace(finished, result={**finished.result, "export": told})
-    said = printed(finished).partition("\nNext\n")[2]
+    said = printed(finished).partition("\nWhat to do next\n")[2]
     assert said.lstrip().startswith(
         "Set in your program what no OPTIONS file holds: filter_policy, block cache (first lines"
     )
@@ -141,7 +143,7 @@ def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
     assert "There is no OPTIONS file: RocksDB rejects the file." in printed(
         replace(finished, result=refused)
     )
-    unproven = printed(job(better=False)).partition("\nNext\n")[2]
+    unproven = printed(job(better=False)).partition("\nWhat to do next\n")[2]
     assert "`rocktune doctor`" in unproven and "`rocktune pick 7`" in unproven
 
 

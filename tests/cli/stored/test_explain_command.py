@@ -1,6 +1,7 @@
 """`rocktune explain`: at once by models, then by real runs of the real db_bench."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -43,8 +44,7 @@ def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out
-    why = "Largest gains in fitness, by models: compression_type snappy -> zstd +"
-    assert why in said, said
+    assert re.search(r"compression_type +snappy +zstd +\+\d", said), said
     assert "1 of the 2 changes suffice: compression_type." in said, said
     return desk
 
@@ -101,7 +101,7 @@ def test_few_configurations_are_not_explained(desk: Desk, client: Client, capsys
     assert ended == 0
     said = capsys.readouterr().out
     assert "Explanation withheld: 4 different configurations succeeded" in said, said
-    assert "changes suffice" not in said and "Largest gains in fitness" not in said
+    assert "changes suffice" not in said and "Predicted by models" not in said
     assert not (desk.folder / "rocktune-out" / "OPTIONS.minimal.ini").exists()
     assert client("explain", 1, "--db", desk.database) == 3
     told = capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 from jobs.experiments import fidelity
 from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.fidelity import Fidelity, compaction_due, compared, figures_of
+from sampler.common.errors import InputError
 from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
 from sampler.runner.outcome import Outcome, TrialState
@@ -98,10 +99,11 @@ def test_a_load_is_run_until_its_runs_decide_or_are_the_most(
     kept, ran = [], iter(wafs)
 
     def measure(*_: object) -> Outcome:
-        return Outcome(state=TrialState.DONE, metrics={"waf": next(ran)}, bench_seconds=1.0)
+        mine = figures_of(WHOLE, replace(FAMILY, waf=next(ran)), 1)
+        told = {what: value for what, value in mine.items() if value is not None}
+        return Outcome(state=TrialState.DONE, metrics=told, bench_seconds=1.0)
 
     monkeypatch.setattr(RunsObserver, "run", measure)
-    monkeypatch.setattr(fidelity, "read_profile", lambda _: WHOLE)
     load = load_workload("load-quick")
     check = fidelity.fidelity_check(WHOLE, FAMILY, load, settings, options=None)
     runs: list[MeasuredRun] = []
@@ -111,6 +113,26 @@ def test_a_load_is_run_until_its_runs_decide_or_are_the_most(
     # What was measured before is gone on with: nothing is left to run.
     again = check.measure(KeptRuns([*runs], kept.append), RunsObserver()).document
     assert again == document and len(kept) == needed
+
+
+def test_a_run_that_fails_ends_the_check_and_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+):
+    mine = {what: value for what, value in figures_of(WHOLE, FAMILY, 1).items() if value}
+    done = Outcome(state=TrialState.DONE, metrics=mine, bench_seconds=1.0)
+    failed = Outcome(state=TrialState.FAILED, failure="no space left", bench_seconds=1.0)
+    ran = iter([done, failed, done])
+    monkeypatch.setattr(RunsObserver, "run", lambda *_: next(ran))
+    load = load_workload("load-quick")
+    check = fidelity.fidelity_check(WHOLE, FAMILY, load, settings, options=None)
+    runs: list[MeasuredRun] = []
+    with pytest.raises(InputError, match="the load failed: no space left"):
+        check.measure(KeptRuns(runs, lambda _: None), RunsObserver())
+    assert [run.state for run in runs] == ["done", "failed"]
+    document = check.measure(KeptRuns(runs, lambda _: None), RunsObserver()).document
+    assert document["fits"] and [(run.round, run.state) for run in runs] == [
+        (1, "done"), (2, "done"),
+    ]  # fmt: skip
 
 
 def test_the_tree_fits_within_one_level():

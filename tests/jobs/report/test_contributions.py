@@ -6,8 +6,9 @@ import pytest
 from test_report_page import plots, read
 
 from jobs.charts.changes import contributions_chart
-from jobs.results.best_words import minimal_lines
+from jobs.report.changed import minimal_lines
 from jobs.results.outcome import JobOutcome
+from optimizer.results.document import Explanation
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:
@@ -59,7 +60,7 @@ def test_what_was_measured_stands_beside_it():
     assert chart is not None
     diamonds = chart.traces[2]
     assert (diamonds["y"], diamonds["x"]) == ([0], [250.0])
-    lines = minimal_lines({**EXPLANATION, "measured": measured})
+    lines = minimal_lines(Explanation.model_validate({**EXPLANATION, "measured": measured}))
     assert lines[0] == (
         "By the models, 1 of the 3 changes suffice: write_buffer_size. Not needed: b<b>, c."
     )

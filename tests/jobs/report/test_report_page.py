@@ -15,7 +15,7 @@ import pytest
 from jobs.charts.chart import Chart
 from jobs.report.artifacts import report_html
 from jobs.report.content import content
-from jobs.results.figures import figure
+from jobs.results.figures import estimate_words, figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
@@ -74,7 +74,7 @@ class TestAWholeJob:
     def test_says_all_that_is_known(self, finished: JobOutcome):
         page = read(finished)
         for title in (
-            "Baseline versus best", "What changed", "Fitness by metric",
+            "Baseline versus best", "options changed", "Fitness by metric",
             "Fitness versus memory", "Convergence", "Parameter importance",
             "The most and the least important parameters", "Parallel coordinates", "Pareto front",
             "Phases of the job", "Failures by cause", "Noise and drift of the baseline",
@@ -94,10 +94,14 @@ class TestAWholeJob:
 
     def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
         front, appendix = report_html(finished).split('<h2 id="appendix">')
-        assert re.findall(r'<h2 id="(\w+)">', front) == ["trade", "changed", "importance"]
-        for change in content(finished)["changes"]:
-            assert f"<tr><td>{change['name']}</td>" in front
-            assert change["reason"] and unescape(front).count(change["reason"])
+        assert re.findall(r'<(?:section|h2) id="(\w+)">', front) == [
+            "trade", "changed", "beside", "importance",
+        ]  # fmt: skip
+        for change in finished.result["best"]["changes"]:
+            assert f'<th scope="row" class="word">{change["name"]}</th>' in front
+            gain = change["gain"]
+            shown = estimate_words(gain) if gain else change["reason"]
+            assert shown in unescape(front)
         assert finished.result["parameters"][0]["name"] in front.partition('id="importance"')[2]
         assert "<figure>" not in front and "<figure>" in appendix
 
@@ -106,7 +110,7 @@ class TestAWholeJob:
         ids = re.findall(r' id="([\w-]+)"', page)
         assert len(set(ids)) == len(ids) > 15
         assert set(re.findall(r'href="#([\w-]+)"', page)) == {*ids} - {
-            "trade", "changed", "importance", "appendix"}  # fmt: skip
+            "trade", "changed", "beside", "importance", "appendix"}  # fmt: skip
 
     def test_every_plot_says_what_it_shows(self, finished: JobOutcome):
         page = report_html(finished)
@@ -244,7 +248,7 @@ class TestOtherJobs:
             result["job"].pop(name, None)
         page = read(replace(finished, result=result))
         # What the proof could have shown follows from the spread.
-        assert re.search(r"single metric \(80% power, \d+ pairs\):\s+waf \d+\.\d%", page.text)
+        assert re.search(r"change \(80% power, \d+ pairs\): WAF \d+(\.\d)?%", page.text)
 
     def test_what_later_versions_know_is_shown(self, finished: JobOutcome):
         power = {"level": 0.9, "pairs": 5, "smallest_change": {"waf": 1.25, "sa": None}}
@@ -252,7 +256,7 @@ class TestOtherJobs:
         sampling = {"draws": 40, "planned": 50, "why": "it was steady", "curve": curve}
         result = {**finished.result, "power": power, "sampling": sampling}
         page = read(replace(finished, result=result))
-        assert re.search(r"single metric \(90% power, \d+ pairs\):\s+waf 1\.2%\.", page.text)
+        assert re.search(r"change \(90% power, \d+ pairs\): WAF 1\.2%\.", page.text)
         assert "it was steady" in page.text
         assert any("random" in str(p["layout"]["xaxis"].get("title")) for p in plots(page))
 

@@ -1,11 +1,12 @@
 """What was won and paid, row by row: the same marks as in the words of the verdict."""
 
-from typing import Any
-
 import pytest
 
-from jobs.report.rows import trade_rows
+from jobs.report.section import Cell, Table
+from jobs.report.verdict import trade_section, traded_rows
 from jobs.results.figures import amount_with_unit
+from optimizer.results.document import Result
+from tests.support.jobs.small_result import small_result
 
 OBJECTIVE = {
     "name": "o",
@@ -17,13 +18,12 @@ def change(low: float, high: float) -> dict[str, float]:
     return {"percent": (low + high) / 2, "low": low, "high": high, "p": 0.5}
 
 
-def result(**changes: dict[str, float]) -> dict[str, Any]:
-    level = dict.fromkeys(changes, 2.0)
-    return {
-        "job": {"objective": OBJECTIVE},
-        "baseline": {"metrics": level},
-        "verdict": {"metrics": dict.fromkeys(changes, 1.0), "change": changes},
-    }
+def result(**changes: dict[str, float]) -> Result:
+    return small_result(
+        job={"objective": OBJECTIVE},
+        baseline={"metrics": dict.fromkeys(changes, 2.0)},
+        verdict={"metrics": dict.fromkeys(changes, 1.0), "change": changes},
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,23 +41,27 @@ def result(**changes: dict[str, float]) -> dict[str, Any]:
 def test_the_interval_and_the_direction_decide(
     metric: str, interval: tuple[float, float], mark: str
 ) -> None:
-    (row,) = trade_rows(result(**{metric: change(*interval)}))
-    assert (row["metric"], row["mark"]) == (metric, mark)
+    ((row, marked),) = traded_rows(result(**{metric: change(*interval)}))
+    assert (row.metric, marked) == (metric, mark)
 
 
 def test_what_was_won_comes_first_and_what_did_not_move_is_left_out() -> None:
-    rows = trade_rows(result(
+    found = result(
         waf=change(-1, 1), peak_rss=change(5, 9), rate=change(5, 9), memory=change(0, 0),
         cpu_seconds=change(5, 9),
-    ))  # fmt: skip
-    assert [(row["name"], row["mark"]) for row in rows] == [
-        ("RATE", "better"), ("peak memory", "worse"), ("WAF", "not significant"),
+    )  # fmt: skip
+    table = trade_section(found).blocks[0]
+    assert isinstance(table, Table)
+    told = [(row[0], row[-1].mark) for row in table.rows if isinstance(row[-1], Cell)]
+    assert told == [
+        ("RATE", "better"), (Cell("peak_rss", "peak memory"), "worse"),
+        ("WAF", "not significant"),
     ]  # fmt: skip
-    assert (rows[0]["default"], rows[0]["best"]) == (2.0, 1.0)
+    assert table.rows[0][1:] == ("2", "1", Cell("+7.0%", "+5.0% to +9.0%", "better"))
 
 
 def test_without_a_proof_there_is_no_row() -> None:
-    assert trade_rows({**result(waf=change(1, 2)), "verdict": None}) == []
+    assert traded_rows(small_result()) == trade_section(small_result()).blocks == []
 
 
 @pytest.mark.parametrize(

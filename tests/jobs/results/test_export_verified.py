@@ -1,21 +1,19 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobs.execution.assembly import Assembly, assemble
+from jobs.report.options_comment import about_configuration, describe
 from jobs.results import export
-from jobs.results.export import (
-    ExportRefusedError,
-    about_configuration,
-    describe,
-    export_options,
-)
+from jobs.results.export import ExportRefusedError, export_options
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.options.application import FIRST
 from sampler.options.options_file import CF, DB, TABLE, parse_options
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import write_space, write_workload
+from tests.support.jobs.small_result import small_result
 
 GIB = 2**30
 
@@ -122,20 +120,26 @@ def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Sett
     assert "codec" not in parse_options(text).sections[CF]
 
 
+def described(assembly: Assembly, best: dict[str, Any]) -> list[str]:
+    """The comment of the file of a best configuration, without a verdict."""
+    known = {"trial": 9, "metrics": {}, "fitness": 1.0, "runs": 3}
+    result = small_result(best=known | best)
+    return describe(assembly.problem, result, tried=assembly.installed is not None)
+
+
 def test_its_comments_say_what_it_rests_on(settings: Settings):
     assembly = assemble(specify(space="all", workload="load", objective="waf"), settings)
     best = {
         "configuration": {"cache_size": 16777216, "write_buffer_size": 33554432},
         "change": {"waf": {"percent": -12.34, "low": -15.0, "high": -9.87, "p": 0.001}},
-        "fitness": 123.4,
-        "runs": 8,
     }
-    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
-    assert lines[0].endswith("the workload load (settle = wait, measured at scale 1/64)")
-    assert "fitness 123 (baseline: 0), 8 paired runs" in lines[1]
-    assert "waf -12.3% [-15.0, -9.9]" in lines[2]
-    assert lines[3] == "Memtables and block cache: 80 MiB"
-    assert lines[4] == (
+    lines = described(assembly, best)
+    assert lines[0].endswith(
+        "the workload load (settle = wait, measured at scale 1/64), objective waf"
+    )
+    assert "waf -12.3% [-15.0, -9.9]" in lines[1]
+    assert lines[2] == "Memtables and block cache: 80 MiB"
+    assert lines[3] == (
         "Set cache_size = 16777216 in the application: an OPTIONS file cannot hold it"
     )
 
@@ -155,10 +159,8 @@ def test_its_comments_name_workload_factors(settings: Settings):
     best = {
         "configuration": {"threads": 4, "compression_ratio": 0.5},
         "change": {"waf": {"percent": -1.0, "low": -2.0, "high": -0.5, "p": 0.001}},
-        "fitness": 10.0,
-        "runs": 3,
     }
-    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    lines = described(assembly, best)
     assert "Measured with threads = 4: a setting of the workload, not an option" in lines
 
 
@@ -170,10 +172,8 @@ def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_pa
     best = {
         "configuration": {"codec": "fast", "level": 3},
         "change": {"waf": {"percent": -1.0, "low": -2.0, "high": -0.5, "p": 0.001}},
-        "fitness": 10.0,
-        "runs": 3,
     }
-    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    lines = described(assembly, best)
     assert lines[-3:] == [
         "Measured by your own command: RocksDB has not loaded this file",
         "Set codec = fast yourself: not an option of RocksDB",

@@ -4,19 +4,26 @@ from typing import Any
 
 import pytest
 
-from jobs.results.best_words import limit_advice, only_limits_failed, other_candidate_lines
+from jobs.report.changed import beside_section
+from jobs.report.verdict import limit_advice, only_limits_failed
+from optimizer.results.document import Result
+from tests.support.jobs.small_result import small_result
 
-FLOOR = {"limit": "rate >= 1 baseline", "at_least": 100.0, "at_most": None, "kept": False}
+FLOOR = {
+    "limit": "rate >= 1 baseline",
+    "metric": "rate",
+    "at_least": 100.0,
+    "at_most": None,
+    "kept": False,
+}
 BROKEN = {**FLOOR, "value": 80.0, "standing": "broken"}
 UNSURE = {**FLOOR, "value": 101.0, "standing": "not shown"}
 BELOW = {**FLOOR, "value": 99.0, "standing": "not shown"}
 FORMER = {**FLOOR, "value": 80.0}  # of a job of an earlier version
 
 
-def result(*limits: dict[str, Any], p: float = 0.001, **more: Any) -> dict[str, Any]:
-    objective = {"name": "o", "metric": [{"name": "waf", "direction": "min"}]}
-    verdict = {"p": p, "pairs": 7, "limits": list(limits), "change": {}, **more}
-    return {"verdict": verdict, "job": {"objective": objective}, "best": None}
+def result(*limits: dict[str, Any], p: float = 0.001, **more: Any) -> Result:
+    return small_result(verdict={"p": p, "limits": list(limits)}, **more)
 
 
 @pytest.mark.parametrize("row", [BROKEN, BELOW, FORMER])
@@ -40,9 +47,16 @@ def test_limits_alone_stand_against_it_where_the_test_passed():
 
 def test_no_line_says_that_nothing_was_traded_under_a_cost():
     lost = {"percent": -90.0, "low": -95.0, "high": -79.0, "p": 0.0001, "p_adjusted": 0.001}
-    untraded = {"no_trade": {"is_best": True}}
-    lines = other_candidate_lines(result(change={"read_present": lost}) | untraded)
-    assert lines == []
-    open_ = {**lost, "p_adjusted": 0.2}
-    (line,) = other_candidate_lines(result(change={"read_present": open_}) | untraded)
+    untraded = {
+        "trial": 1, "configuration": {}, "is_best": True, "fitness": 1.0, "terms": {},
+        "metrics": {},
+    }  # fmt: skip
+    level = {"baseline": {"metrics": {"read_present": 1.0}}, "no_trade": untraded}
+
+    def told(change: dict[str, float]) -> list[str]:
+        verdict = {"change": {"read_present": change}}
+        return beside_section(small_result(verdict=verdict, **level)).words
+
+    assert told(lost) == []
+    (line,) = told({**lost, "p_adjusted": 0.2})
     assert line.startswith("The best has no significant cost")

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.report.rows import limit_lines, limit_rows
+from jobs.report.verdict import limit_lines
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
 from sampler.workload.metric_table import MACHINE
 from tests.support.jobs.instant import write_space, write_workload
+from tests.support.jobs.small_result import OBJECTIVE, small_result
 
 RATE = Limit("rate", at_least_baseline=0.95)
 P99 = Limit("write_p99", at_most=200.0)
@@ -101,19 +102,15 @@ def test_a_job_that_was_stored_with_a_limit_of_memory_is_still_read():
     assert specification_from_document(stored).objective["limit"] == objective["limit"]
 
 
-class TestRows:
-    JOB = {"objective": {"limit": [{"metric": "rate", "at_least_baseline": 0.95}]}}  # noqa: RUF012
-
-    @pytest.mark.parametrize("verdict", [None, {"pairs": 3}])
-    def test_where_nothing_was_judged_say_so(self, verdict: object):
-        result = {"job": self.JOB, "verdict": verdict}
-        assert limit_rows(result)[0]["kept"] is None
-        assert limit_lines(result) == [
-            "Limit rate >= 0.95 baseline was not judged: there is no proof"
-        ]
-
-    def test_without_limits_there_are_none(self):
-        assert limit_lines({"job": {"objective": {}}, "verdict": None}) == []
+@pytest.mark.parametrize("verdict", [None, {"pairs": 3}])
+def test_where_nothing_was_judged_limits_are_told_all_the_same(verdict: dict[str, int] | None):
+    objective = {**OBJECTIVE, "limit": [{"metric": "rate", "at_least_baseline": 0.95}]}
+    result = small_result(job={"objective": objective}, verdict=verdict)
+    assert result.limits[0].kept is None
+    assert limit_lines(result) == [
+        "Limit rate >= 0.95 baseline was not judged: there is no proof."
+    ]
+    assert limit_lines(small_result()) == []
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["db_bench", "command"])

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.report.rows import explanation_rows
-from jobs.results.best_words import withheld_words
+from jobs.report.changed import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import explain_winner, explanation_document
@@ -47,8 +46,8 @@ def test_four_draws_explain_nothing_and_say_what_would():
         "(as many as a ranking of the options); --trials 18 measures that many",
     }
     assert divide(18).explore >= 10 > divide(17).explore
-    assert withheld_words(found) == f"Explanation {found['explanation_withheld']['why']}."
-    assert explanation_rows(found, ["waf"]) is None
+    withheld = found["explanation_withheld"]
+    assert withheld_words(withheld) == f"Explanation {withheld['why']}."
 
 
 def test_runs_of_the_same_configuration_again_do_not_count():
@@ -108,4 +107,4 @@ def test_a_winner_that_is_the_baseline_is_not_withheld():
 
 
 def test_results_of_earlier_versions_withhold_nothing():
-    assert withheld_words({"explanation": None}) is None
+    assert withheld_words(None) is None

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.experiments.comparison.comparison import subject_of
-from jobs.experiments.comparison.sides import side_of_job
+from jobs.experiments.comparison import subject_of
+from jobs.experiments.sides import side_of_job
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
@@ -53,7 +53,7 @@ def test_a_winner_is_measured_over_the_starting_point_that_was_its_baseline(
 def test_a_job_without_a_winner_is_refused(database: Engine):
     queued, without = job(database), job(database, {})
     for number, said in (
-        (9, "B: there is no job 9 in the database"),
+        (9, "B: there is no job 9 in this database"),
         (queued, f"B: job {queued} is queued and has no result"),
         (without, f"B: job {without} found nothing better"),
     ):

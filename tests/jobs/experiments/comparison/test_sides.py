@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.comparison.sides import (
+from jobs.experiments.sides import (
     DOUBLE,
     HALF,
     MIDDLE,

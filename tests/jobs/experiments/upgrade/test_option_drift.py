@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.upgrade.builds import Concern, option_drift
+from jobs.experiments.option_drift import Concern, option_drift
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.options.options_file import CF, DB, OptionsFile, leaves
 from tests.support.sampler.second_builds import REAL, build, with_default, without_option

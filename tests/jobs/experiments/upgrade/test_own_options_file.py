@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.upgrade.builds import own_file
-from jobs.experiments.upgrade.check import upgrade_sentences
+from jobs.experiments.option_drift import own_file
+from jobs.experiments.upgrade import upgrade_sentences
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, parse_options

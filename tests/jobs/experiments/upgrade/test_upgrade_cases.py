@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.upgrade.builds import (
+from jobs.experiments.option_drift import (
     DEFAULTS,
     KEPT,
     OWN,

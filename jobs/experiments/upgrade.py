@@ -17,15 +17,7 @@ from jobs.experiments.experiment import (
     Sets,
     measure_interleaved,
 )
-from jobs.experiments.paired import (
-    SIGNIFICANT,
-    CaseChange,
-    MetricChange,
-    compare_cases,
-    holm_of,
-    pair_values,
-)
-from jobs.experiments.upgrade.builds import (
+from jobs.experiments.option_drift import (
     DEFAULTS,
     KEPT,
     SIDES,
@@ -37,6 +29,14 @@ from jobs.experiments.upgrade.builds import (
     cases_of,
     option_drift,
     own_file,
+)
+from jobs.experiments.paired import (
+    SIGNIFICANT,
+    CaseChange,
+    MetricChange,
+    compare_cases,
+    holm_of,
+    pair_values,
 )
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS, p_words

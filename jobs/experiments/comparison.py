@@ -5,13 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.experiments.comparison.sides import MIDDLE, Side, sides_around, worked_out
-from jobs.experiments.comparison.tables import (
-    comparison_files,
-    comparison_sentences,
-    table_document,
-    tables,
-)
 from jobs.experiments.experiment import (
     Experiment,
     Findings,
@@ -19,6 +12,13 @@ from jobs.experiments.experiment import (
     KeptRuns,
     RunsObserver,
     measure_interleaved,
+)
+from jobs.experiments.sides import MIDDLE, Side, sides_around, worked_out
+from jobs.experiments.tables import (
+    comparison_files,
+    comparison_sentences,
+    table_document,
+    tables,
 )
 from jobs.specification.compaction_debt import too_small_warnings
 from jobs.specification.measured_baseline import (

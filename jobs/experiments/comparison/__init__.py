@@ -1,1 +1,0 @@
-"""Two or three configurations, builds or engines, measured in turn and compared."""
