@@ -34,7 +34,7 @@ from db.schema.tables import trial
 from db.trials.trial_export import KEPT_NAMES, TrialNames
 from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import proposal
-from jobs.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.report.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench_output import parse_output
 from sampler.runner.outcome import TrialState

@@ -21,7 +21,7 @@ from api.schemas.trial_schemas import (
 from api.services.dependencies import UNCHANGED, AnswerDep, JobDep, Service, ServiceDep
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import TrialOrder, read_listed
-from jobs.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.report.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from jobs.report.content import content
 from jobs.report.options_comment import describe, describe_fullest, describe_minimal
+from jobs.report.trial_export import trials_csv
 from jobs.results.export import ExportRefusedError, difference_of
 from jobs.results.fits import JobCache
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
@@ -30,7 +31,6 @@ from jobs.results.output_folder import (
 )
 from jobs.results.pages import document_html, whole_page
 from jobs.specification.specification import Specification
-from jobs.trial_export import trials_csv
 from optimizer.explanation.explanation import fewer_changes
 from optimizer.results.document import Result
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document

@@ -55,8 +55,13 @@ PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
 SETTINGS = re.findall(r"^\| `(\w+)` \| `(\S+\.py)` \| `(\w+)` \|$", PAGE, re.MULTILINE)
 # What declares a setting or an option: a field of a model, or a parameter of a command.
 DECLARED = re.compile(r"(?:Field|Option)\(")
-# Settings of the same name of something else: a machine's check and its memory.
-OTHERS = {("cli/tuning/doctor.py", "doctor_command"), ("cli/tuning/guide.py", "guide_command")}
+# The same names of something else: a machine's check and its memory, and figures of a result.
+OTHERS = {
+    ("cli/tuning/doctor.py", "doctor_command"),
+    ("cli/tuning/guide.py", "guide_command"),
+    ("optimizer/results/document.py", "Contributions"),
+    ("optimizer/results/document.py", "Explanation"),
+}
 
 
 def declares(node: ast.AST, name: str) -> bool:

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
 import db.trials.trial_export
-import jobs.trial_export
+import jobs.report.trial_export
 from benchmarks.export_trials import main as export_benchmark
 from db.jobs.job_store import JobStore
 from db.trials.trial_export import TrialNames
-from jobs.trial_export import (
+from jobs.report.trial_export import (
     TrialColumns,
     csv_chunks,
     ndjson_chunks,
@@ -48,7 +48,7 @@ any_jobs = partial(
 @pytest.fixture(autouse=True)
 def small_pages_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db.trials.trial_export, "PAGE", 3)
-    monkeypatch.setattr(jobs.trial_export, "_GROUP", 4)
+    monkeypatch.setattr(jobs.report.trial_export, "_GROUP", 4)
 
 
 def names_of(trials: list[Trial]) -> tuple[list[str], list[str]]:
@@ -413,7 +413,7 @@ class TestEveryFormat:
         self, database: Engine, chunks: Chunks, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
-        monkeypatch.setattr(jobs.trial_export, "_GROUP", 500)
+        monkeypatch.setattr(jobs.report.trial_export, "_GROUP", 500)
         few, many = (
             job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
         )
