@@ -24,7 +24,7 @@ from db.schema.job_row import JobKind, JobRow
 from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
 from jobs.specification.request import JobRequest, field_kind, typed
 from jobs.specification.specification import specification_from_document
-from optimizer.objective.limits import limit_words
+from optimizer.objective.objective import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import limits_asked, load_objective
 from optimizer.strategies.registry import STRATEGIES

@@ -255,7 +255,7 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    from optimizer.objective.limits import limit_words
+    from optimizer.objective.objective import limit_words
     from optimizer.objective.objective_file import limits_asked
 
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"

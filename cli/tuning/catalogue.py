@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option, echo
 
-from optimizer.objective.limits import limit_words
+from optimizer.objective.objective import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_text
 from sampler.common.documents import parse_toml

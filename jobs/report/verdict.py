@@ -12,7 +12,7 @@ from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, p_figure, smallest_change
 from optimizer.budget.sample_size import percent_words, sample_size_words
 from optimizer.confirmation.paired_change import Change
-from optimizer.objective.limits import kept_words
+from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded
 from sampler.workload.metric_table import format_change, is_share, metric_help, shown_in

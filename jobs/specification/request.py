@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from optimizer.budget.sample_size import parse_detect
-from optimizer.objective.limits import parse_limit
+from optimizer.objective.objective import parse_limit
 from optimizer.trials.problem import (
     Number,
     SearchOptions,

@@ -18,8 +18,7 @@ from jobs.specification.request import JobSettings, WarmStart, require_file
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
-from optimizer.objective.limits import require_possible
-from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective import Limit, Objective, require_possible
 from optimizer.objective.objective_file import (
     limit_document,
     load_objective,

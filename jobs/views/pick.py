@@ -15,14 +15,17 @@ from optimizer.evaluation.evaluation import (
     measured,
     within_limits,
 )
-from optimizer.objective.limits import (
+from optimizer.objective.objective import (
+    Metrics,
+    Objective,
+    Term,
     limit_words,
+    pareto_front,
     parse_limit,
     require_measured,
     require_possible,
     unmeasured_words,
 )
-from optimizer.objective.objective import Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History

@@ -14,8 +14,15 @@ from typing import Any
 from models import Floats
 from optimizer.budget.power import ALPHA, FIGURE_ALPHA, LIMIT_ALPHA
 from optimizer.confirmation.paired_change import differences_of, interval_of_mean, medians
-from optimizer.objective.limits import BROKEN, KEPT, OPEN, limit_figure, limit_words
-from optimizer.objective.objective import Limit, Metrics
+from optimizer.objective.objective import (
+    BROKEN,
+    KEPT,
+    OPEN,
+    Limit,
+    Metrics,
+    limit_figure,
+    limit_words,
+)
 
 _ROUNDING = 1e-9  # relative: a value exactly on a bound may be off by so much
 Margins = Mapping[str, float]

@@ -32,8 +32,7 @@ from optimizer.confirmation.paired_change import (
     with_adjusted_p,
 )
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import kept_words, limit_words
-from optimizer.objective.objective import MOST_GAIN, Objective
+from optimizer.objective.objective import MOST_GAIN, Objective, kept_words, limit_words
 from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_table import MACHINE
 

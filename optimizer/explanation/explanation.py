@@ -17,8 +17,7 @@ from optimizer.confirmation.paired_change import Change, change, interval_of_mea
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
-from optimizer.objective.limits import kept_words
-from optimizer.objective.objective import Metrics, Objective
+from optimizer.objective.objective import Metrics, Objective, kept_words
 from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem

@@ -9,8 +9,7 @@ from optimizer.confirmation.choice import blocks_of, choice_of, proof_subjects, 
 from optimizer.confirmation.paired_change import change, interval_of_mean
 from optimizer.confirmation.proof import ProofClocks, Verdict, fitness_by_pair, with_fitness
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import limit_words
-from optimizer.objective.objective import Limit, Metrics
+from optimizer.objective.objective import Limit, Metrics, limit_words
 from optimizer.simplification.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem

@@ -11,8 +11,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from optimizer.confirmation.paired_change import Change
-from optimizer.objective.limits import OPEN, limit_words
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 
 Metrics = dict[str, float | None]
@@ -161,7 +160,7 @@ class Verdict(Part):
     """The deciding test, passed or not."""
 
     confirmed: bool = False
-    fitness: float | None
+    fitness: float | None = None
     pairs: int
     why: str
     metrics: Metrics
@@ -397,7 +396,7 @@ class Result(Ranking):
 
     version: int = Field(default=1, alias="schema")
     job: dict[str, Any]  # the specification
-    environment: dict[str, Any]
+    environment: dict[str, Any] = {}
     baseline: Baseline
     best: Best | None
     verdict: Verdict | None

@@ -20,10 +20,11 @@ from optimizer.budget.budget import (
     trials_in,
     where_words,
 )
-from optimizer.budget.limit_margins import margin_words, with_limit_margins
 from optimizer.budget.sample_size import (
     LEAST_TRIALS_TO_DETECT,
+    margin_words,
     sample_size_words,
+    with_limit_margins,
     with_planned_pairs,
 )
 from optimizer.confirmation.choice import may_win

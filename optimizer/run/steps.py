@@ -15,7 +15,7 @@ from optimizer.confirmation.choice import (
 )
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
-from optimizer.objective.limits import require_possible
+from optimizer.objective.objective import require_possible
 from optimizer.simplification.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History

@@ -6,11 +6,13 @@ from optimizer.strategies.draws import Drawn, DrawThenSearch
 from optimizer.strategies.genetic import Genetic
 from optimizer.strategies.greedy import Greedy
 from optimizer.strategies.guided import Guided
-from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
 from optimizer.strategies.other_optimizers import (
+    LEAST_PARENTS,
     OPTUNA_DRAWS,
+    POPULATION,
     SMAC_DRAWS,
     gaussian_process,
+    nsga2,
     smac,
     tpe,
 )

@@ -19,12 +19,11 @@ from scipy.special import stdtr
 
 from jobs.archive import read_archive
 from models import Floats
-from optimizer.budget.limit_margins import margin_of
 from optimizer.budget.power import LIMIT_POWER, pairs_for
+from optimizer.budget.sample_size import margin_of
 from optimizer.confirmation.paired_change import SIGNIFICANT
 from optimizer.confirmation.proof import Pair, Verdict, judge
-from optimizer.objective.limits import limit_words, parse_limit
-from optimizer.objective.objective import Limit, Metrics, Objective, Term
+from optimizer.objective.objective import Limit, Metrics, Objective, Term, limit_words, parse_limit
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import Traded, traded
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose

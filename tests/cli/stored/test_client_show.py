@@ -62,7 +62,7 @@ def test_a_job_with_limits(client: Client, service: Scene, capsys: Capture):
     assert client("show", number, url=service.url) == 3
     shown = capsys.readouterr().out.splitlines()
     assert shown[1] == "limits: rate >= 0.5 baseline; sa <= 1"
-    limits = [line for line in shown if line.startswith("Limit ")]
+    limits = [line.strip() for line in shown if line.lstrip().startswith("Limit ")]
     assert limits == [
         "Limit rate >= 0.5 baseline (here 525) is kept: median 1,050, 3 of 3 runs within it.",
         "Limit sa <= 1 is broken: median 1.2, 0 of 3 runs within it.",

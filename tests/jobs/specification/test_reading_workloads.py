@@ -13,7 +13,7 @@ from jobs.specification.specification import (
     specification_from_document,
     usual_objective,
 )
-from optimizer.objective.limits import parse_limit
+from optimizer.objective.objective import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.budget.limit_margins import margin_words, with_limit_margins
 from optimizer.budget.power import LIMIT_ALPHA, LIMIT_POWER, POWER, smallest_margin
+from optimizer.budget.sample_size import margin_words, with_limit_margins
 from optimizer.confirmation.proof import declared_test, judge
-from optimizer.objective.limits import limit_words, parse_limit
-from optimizer.objective.objective import Objective, Term
+from optimizer.objective.objective import Objective, Term, limit_words, parse_limit
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from tests.support.optimizer.pretend_bench import problem_of, trial_of

@@ -8,8 +8,7 @@ from optimizer.budget.budget import divide
 from optimizer.confirmation.kept_limits import margins_of
 from optimizer.confirmation.proof import Pair, declared_test, judge
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import kept_words
-from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.objective import Limit, Objective, Term, kept_words
 from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History

@@ -7,8 +7,7 @@ import pytest
 from optimizer.baseline.baseline import summarise
 from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import require_measured
-from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.objective import Limit, Objective, Term, require_measured
 from optimizer.objective.objective_file import parse_weights, weights_words
 from optimizer.surrogate.predictions import predictions_of
 from optimizer.trials.history import History

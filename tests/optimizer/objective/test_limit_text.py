@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.objective.limits import limit_words, parse_limit
-from optimizer.objective.objective import Limit
+from optimizer.objective.objective import Limit, limit_words, parse_limit
 from sampler.common.errors import InputError
 
 MIB = 2.0**20

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.limits import require_possible
-from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.objective import Limit, Objective, Term, require_possible
 from optimizer.results.result import conclude
 from optimizer.run.planning import ProgressTracker, plan_of
 from optimizer.trials.history import History

@@ -49,10 +49,7 @@ def test_sizes_and_compressibility(
     size = family.value_size
     assert (size.mean, size.p50, size.p99) == (value_size, value_size, value_size)
     assert profile.version
-    # Newer builds bring a zstd and a zlib that pack random text less densely than those of 7.8.3,
-    # with which a ratio is told from a LOG: docs/results/recovery.md.
-    room = 0.05 if profile.version.startswith("7.8.") else 0.08
-    assert family.compression_ratio == pytest.approx(ratio, rel=room)
+    assert family.compression_ratio == pytest.approx(ratio, rel=0.05)
     assert (family.codec or "").lower() == codec
     assert family.sources["key_size"].where.endswith("tables made by flushes")
     assert profile.options

@@ -115,7 +115,7 @@ def test_rates_and_the_busiest_second(tmp_path: Path):
 def _few_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_KEYS", 3_000)
     monkeypatch.setattr(reading, "_STEP_BYTES", 20_000)
-    monkeypatch.setattr("sampler.profile.key_counts._HOT_KEYS", 300)
+    monkeypatch.setattr("sampler.profile.trace._HOT_KEYS", 300)
 
 
 def zipf(tmp_path: Path, steepness: int = 4) -> Path:
