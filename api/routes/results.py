@@ -22,7 +22,6 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
-from jobs.report.changed import withheld_words
 from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
@@ -200,6 +199,8 @@ async def explain_result(answer: AnswerDep) -> Response:
         job = answer.job
         found = explained_job(answer.service.engine, job, result_of(answer.service, job))
         if found["explanation"] is None:
+            from jobs.report.changed import withheld_words
+
             withheld = withheld_words(found["explanation_withheld"])
             why = withheld or "nothing was proven better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")

@@ -76,6 +76,10 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 
 
 _FIELD = re.compile(r"([a-z]\w*)(?=[ .\[]|$)")
+_PLACE = re.compile(r"^\[\d+\]")
+_FILE = re.compile(
+    r"\S+\.(?:toml|ini|json|csv|jsonl)(?=:|$)"
+)  # named by itself, before a field of it
 # A setting that a problem names. What was given is repeated in quotation marks, to the letter.
 _NAMED = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`([a-z]\w*)`""")
 
@@ -112,9 +116,11 @@ def spelled(error: InputError, names: Mapping[str, str]) -> InputError:
     if isinstance(error, InputErrors):
         return InputErrors([spelled(each, names) for each in error.errors])
     field, found = error.field, _FIELD.match(error.field)
-    if found:
+    if found and not _FILE.match(field):
         typed = names.get(found[1]) or names.get(found[1].removesuffix("s"))
         if typed:
+            # An option is given once for each of a list: its place in the list says nothing.
             rest = field[found.end() :]
+            rest = _PLACE.sub("", rest) if typed.startswith("-") else rest
             field = typed + (f" {rest[1:]}" if rest.startswith(".") else rest)
     return InputError(field, as_typed(error.problem, names))

@@ -85,7 +85,8 @@ def _as_in_request(own: inspect.Parameter, field: FieldInfo | None) -> inspect.P
     if field is None or own.default is not own.empty or get_origin(own.annotation) is Annotated:
         return own
     of: Any = own.annotation
-    option = Option(help=field.description)
+    flag = [f"--{own.name.replace('_', '-')}"] if of is bool else []  # without a --no-...
+    option = Option(*flag, help=field.description)
     return own.replace(default=field.default, annotation=Annotated[of, option])
 
 

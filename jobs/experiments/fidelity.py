@@ -222,7 +222,7 @@ def _decided(figures: Figures, runs: Sequence[MeasuredRun]) -> bool:
     """Whether the runs tell if the load fits; an InputError where one did not end well."""
     failed = next((run for run in runs if not run.done), None)
     if failed is not None:
-        raise InputError("--check", f"the load failed: {failed.failure}")
+        raise InputError("check", f"the load failed: {failed.failure}")
     rows = tuple(compared(figures, [run.metrics for run in runs]))
     return len(runs) >= LEAST_RUNS and Fidelity(rows).fits is not None
 

@@ -88,7 +88,7 @@ class ExternalJobs:
                 job.driver.log = StoredTrialLog(self._engine, lease)
                 try:
                     yield lease, job
-                except InputError as error:  # before anything changed
+                except InputError as error:  # before a trial began or was kept
                     refused = error
             job.epoch = lease.epoch
             with self._lock:

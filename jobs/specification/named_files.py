@@ -131,7 +131,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
         known, text = (SPACES, space_text) if name == "space" else (OBJECTIVES, objective_text)
         if value in known or not isinstance(value, str):
             return {name: value}
-        return {name: parse_toml(text(find(name, value)), field=f"--{name} {value}")}
+        return {name: parse_toml(text(find(name, value)), field=f"{name} {value}")}
     if name == "baseline" and value not in BASELINES:
         return {"baseline_options": _options_text(find(name, str(value)))}
     if name == "start_from":

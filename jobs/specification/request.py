@@ -266,7 +266,7 @@ def parse_warm_start(given: str | int | None) -> WarmStart:
 def parts_of(
     asked: JobRequest, found: list[InputError], *, search: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What a request asks for, by the names of ``specification_of``; documents stay as they are.
+    """What a request asks for, by the fields of ``Specification``; documents stay as they are.
 
     Only what was asked for is there, but for ``search``, which is always told. ``found`` receives
     what is wrong; ``search`` is how the search of the job that is cloned behaves.

@@ -99,10 +99,10 @@ def smallest_margin(
     """How far inside its bound a true mean must lie to be shown to keep it with ``power``.
 
     By the one-sided t test at ``LIMIT_ALPHA``, or at ``FIGURE_ALPHA`` with ``level_runs``. In the
-    unit of ``scatter``, the standard deviation
-    of single differences, which is an estimate of ``freedom`` degrees of freedom itself: the power
-    is the mean over what the true scatter may be. ``level_runs``: how many runs the level that
-    lies inside was estimated from; None: it is known, as that of the runs beside.
+    unit of ``scatter``, the standard deviation of single differences, which is an estimate of
+    ``freedom`` degrees of freedom itself: the power is the mean over what the true scatter may be.
+    ``level_runs``: how many runs the level that lies inside was estimated from; None: it is known,
+    as that of the runs beside.
 
     Raises:
         ValueError: A negative scatter, no freedom, or fewer than 2 pairs.
@@ -125,7 +125,7 @@ def _distance(pairs: int, freedom: float, power: float, level_runs: int | None) 
     import numpy as np
     from scipy import optimize, special  # scipy.stats takes a second to load
 
-    critical = -special.stdtrit(pairs - 1, FIGURE_ALPHA if level_runs else LIMIT_ALPHA)
+    critical = -special.stdtrit(pairs - 1, FIGURE_ALPHA if level_runs is not None else LIMIT_ALPHA)
     levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     ratios = np.sqrt(special.chdtri(freedom, 1 - levels) / freedom * pairs)
     off = special.ndtri(levels[:, None]) * math.sqrt(pairs / level_runs) if level_runs else 0.0

@@ -20,8 +20,6 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from optimizer.budget.budget import LimitMargin, Plan, SampleSizePlan, divide, explored_runs
 from optimizer.budget.power import LIMIT_POWER, MOST_PAIRS, pairs_for, smallest_margin
 from optimizer.objective.objective import Limit, limit_words
@@ -223,6 +221,8 @@ def margin_of(
     bound: Limit, series: Sequence[Sequence[float]], pairs: int, power: float, *, leveled: bool
 ) -> LimitMargin:
     """From the baseline's values by host, each in the order of measurement."""
+    import numpy as np
+
     words, runs = limit_words(bound), sum(map(len, series))
     repeated = [values for values in series if len(values) > 1]
     if bound.beside_baseline:
@@ -266,6 +266,8 @@ def _spread_within(series: Sequence[Sequence[float]]) -> tuple[float | None, flo
 
     Of their shares of the mean where a value is not above 0; None where it is unknown.
     """
+    import numpy as np
+
     squares, freedom = 0.0, 0
     for values in map(np.asarray, series):
         positive = bool((values > 0).all())

@@ -77,6 +77,21 @@ class KeptLimit:
         return row | tested | {"p": self.p, "assured": self.assured}
 
 
+@dataclass(frozen=True)
+class LimitLevels:
+    """One-sided levels of the tests of limits, where they differ from ``LIMIT_ALPHA``."""
+
+    figures: float = FIGURE_ALPHA  # of being called kept, of a limit in figures
+    broken: float = ALPHA  # of being called broken, of any limit
+
+    @classmethod
+    def declared(cls, test: Mapping[str, Any] | None) -> "LimitLevels":
+        """Those of a declared test; earlier versions had one level for all."""
+        if test is None or "limit_alpha_of_figures" in test:
+            return cls()
+        return cls(figures=LIMIT_ALPHA, broken=LIMIT_ALPHA)
+
+
 def limits_kept(
     limits: Sequence[Limit],
     pairs: Sequence[tuple[Metrics, Metrics]],
@@ -84,6 +99,7 @@ def limits_kept(
     *,
     margins: Margins | None,
     unseen: Mapping[str, float],
+    levels: LimitLevels | None = None,
 ) -> tuple[KeptLimit, ...]:
     """How the winner stands to each bound of the objective's limits.
 
@@ -94,17 +110,22 @@ def limits_kept(
         margins: By bound; one that is not there has none. None: the medians decide, as in jobs of
             earlier versions.
         unseen: Standard errors of log ratios that the pairs do not show, by metric.
+        levels: As they were declared before the proof; None: those of today.
     """
     found = []
     for limit in (bound for each in limits for bound in each.bounds):
         mine = pairs if limit.beside_baseline else raw
         off = unseen.get(limit.metric, 0.0) if limit.beside_baseline else 0.0
-        found.append(_kept(limit, mine, margins, off))
+        found.append(_kept(limit, mine, margins, off, levels or LimitLevels()))
     return tuple(found)
 
 
 def _kept(
-    limit: Limit, pairs: Sequence[tuple[Metrics, Metrics]], margins: Margins | None, unseen: float
+    limit: Limit,
+    pairs: Sequence[tuple[Metrics, Metrics]],
+    margins: Margins | None,
+    unseen: float,
+    levels: LimitLevels,
 ) -> KeptLimit:
     baseline, winner = (medians([pair[side] for pair in pairs]) for side in (0, 1))
     known = KeptLimit(
@@ -119,15 +140,19 @@ def _kept(
     margin = margins.get(limit_words(limit), 0.0)
     if known.value is None or (limit.beside_baseline and limit.metric not in baseline):
         return replace(known, value=None, standing=OPEN, margin=margin)
-    standing, p, assured = _tested(limit, pairs, margin, unseen)
+    standing, p, assured = _tested(limit, pairs, margin, unseen, levels)
     return replace(known, standing=standing, margin=margin, p=p, assured=assured)
 
 
 def _tested(
-    limit: Limit, pairs: Sequence[tuple[Metrics, Metrics]], margin: float, unseen: float
+    limit: Limit,
+    pairs: Sequence[tuple[Metrics, Metrics]],
+    margin: float,
+    unseen: float,
+    levels: LimitLevels,
 ) -> tuple[str, float, str]:
     """Standing, one-sided p-value of "not within the margin", and how far it reaches at worst."""
-    alpha = LIMIT_ALPHA if limit.beside_baseline else FIGURE_ALPHA
+    alpha = LIMIT_ALPHA if limit.beside_baseline else levels.figures
     share = 1 - margin if limit.is_floor else 1 + margin
     widened, _ = _inside(limit, pairs, share)
     mean, half, two_sided = interval_of_mean(widened, unseen, 1 - 2 * alpha)
@@ -136,7 +161,7 @@ def _tested(
         p = 0.0 if mean >= 0 else 1.0
     exactly, logarithmic = _inside(limit, pairs, 1.0)
     mean, half, two_sided = interval_of_mean(exactly, unseen, 1 - 2 * alpha)
-    broken = mean < 0 and two_sided < 2 * ALPHA
+    broken = mean < 0 and two_sided < 2 * levels.broken
     standing = BROKEN if broken else KEPT if p < alpha else OPEN
     return standing, p, _assured(limit, mean - half, 1 - alpha) if half and logarithmic else ""
 

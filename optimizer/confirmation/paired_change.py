@@ -3,15 +3,15 @@
 Runs come in pairs, made one after the other, so a machine that drifts slows both sides alike.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from models import Floats
-from models.importance.anova import holm
+if TYPE_CHECKING:
+    from models import Floats
 
 CONFIDENCE = 0.95
 SIGNIFICANT = 0.05  # of all that a verdict names, together
@@ -33,7 +33,7 @@ class Change:
     detectable: float | None = None
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> "Change":
+    def of(cls, document: Mapping[str, Any]) -> Change:
         """A change as result.json holds it."""
         percent, low, high, p = (document[part] for part in ("percent", "low", "high", "p"))
         return cls(percent, low, high, p, document.get("p_adjusted"), document.get("detectable"))
@@ -73,6 +73,8 @@ def with_adjusted_p(
     (F. Bretz and others, Statistics in Medicine 28, 2009). A metric that is the same in every run
     is not asked about.
     """
+    from models.importance.anova import holm
+
     asked = [n for n in names if n in changes and (changes[n].low or changes[n].high)]
     factor = _share(passed)
     corrected = holm([changes[name].p for name in asked])
@@ -104,6 +106,8 @@ def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[Floats, bool]:
     Logarithms of the ratios and True, or, where a value is not above 0, differences over the
     baseline's mean and False.
     """
+    import numpy as np
+
     values = np.array(pairs, dtype=np.float64)
     if (values > 0).all():
         return np.log(values[:, 1]) - np.log(values[:, 0]), True
@@ -113,6 +117,8 @@ def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[Floats, bool]:
 
 def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The median of each metric that every run has."""
+    import numpy as np
+
     names = [name for name in runs[0] if all(name in run for run in runs)]
     return {name: float(np.median([run[name] for run in runs])) for name in names}
 
@@ -124,6 +130,8 @@ def interval_of_mean(
 
     There are at least two values. ``unseen``: a standard error that they do not show.
     """
+    import numpy as np
+
     # Without the checks of scipy.stats, which take most of a millisecond a call, in all digits.
     from scipy.special import stdtr, stdtrit
 

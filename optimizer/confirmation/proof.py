@@ -20,7 +20,7 @@ from optimizer.budget.power import (
     p_words,
     smallest_mean,
 )
-from optimizer.confirmation.kept_limits import KeptLimit, Margins, limits_kept
+from optimizer.confirmation.kept_limits import KeptLimit, LimitLevels, Margins, limits_kept
 from optimizer.confirmation.paired_change import (
     Change,
     change,
@@ -92,6 +92,7 @@ def judge(
     raw: Sequence[Pair] | None = None,
     clocks: str = "",
     margins: Margins | None = MappingProxyType({}),
+    levels: LimitLevels | None = None,
 ) -> Verdict | None:
     """Judges the fresh runs.
 
@@ -111,6 +112,7 @@ def judge(
         clocks: A clause on the clocks, for ``why``.
         margins: The share of each limit's bound that may be missing, as it was declared; None: the
             medians decide on limits, as in jobs of earlier versions.
+        levels: Of the tests of limits, as they were declared; None: those of today.
 
     Returns:
         None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
@@ -124,7 +126,9 @@ def judge(
     mean, half, two_sided = interval_of_mean(values, unseen_error(objective, pairs, unseen))
     p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
     off = {metric: _off(unseen, metric) for metric in objective.metrics}
-    limits = limits_kept(objective.limits, pairs, measured, margins=margins, unseen=off)
+    limits = limits_kept(
+        objective.limits, pairs, measured, margins=margins, unseen=off, levels=levels
+    )
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and not failed and bool(p < ALPHA)

@@ -9,7 +9,7 @@ from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import Plan, apart, confirmation_document
 from optimizer.confirmation.choice import as_explored, blocks_of, choice_of
-from optimizer.confirmation.kept_limits import Margins, margins_of
+from optimizer.confirmation.kept_limits import LimitLevels, Margins, margins_of
 from optimizer.confirmation.proof import (
     Pair,
     ProofClocks,
@@ -90,6 +90,7 @@ def conclude(
         raw=ProofClocks().pairs(both),
         clocks=clocks.why,
         margins=_margins(plan, declared),
+        levels=LimitLevels.declared(declared),
     )
     machine = judging or machine_before_proof(evaluation)  # told even where nothing is corrected
     return Conclusion(evaluation, plan, winner, verdict, aside or {}, clocks, machine)

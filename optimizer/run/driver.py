@@ -167,6 +167,9 @@ class Driver:
             if trial.state is TrialState.LOST
             or (overdue and trial.started_at and trial.started_at < overdue)
         ]
+        self._next(
+            None, ()
+        )  # a baseline that cannot be measured ends the job before it begins any
         asked = [self._begin(trial.again(), None) for trial in again[:count]]
         while len(asked) < count and (trial := self.ask(None)):
             asked.append(trial)

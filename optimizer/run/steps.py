@@ -106,7 +106,9 @@ def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
     out = any(not run.has_outcome for run in runs)
     if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
         said = (runs[-1].failure or "no reason given").splitlines()[-1]
-        raise InputError("baseline", f"cannot be measured, so no trial can be compared: {said}")
+        raise InputError(
+            "the baseline", f"cannot be measured, so no trial can be compared: {said}"
+        )
     objective = problem.objective
     field = f"objective ({objective.name})"
     for run in (run for run in runs if run.done):  # before hours are spent

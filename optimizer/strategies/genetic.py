@@ -1,9 +1,9 @@
 """The genetic algorithm of Jin et al. (JIPS 2022), section 4.5, over the top parameters.
 
-Half of the budget is drawn at random and ranked, or less where the ranking is stable sooner
-(``sampling``). Then eight random chromosomes over the k most important parameters; of
-each generation the best four survive, two children come from a crossover of two survivors, and two
-chromosomes are wholly new. The other parameters stay at the baseline.
+Half of the budget is drawn at random and ranked, or less where the ranking is stable sooner. Then
+eight random chromosomes over the k most important parameters; of each generation the best four
+survive, two children come from a crossover of two survivors, and two chromosomes are wholly new.
+The other parameters stay at the baseline.
 """
 
 import math

@@ -88,8 +88,10 @@ def _once(given: object) -> object:
     """Names as a tuple: null means none, and a name twice no more than once."""
     if given is None:
         return ()
-    names = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
-    return tuple(dict.fromkeys(given)) if names else given  # type: ignore[call-overload]
+    if not isinstance(given, list | tuple):
+        return given
+    names = all(isinstance(each, str) for each in given)
+    return tuple(dict.fromkeys(given)) if names else tuple(given)
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]

@@ -79,10 +79,10 @@ def read_planned(
     )
     for name, text, least, most in counts:
         with noting(found):
-            read[name] = _count(text, f"--{name.replace('_', '-')}", least, most)
+            read[name] = _count(text, name, least, most)
     for name, text in (("key_size", key_size), ("value_size", value_size), ("memory", memory)):
         with noting(found):
-            read[name] = _bytes(text, f"--{name.replace('_', '-')}")
+            read[name] = _bytes(text, name)
     refuse_noted(found)
     return Planned(**read)
 

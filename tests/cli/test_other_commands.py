@@ -125,7 +125,7 @@ def test_one_that_there_is_not(here: Here, capsys: Capture, command: str):
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert printed.err.startswith(
-        f"rocktune: --{command.removesuffix('s')}: 'nothing' is not one of"
+        f"rocktune: {command.removesuffix('s')}: 'nothing' is not one of"
     )
 
 

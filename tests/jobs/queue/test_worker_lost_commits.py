@@ -82,7 +82,7 @@ def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.
     """Not everything that is found after a lost answer is one's own."""
     log, trial = log_with_trial(scene)
 
-    def lost(*_: object) -> None:
+    def lost(*_: object, **__: object) -> None:
         scene.execute("UPDATE trial SET attempt = 7")
         monkeypatch.undo()
         raise OperationalError("COMMIT", {}, psycopg.OperationalError(LOST))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.kept_limits import margins_of
+from optimizer.confirmation.kept_limits import LimitLevels, margins_of
 from optimizer.confirmation.proof import Pair, declared_test, judge
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, kept_words
@@ -225,3 +225,16 @@ def test_a_limit_in_figures_is_judged_by_raw_values():
         verdict = judge(Objective("o", WAF, (limit,)), corrected, planned=4, raw=raw)
         assert verdict.confirmed is not broken
         assert verdict.limits[0].value == (12.0 if broken else 11.0)
+
+
+def test_a_limit_in_figures_is_judged_by_the_levels_that_were_declared():
+    """A job that was declared by an earlier version, at 5%, ends by that level."""
+    times = (17.0, 18.5, 16.0, 21.0, 17.5)
+    pairs = [({"waf": 4.0, "time": 10.0}, {"waf": 3.0, "time": time}) for time in times]
+    limit = Limit("time", at_most=20.0)
+    earlier, now = (
+        judge(Objective("o", WAF, (limit,)), pairs, planned=5, levels=LimitLevels.declared(test))
+        for test in ({"limit_alpha": 0.05}, {"limit_alpha": 0.05, "limit_alpha_of_figures": 0.025})
+    )
+    assert 0.025 < now.limits[0].p < 0.05
+    assert (earlier.limits[0].standing, now.limits[0].standing) == ("kept", "not shown")

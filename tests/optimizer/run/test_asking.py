@@ -173,7 +173,7 @@ class TestABaselineThatFails:
             runner.tell(number, FAILED)
             assert runner.ask(5).trials == ()
         runner.tell(order[2], FAILED)
-        with pytest.raises(InputError, match=r"^baseline: .*no such column$"):
+        with pytest.raises(InputError, match=r"^the baseline: .*no such column$"):
             runner.ask(5)
 
     def test_is_not_certain_while_one_is_lost(self):
