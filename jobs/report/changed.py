@@ -78,7 +78,7 @@ def options_section(
     ]
     titles = (("option",), ("baseline", "best"), *([("predicted fitness",)] if gains else []))
     special = [special_words(each.name, after[each.name]) for each in active]
-    lines = [f"Inactive now: {', '.join(off)}."] * bool(off) + [*filter(None, special)]
+    lines = [f"Inactive now: {', '.join(sorted(off))}."] * bool(off) + [*filter(None, special)]
     count = f"{len(rows)} {'option' if len(rows) == 1 else 'options'} changed"
     blocks = [Table(columns(*titles), rows)] if rows else [Text("No option differs.")]
     return Section("changed", count, [*blocks, *(Text(line) for line in lines)])

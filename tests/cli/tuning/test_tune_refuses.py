@@ -32,7 +32,7 @@ FILES = {
 }
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--workload", "nothing"), "--workload"),
-    (("--workload", "typo.toml"), "workload.nmu"),
+    (("--workload", "typo.toml"), "--workload nmu"),
     (("--workload", "broken.toml"), "--workload broken.toml"),
     (("--workload", "absent.toml"), "--workload"),
     (("--workload", "no-program.toml"), "--workload command.argv"),

@@ -54,12 +54,12 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     assert best["change"]["sa"]["high"] < 0
     assert best["metrics"]["memory"] == result["baseline"]["metrics"]["memory"] == 142606336
     text = (out / "OPTIONS.ini").read_text()
-    first, cache, others, trade, tuned, *_ = text.splitlines()
+    first, cache, others, trade, proof, tuned, *_ = text.splitlines()
     assert first == f"# {FIRST}"
     assert cache.startswith("# - block cache") and others.startswith("# - whatever else")
     named = result["export"]["application"]
     assert named == ["block cache", "whatever else the program sets in code"]
-    assert trade == f"# {result['verdict']['trade']}"
+    assert trade == f"# {result['verdict']['trade']}." and proof.startswith("# Proof: trial ")
     assert trade.startswith("# Better than the baseline: SA -")
     assert tuned.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")
     folder = desk.folder / "tried"
