@@ -41,7 +41,7 @@ def test_another_file_is_refused_before_it_runs(program: Path, settings: Setting
     program.write_text(WRAPPER + "# of today\n")
     with pytest.raises(InputError, match="my_db_bench was replaced during the job") as refused:
         runner.run({})
-    assert refused.value.field == "db_bench" and "--warm-start" in refused.value.problem
+    assert refused.value.field == "db_bench" and "`warm_start`" in refused.value.problem
     program.write_text(WRAPPER)
     assert runner.run({}).state is TrialState.DONE
 

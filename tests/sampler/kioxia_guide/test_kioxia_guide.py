@@ -167,7 +167,7 @@ def test_all_that_is_wrong_is_told_together():
 
 @pytest.mark.parametrize("keys", ["", "1e999999", "-5", "0", "inf", "1e-999999", "9" * 60, "8e9x"])
 def test_what_is_no_number_of_keys_is_refused(keys: str):
-    with pytest.raises(InputError, match="--keys"):
+    with pytest.raises(InputError, match="keys"):
         read_planned(keys=keys, key_size="1", value_size="1", cpu_threads="1", memory="1")
 
 
