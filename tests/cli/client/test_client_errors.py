@@ -191,8 +191,9 @@ def result(**more: Any) -> dict[str, Any]:
         "verdict": {"why": HOSTILE, "pairs": 3, "change": change, "metrics": {HOSTILE: 2.0}},
         "baseline": {"metrics": {HOSTILE: 2.1}, "configuration": {HOSTILE: "a"},
                      "noise": {HOSTILE: {"spread": 0.01, "drifting": False}}},
-        "best": {"trial": 2, "fitness": 12.0, "configuration": {HOSTILE: HOSTILE}},
-        "forest": {HOSTILE: {"r2": 0.5}}, "parameters": [{"name": HOSTILE}], **more,
+        "best": {"trial": 2, "fitness": 12.0, "configuration": {HOSTILE: HOSTILE},
+                 "metrics": {HOSTILE: 2.0}, "runs": 3, "change": change},
+        "forest": {HOSTILE: {"r2": 0.5}}, "parameters": [{"name": HOSTILE, "rank": 1}], **more,
     }  # fmt: skip
 
 

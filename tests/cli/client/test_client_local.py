@@ -59,10 +59,10 @@ def test_a_job_of_tune(client: Client, desk: Desk, capsys: Capture):
     asked = ["--workload", workload, "--space", space, "--objective", "waf", "--trials", 14,
              "--strategy", "random", "--db", desk.database, "--out", desk.out]  # fmt: skip
     assert client("tune", *asked) == 0
-    found, _, steps = capsys.readouterr().out.partition("\nNext\n")
+    found, _, steps = capsys.readouterr().out.partition("\nWhat to do next\n")
     assert f"{desk.out}/report.html" in steps
     assert client("show", 1, "--db", desk.database) == 0
-    shown, _, steps = capsys.readouterr().out.partition("\nNext\n")
+    shown, _, steps = capsys.readouterr().out.partition("\nWhat to do next\n")
     assert "Proof: " in found and shown.endswith(found)
     assert "`rocktune report 1" in steps
     assert client("options", 1, "--db", desk.database) == 0

@@ -198,9 +198,13 @@ def test_what_db_bench_cannot_replay_is_told_before(tmp_path: Path):
     part, target = Trace(path=str(two)), tmp_path / "slice"
     assert write_slice(part, target, families=2, merging=True) == 1
     assert target.stat().st_mode & 0o777 == 0o600  # it holds keys and values
-    with pytest.raises(InputError, match=r"^workload\.flags\.num_column_families: the trace uses 2"):
+    with pytest.raises(
+        InputError, match=r"^workload\.flags\.num_column_families: the trace uses 2"
+    ):
         write_slice(part, target, families=1, merging=True)
-    with pytest.raises(InputError, match=r"^workload\.flags\.merge_operator: the trace has merges"):
+    with pytest.raises(
+        InputError, match=r"^workload\.flags\.merge_operator: the trace has merges"
+    ):
         write_slice(part, target, families=2, merging=False)
 
 

@@ -117,11 +117,15 @@ def test_deletes_and_batches_are_counted_by_key(measure: Measure):
 def test_what_db_bench_would_leave_out_is_refused_before(
     measure: Measure, installed: InstalledDbBench, tmp_path: Path
 ):
-    with pytest.raises(InputError, match=r"^workload\.flags\.num_column_families: .* write 3 in \[flags\]"):
+    with pytest.raises(
+        InputError, match=r"^workload\.flags\.num_column_families: .* write 3 in \[flags\]"
+    ):
         replay(measure, Trace(path=str(FAMILIES)))
     merging = ("--num=100", "--merge_operator=put")
     path, _ = recorded(installed.program, tmp_path, "mergerandom", *merging)
-    with pytest.raises(InputError, match=r"^workload\.flags\.merge_operator: the trace has merges"):
+    with pytest.raises(
+        InputError, match=r"^workload\.flags\.merge_operator: the trace has merges"
+    ):
         replay(measure, Trace(path=str(path)))
     flags = (("merge_operator", "put"),)
     assert replay(measure, Trace(path=str(path)), flags=flags).outcome.state is TrialState.DONE

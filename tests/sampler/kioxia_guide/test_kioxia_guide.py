@@ -161,7 +161,7 @@ def test_all_that_is_wrong_is_told_together():
         read_planned(keys="1.5", key_size="0", value_size="big", cpu_threads="nan",
                      memory="-1", open_files="1")  # fmt: skip
     assert [each.field for each in refused.value.errors] == [
-        "--keys", "--cpu-threads", "--open-files", "--key-size", "--value-size", "--memory",
+        "keys", "cpu_threads", "open_files", "key_size", "value_size", "memory",
     ]  # fmt: skip
 
 

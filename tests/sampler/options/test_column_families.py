@@ -83,7 +83,7 @@ def test_a_family_that_is_not_there_is_refused_with_those_that_are():
     with pytest.raises(InputError) as refused:
         read_user_options(TWO, family="block")
     assert str(refused.value) == (
-        "--column-family: the OPTIONS file has no column family 'block'; it has default, blocks"
+        "column_family: the OPTIONS file has no column family 'block'; it has default, blocks"
     )
 
 

@@ -123,7 +123,9 @@ def test_no_other_flag_of_the_build_is_ignored(installed: InstalledDbBench, tmp_
 def test_a_flag_that_does_nothing_is_refused_with_what_to_write(
     name: str, value: object, line: str
 ):
-    with pytest.raises(InputError, match=rf"^flags\.{name}: is a RocksDB option") as refused:
+    with pytest.raises(
+        InputError, match=rf"^workload\.flags\.{name}: is a RocksDB option"
+    ) as refused:
         workload_from_document({"name": "w", "flags": {name: value}})
     assert line in str(refused.value)
 

@@ -163,7 +163,7 @@ def test_a_name_that_is_neither_shipped_nor_a_file_is_refused_with_the_shipped_o
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    with pytest.raises(InputError, match=r"--space: cannot read .*No such file"):
+    with pytest.raises(InputError, match=r"space: cannot read .*No such file"):
         load_space(str(tmp_path / "nowhere.toml"))
 
 
