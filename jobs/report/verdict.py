@@ -139,7 +139,8 @@ def proof_section(result: Result) -> Section:
     where = confirmation_words(result.confirmation)
     caption = (
         f"Medians of {verdict.pairs} paired runs, interleaved. A change is the geometric mean of "
-        "the ratios of the pairs, with its 95% interval and its p by itself."
+        "the ratios of the pairs, of a percentage the points between its medians; with its 95% "
+        "interval and its p by itself."
         + (f" {where}. The other tables and plots show the search." if where else "")
     )
     columns = [*_columns(result), Column("p", figures=True)]
