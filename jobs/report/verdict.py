@@ -105,17 +105,18 @@ def _columns(result: Result) -> list[Column]:
 def _change_cell(
     metric: str,
     change: Change | MetricChange,
-    before: Mapping[str, float],
-    after: Mapping[str, float],
+    before: Mapping[str, float | None],
+    after: Mapping[str, float | None],
     mark: str = "",
 ) -> Cell:
     """A change with its interval; of a percentage the difference of the medians beside it."""
-    level = before[metric]
+    level, now = before[metric], after[metric]
     low, high = (format_change(metric, end, level) for end in (change.low, change.high))
     if not is_share(metric):
         return Cell(format_change(metric, change.percent, level), f"{low} to {high}", mark)
     ends = f"{low.removesuffix(' points')} to {high}" if level else "n/a"
-    return Cell(format_points(after[metric] - level), ends, mark)
+    points = "n/a" if level is None or now is None else format_points(now - level)
+    return Cell(points, ends, mark)
 
 
 def proof_section(result: Result) -> Section:
@@ -383,8 +384,8 @@ def _next_steps(result: Result, out: Path | None) -> Iterator[str]:
         yield from limits
         if not only_limits_failed(result):
             yield (
-                "Prove smaller changes: more pairs (`--detect 5%`), a longer workload, or a quieter "
-                "machine (`rocktune doctor`)."
+                "Prove smaller changes: more pairs (`--detect 5%`), a longer workload, or a "
+                "quieter machine (`rocktune doctor`)."
             )
         yield "Search more: more `--trials`; a warm start learns from the trials of this job."
         if not limits:
