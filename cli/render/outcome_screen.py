@@ -124,11 +124,14 @@ def print_outcome(
         say(console, *ranking[1:])
     say(console, "", RichText(told["next"].title, "bold"))
     print_section(console, told["next"])
-    more = [f"Give these commands the same {place}."] if place else []
+    more = []
+    if result.verdict:
+        where = f"{out}/report.html" if out else "`rocktune report ID`"
+        more.append(f"See the plots: {where}")
     if result.verdict and not verbose:
-        line = "See how it was measured: `rocktune show ID --verbose`"
-        more.insert(0, numbered(line, "ID" if job is None else job))
-    say(console, *(f"  {line}" for line in more))
+        more.append("See how it was measured: `rocktune show ID --verbose`")
+    more += [f"Give these commands the same {place}."] if place else []
+    say(console, *(f"  {numbered(line, 'ID' if job is None else job)}" for line in more))
 
 
 def _print_details(console: Console, result: Result, told: Mapping[str, Section]) -> None:

@@ -76,7 +76,7 @@ def options_section(
         )
         for each in active
     ]
-    titles = (("option",), ("baseline", "best"), *([("predicted fitness",)] if gains else []))
+    titles = (("option",), ("baseline", "best"), *([("predicted fitness gain",)] if gains else []))
     special = [special_words(each.name, after[each.name]) for each in active]
     lines = [f"Inactive now: {', '.join(sorted(off))}."] * bool(off) + [*filter(None, special)]
     count = f"{len(rows)} {'option' if len(rows) == 1 else 'options'} changed"

@@ -1,6 +1,6 @@
 """What the proof says: the verdict, gains and costs, every metric, limits, and what to do next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jobs.charts.changes import changes_chart, fitness_terms_chart
@@ -15,8 +15,14 @@ from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded
-from sampler.workload.metric_table import format_change, is_share, metric_help, shown_in
-from sampler.workload.tree_reads import READS
+from sampler.workload.metric_table import (
+    format_change,
+    format_points,
+    is_share,
+    metric_help,
+    shown_in,
+)
+from sampler.workload.tree_reads import COLD, READS
 
 _MARKS = ("better", "worse", "not significant")
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain
@@ -63,15 +69,18 @@ def trade_section(result: Result) -> Section:
     cells = [
         (
             row.name if row.metric in terms else Cell(row.metric, row.name),
-            metric_amount(level[row.metric], row.metric),
-            metric_amount(verdict.metrics[row.metric], row.metric),
-            _change_cell(row.metric, row.change, level[row.metric], mark),
+            amount_with_unit(level[row.metric], row.metric),
+            amount_with_unit(verdict.metrics[row.metric], row.metric),
+            _change_cell(row.metric, row.change, level, verdict.metrics, mark),
         )
         for row, mark in rows
     ]
     note = f"Medians of {verdict.pairs} paired runs; changes with 95% intervals."
     if any(name in verdict.change for name in READS):
-        note += " Reads: operations/s on the database that each side left; not tuned."
+        note += (
+            f" Reads: operations/s on the database that each side left, ...{COLD} with nothing in "
+            "the page cache; not tuned."
+        )
     apart = [
         row.name
         for row, mark in rows
@@ -94,10 +103,20 @@ def _columns(result: Result) -> list[Column]:
 
 
 def _change_cell(
-    metric: str, change: Change | MetricChange, level: float | None, mark: str = ""
+    metric: str,
+    change: Change | MetricChange,
+    before: Mapping[str, float | None],
+    after: Mapping[str, float | None],
+    mark: str = "",
 ) -> Cell:
-    ends = (format_change(metric, end, level) for end in (change.low, change.high))
-    return Cell(format_change(metric, change.percent, level), " to ".join(ends), mark)
+    """A change with its interval; of a percentage the difference of the medians beside it."""
+    level, now = before[metric], after[metric]
+    low, high = (format_change(metric, end, level) for end in (change.low, change.high))
+    if not is_share(metric):
+        return Cell(format_change(metric, change.percent, level), f"{low} to {high}", mark)
+    ends = f"{low.removesuffix(' points')} to {high}" if level else "n/a"
+    points = "n/a" if level is None or now is None else format_points(now - level)
+    return Cell(points, ends, mark)
 
 
 def proof_section(result: Result) -> Section:
@@ -113,7 +132,7 @@ def proof_section(result: Result) -> Section:
             Cell(name, metric_help(name)),
             amount_with_unit(level[name], name),
             amount_with_unit(verdict.metrics[name], name),
-            _change_cell(name, verdict.change[name], level[name]),
+            _change_cell(name, verdict.change[name], level, verdict.metrics),
             p_figure(verdict.change[name].p),
         )
         for name in names
@@ -121,7 +140,8 @@ def proof_section(result: Result) -> Section:
     where = confirmation_words(result.confirmation)
     caption = (
         f"Medians of {verdict.pairs} paired runs, interleaved. A change is the geometric mean of "
-        "the ratios of the pairs, with its 95% interval and its p by itself."
+        "the ratios of the pairs, of a percentage the points between its medians; with its 95% "
+        "interval and its p by itself."
         + (f" {where}. The other tables and plots show the search." if where else "")
     )
     columns = [*_columns(result), Column("p", figures=True)]
@@ -265,8 +285,10 @@ def change_words(change: MetricChange, metric: str = "", level: float | None = N
     """A change with its interval; of a percentage such as stalls in points over its ``level``."""
     low, high = change.low, change.high
     if is_share(metric):
-        ends = f"{format_change(metric, low, level)} to {format_change(metric, high, level)}"
-        return f"{format_change(metric, change.percent, level)} [{ends}]" if level else "from 0%"
+        if not level:
+            return "from 0%"
+        ends = [format_change(metric, end, level).removesuffix(" points") for end in (low, high)]
+        return f"{format_change(metric, change.percent, level)} [{', '.join(ends)}]"
     interval = "" if low == high else f" [{low:+.1f}, {high:+.1f}]"
     return f"{change.percent:+z.1f}%{interval}"
 
@@ -329,7 +351,7 @@ def limit_advice(result: Result) -> list[str]:
     if unsure:
         lines.append(
             f"Show that {some(unsure)} is kept, as the median says: "
-            "more pairs (--detect 5%), a longer workload, a quieter machine (`rocktune doctor`)."
+            "more pairs (`--detect 5%`), a longer workload, a quieter machine (`rocktune doctor`)."
         )
     if broken:
         lines.append(f"Loosen the limit {some(broken)}, if that is acceptable.")
@@ -362,15 +384,13 @@ def _next_steps(result: Result, out: Path | None) -> Iterator[str]:
         yield from limits
         if not only_limits_failed(result):
             yield (
-                "Prove smaller changes: more pairs (--detect 5%), a longer workload, or a quieter "
-                "machine (`rocktune doctor`)."
+                "Prove smaller changes: more pairs (`--detect 5%`), a longer workload, or a "
+                "quieter machine (`rocktune doctor`)."
             )
-        yield "Search more: more --trials; a warm start learns from the trials of this job."
+        yield "Search more: more `--trials`; a warm start learns from the trials of this job."
         if not limits:
             yield "See the best measured configurations, not proven: `rocktune pick ID`."
         yield "Or keep the baseline: it may already be good for this load and machine."
-    where = f"{out}/report.html" if out else "`rocktune report ID`"
-    yield f"See the plots: {where}"
 
 
 def _how_taken(result: Result) -> Iterator[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from jobs.results.figures import amount_with_unit, figure, share_percent, signed
 from optimizer.budget.power import p_figure
@@ -69,6 +69,7 @@ def page_environment(*packages: str) -> Environment:
     )
     environment.filters |= {
         "bytes": format_bytes,
+        "coded": coded,
         "data": plot_data,
         "figure": figure,
         "p": p_figure,
@@ -82,6 +83,11 @@ def readable(value: object) -> object:
     if isinstance(value, str) and not isinstance(value, Markup) and _CONTROLS.search(value):
         return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", value)
     return value
+
+
+def coded(line: str) -> Markup:
+    """A line with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(readable(line)))))
 
 
 def plot_data(figure: Mapping[str, Any]) -> Markup:

@@ -139,12 +139,21 @@ def is_share(metric: str) -> bool:
 
 
 def format_change(metric: str, percent: float | None, level: float | None) -> str:
-    """A change over a baseline of ``level``: in percent, of a percentage in points."""
+    """A change over a baseline of ``level``: in percent, of a percentage in points.
+
+    Points do not lead below 0% or above 100%.
+    """
     if percent is None or (is_share(metric) and not level):
         return "n/a"
     if is_share(metric) and level:
-        return f"{level * percent / 100:+z,.2g} points"
+        highest = max(100.0, level)  # a benchmark of the user's own may count each processor
+        return format_points(min(max(level * (1 + percent / 100), 0.0), highest) - level)
     return f"{percent:+z.1f}%" if abs(percent) < 1000 else f"{percent:+,.0f}%"
+
+
+def format_points(points: float) -> str:
+    """A difference of two percentages."""
+    return f"{points:+z.1f} points"
 
 
 def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:

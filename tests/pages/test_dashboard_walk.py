@@ -16,7 +16,7 @@ WORKLOAD = """
 name = "small"
 help = "a moment of writing"
 num = 10000
-scale = 256
+scale = 128
 settle = "none"
 timeout_seconds = 60
 """

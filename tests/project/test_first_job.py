@@ -28,7 +28,7 @@ def test_the_terminal_prints_what_is_kept(tmp_path: Path):
     upgrade_tables(engine)
     printed = unpadded(found(concluded(engine, ARCHIVE, tmp_path).result, 100))
     assert measured(printed) == measured(KEPT)
-    assert "  predicted fitness\n" in printed and "\nMost important parameters, " in printed
+    assert "  predicted fitness gain\n" in printed and "\nMost important parameters, " in printed
     engine.dispose()
 
 

@@ -95,7 +95,7 @@ class TestAWholeJob:
     def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
         front, appendix = report_html(finished).split('<h2 id="appendix">')
         assert re.findall(r'<(?:section|h2) id="(\w+)">', front) == [
-            "trade", "changed", "beside", "importance",
+            "trade", "changed", "beside", "next", "importance",
         ]  # fmt: skip
         for change in finished.result["best"]["changes"]:
             assert f'<th scope="row" class="word">{change["name"]}</th>' in front
@@ -110,7 +110,7 @@ class TestAWholeJob:
         ids = re.findall(r' id="([\w-]+)"', page)
         assert len(set(ids)) == len(ids) > 15
         assert set(re.findall(r'href="#([\w-]+)"', page)) == {*ids} - {
-            "trade", "changed", "beside", "importance", "appendix"}  # fmt: skip
+            "trade", "changed", "beside", "next", "importance", "appendix"}  # fmt: skip
 
     def test_every_plot_says_what_it_shows(self, finished: JobOutcome):
         page = report_html(finished)

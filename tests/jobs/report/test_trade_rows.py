@@ -57,7 +57,23 @@ def test_what_was_won_comes_first_and_what_did_not_move_is_left_out() -> None:
         ("RATE", "better"), (Cell("peak_rss", "peak memory"), "worse"),
         ("WAF", "not significant"),
     ]  # fmt: skip
-    assert table.rows[0][1:] == ("2", "1", Cell("+7.0%", "+5.0% to +9.0%", "better"))
+    assert table.rows[0][1:] == ("2 ops/s", "1 ops/s", Cell("+7.0%", "+5.0% to +9.0%", "better"))
+
+
+def test_a_percentage_changes_by_the_points_between_the_medians_beside_it() -> None:
+    """The mean of the ratios is another; an interval of ratios may lead above 100%."""
+    found = small_result(
+        job={"objective": OBJECTIVE},
+        baseline={"metrics": {"stall_percent": 21.58}},
+        verdict={
+            "metrics": {"stall_percent": 29.13},
+            "change": {"stall_percent": {"percent": 42.0, "low": -75.0, "high": 600.0, "p": 0.5}},
+        },
+    )
+    table = trade_section(found).blocks[0]
+    assert isinstance(table, Table)
+    change = Cell("+7.6 points", "-16.2 to +78.4 points", "not significant")
+    assert table.rows[0][1:] == ("21.58 %", "29.13 %", change)
 
 
 def test_without_a_proof_there_is_no_row() -> None:

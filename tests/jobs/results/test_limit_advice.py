@@ -35,7 +35,7 @@ def test_what_is_beyond_the_bound_is_to_be_loosened_not_measured_more(row: dict[
 
 def test_what_may_be_kept_takes_more_pairs():
     said = " ".join(limit_advice(result(UNSURE)))
-    assert "more pairs (--detect 5%)" in said and "Loosen" not in said
+    assert "more pairs (`--detect 5%`)" in said and "Loosen" not in said
 
 
 def test_limits_alone_stand_against_it_where_the_test_passed():

@@ -50,6 +50,7 @@ def test_figures_are_shown_with_their_unit(metric: str, value: float, shown: str
         ("waf", -42.34, 2.0, "-42.3%"), ("waf", 1239.0, 2.0, "+1,239%"), ("waf", None, 2.0, "n/a"),
         ("stall_percent", 1239.0, 0.149, "+1.8 points"),
         ("stall_percent", -50.0, 3.0, "-1.5 points"),
+        ("stall_percent", 600.0, 21.58, "+78.4 points"),
         ("stall_percent", 320.0, 0.0, "n/a"),  # of 0 no share can be told
     ],
 )  # fmt: skip
