@@ -11,7 +11,7 @@ from tests.support.cases.case import Case, Figures, Ran
 _FOLDER = "30-db_bench-command-lines"
 _BENCH = ("bench", "--json", "--workload", "{file}")
 _DEFAULT_MEMORY = 2 * 64 * 2**20 + 8 * 2**20  # two write buffers and the block cache
-_WRONG = re.compile(r"\b((?:prepare\.)?flags\.\w+|(?:workload|prepare)\.benchmarks): ")
+_WRONG = re.compile(r"--workload ((?:prepare\.)?(?:flags\.\w+|benchmarks)): ")
 
 
 def _measured(ran: Ran) -> Figures:
@@ -91,16 +91,16 @@ _DRAWN = 120_000 * 0.632122
 CASES: tuple[Case, ...] = (
     _runs("11356-readrandom-X", keys=_DRAWN, kinds={"read"}),
     _is_refused(
-        "12099-own-database", ["workload.flags.db", "workload.flags.use_existing_db"],
+        "12099-own-database", ["flags.db", "flags.use_existing_db"],
         "Let [prepare] fill a similar one",
     ),
     _is_refused(
-        "12544-readwhilewriting", ["workload.flags.use_direct_reads"],
+        "12544-readwhilewriting", ["flags.use_direct_reads"],
         instead=[("use_direct_reads=true", "DBOptions")],
     ),
     _is_refused(
         "1734-fifo-deterministic",
-        ["workload.benchmarks", "workload.flags.fifo_compaction_max_table_files_size_mb"],
+        ["benchmarks", "flags.fifo_compaction_max_table_files_size_mb"],
         "'fillseqdeterministic' builds the tree by hand",
         instead=[("compaction_options_fifo={max_table_files_size=10485760;}", "CFOptions")],
     ),
@@ -114,7 +114,7 @@ CASES: tuple[Case, ...] = (
     _runs("3229-timeseries", keys=120_000.0, kinds={"write"}),
     _runs("3672-seekrandomwhilewriting", kinds={"seek"}),
     _runs("3757-seekrandom-prefix", keys=_DRAWN, kinds={"seek"}),
-    _is_refused("3837-replay", ["workload.flags.trace_file"], "or replay a trace: write trace ="),
+    _is_refused("3837-replay", ["flags.trace_file"], "or replay a trace: write trace ="),
     # Each of 60,000 deletes of 120,000 keys spares a key with 1 - 1/120,000.
     _runs("4107-deleterandom", keys=120_000 * 0.60653, kinds={"delete"}),
     _runs("5953-mixgraph", kinds={"read", "write", "seek"}),
@@ -149,7 +149,7 @@ CASES: tuple[Case, ...] = (
         ],
     ),
     _is_refused(
-        "9628-two-databases", ["workload.flags.num_multi_db"], "Rocktune measures one database"
+        "9628-two-databases", ["flags.num_multi_db"], "Rocktune measures one database"
     ),
     _runs("9785-mergerandom", keys=_DRAWN, kinds={"merge"}),
 )  # fmt: skip

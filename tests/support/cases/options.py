@@ -154,7 +154,7 @@ CASES: tuple[Case, ...] = (
     ),
     _measured(_LLM + "dbbench_default_options-7.10.2.ini", 136 * MIB, waf=2.4),
     _measured(
-        _EXAMPLE, 1032 * MIB, "write buffers of 1 GiB", "use --workload load", sooner=_AS_IT_IS
+        _EXAMPLE, 1032 * MIB, "write buffers of 1 GiB", "use `workload` load", sooner=_AS_IT_IS
     ),
     _refused(
         _EXAMPLE,
