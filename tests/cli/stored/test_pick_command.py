@@ -73,7 +73,9 @@ def test_contributions_of_a_greedy_job(client: Client, service: Scene, done: int
     greedy = service.finished(strategy="greedy", trials=20)
     assert client("contributions", greedy, url=service.url) == 0
     printed = capsys.readouterr().out
-    assert "parameter  from" in printed and "codec" in printed and "gains are optimistic" in printed
+    assert (
+        "parameter  from" in printed and "codec" in printed and "gains are optimistic" in printed
+    )
     assert client("contributions", greedy, "--db", service.database, "--json") == 0
     assert json.loads(capsys.readouterr().out)["parameters"][0]["name"] == "codec"
     assert client("contributions", done, url=service.url) != 0
