@@ -30,7 +30,7 @@ from optimizer.run.ports import (
     TrialLog,
     Unwatched,
 )
-from optimizer.run.steps import confirming, must_be_told_first, next_trial
+from optimizer.run.steps import confirming, must_be_told_first, next_trial, require_baseline
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -167,9 +167,7 @@ class Driver:
             if trial.state is TrialState.LOST
             or (overdue and trial.started_at and trial.started_at < overdue)
         ]
-        self._next(
-            None, ()
-        )  # a baseline that cannot be measured ends the job before it begins any
+        require_baseline(self.problem, self.plan, self.history)  # before any is begun again
         asked = [self._begin(trial.again(), None) for trial in again[:count]]
         while len(asked) < count and (trial := self.ask(None)):
             asked.append(trial)

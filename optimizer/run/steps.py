@@ -55,7 +55,7 @@ def next_trial(
         InputError: The baseline cannot be measured.
     """
     problem, history = evaluation.problem, evaluation.history
-    _require_baseline(problem, plan, history)
+    require_baseline(problem, plan, history)
     lost = _lost(history)
     if lost is not None and lost.purpose is Purpose.BASELINE:
         return lost.again()
@@ -98,7 +98,13 @@ def must_be_told_first(evaluation: Evaluation, plan: Plan, strategy: Strategy) -
     return strategy.needs_all_samples(evaluation, plan.explore)
 
 
-def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
+def require_baseline(problem: Problem, plan: Plan, history: History) -> None:
+    """Refuses a job whose baseline cannot be measured, or cannot be judged by its objective.
+
+    Raises:
+        InputError: All first runs of the baseline failed, or its metrics lack one that the
+            objective needs, or no value can keep all limits.
+    """
     if history.own(Purpose.CANDIDATE):
         return
     # Given ones do not count: it is on this bench that the baseline must be measurable.

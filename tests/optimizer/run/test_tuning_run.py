@@ -102,7 +102,7 @@ class TestBaseline:
         job = job_of(problem_of(), 24, PretendBench(fails=lambda _: said))
         with pytest.raises(InputError, match="no such column") as refused:
             job.run()
-        assert refused.value.field == "baseline"
+        assert refused.value.field == "the baseline"
         assert "Opening database" not in str(refused.value)
         assert [trial.number for trial in job.log.trials()] == [1, 2]
 
