@@ -77,9 +77,8 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 
 _FIELD = re.compile(r"([a-z]\w*)(?=[ .\[]|$)")
 _PLACE = re.compile(r"^\[\d+\]")
-_FILE = re.compile(
-    r"\S+\.(?:toml|ini|json|csv|jsonl)(?=:|$)"
-)  # named by itself, before a field of it
+# A file that is named by itself, or before a field of it.
+_FILE = re.compile(r"\S+\.(?:toml|ini|json|csv|jsonl)(?=:|$)")
 # A setting that a problem names. What was given is repeated in quotation marks, to the letter.
 _NAMED = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`([a-z]\w*)`""")
 
