@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs.charts import importance, parameters, series, trade_offs
+from jobs.charts import parameters, series, trade_offs
 from jobs.charts.chart import Chart, drawable
 from jobs.report.changed import warm_start_lines
+from jobs.report.ranking import boxes_section, ranking_sections, top_section
 from jobs.report.sections import front_section, sections
 from jobs.report.verdict import terms_section
 from jobs.results.option_changes import steps_of_best, values_outside_file
 from jobs.results.outcome import JobOutcome
-from jobs.results.ranking_words import ranked_r2
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
@@ -36,6 +36,8 @@ from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_table import MACHINE, shown_in
 
+_MOST_RANKED = 15  # rows of the tables of parameters
+
 
 def content(finished: JobOutcome) -> dict[str, Any]:
     """All that the page's template asks for."""
@@ -53,10 +55,10 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    ranked = sorted(document["parameters"], key=lambda row: row["rank"])
-    ranking = importance.ranking_content(document)
-    learned = ranking["learned"]
-    order = [row["name"] for row in ranked]
+    order = [row.name for row in result.sorted_by(None)]
+    learned = result.by_models or result.forests_learned
+    space = space_from_document(job["space"]).by_name
+    boxes = parameters.box_charts(result, space, trials) if result.forests_learned else []
     byte_sized = frozenset(name for name, each in catalogue().items() if each.is_bytes)
     budget = job.get("memory") or result.baseline.metrics.get("memory")
     level = baseline.metrics.get("memory") if baseline else None
@@ -71,8 +73,6 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         series.convergence_chart(
             configurations, mean, breaking=breaking, baselines=searched, again=repeats
         ),
-        importance.stability_chart(ranked, names) if learned else None,
-        importance.sampling_chart(ranking["sampling"]),
         parameters.parallel_chart(configurations, mean, order, byte_sized=byte_sized),
         *pairs,
         series.drift_chart(searched, baseline, names) if baseline else None,
@@ -94,21 +94,11 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "apart": values_outside_file(document),
         "terms": terms,
         "charts": {chart.name: chart for chart in drawable(charts)},
-        "effects": importance.shares_charts(document, ranked),
-        "idle": [row["name"] for row in ranked if row.get("model") and not row["matters"]],
-        "forests": importance.forests_r2(document),
-        "importances": drawable(
-            importance.importance_chart(m, ranked, f) for m, f in document["forest"].items()
-        ),
-        "boxes": drawable(
-            parameters.groups_chart(question, trials)
-            for question in parameters.questions(ranked, space_from_document(job["space"]).by_name)
-            if learned
-        ),
+        "ranking": [*ranking_sections(result, most=_MOST_RANKED), boxes_section(boxes)]
+        if learned
+        else [],
         "two_metrics": [chart.name for chart in pairs],
-        "parameters": ranked[:15],
-        "r2": ranked_r2(document),
-        **ranking,
+        "importance": top_section(result),
         "within": trade_offs.best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
         "noise_of_fitness": series.noise_of_fitness(searched, fitness),

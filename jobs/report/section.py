@@ -47,6 +47,7 @@ class Cell:
     under: str = ""
     mark: str = ""  # ``better``, ``worse`` or ``not significant``
     link: Literal["", "trial", "parameter"] = ""
+    anchor: str = ""  # by which a link finds the row that begins with it
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,15 @@ class Table:
     caption: str = ""
 
 
-Block = Text | Items | Table | Chart
+@dataclass(frozen=True)
+class Charts:
+    """Plots side by side."""
+
+    kind: ClassVar = "charts"
+    charts: Sequence[Chart]
+
+
+Block = Text | Items | Table | Chart | Charts
 
 
 @dataclass(frozen=True)

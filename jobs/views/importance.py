@@ -1,10 +1,10 @@
-"""What matters in a job: its ranking, and what models of its trials say when they are asked.
+"""What matters in a job: what models of its trials say when they are asked.
 
 What is made anew stays in memory, not in the database: to read it changes nothing.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,99 +16,20 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
-from jobs.charts import importance, parameters
+from jobs.charts import parameters
 from jobs.charts.chart import Chart, drawable
+from jobs.report.ranking import boxes_section
+from jobs.report.section import Cell, Charts, Section, Table, Text, columns
 from jobs.results.fits import JobCache, fitted
-from jobs.results.ranking_words import first_share, shown_first
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
 from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.results.ranking import ParameterRanking
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
-
-
-def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
-    """All that the page tells but for its plots of single trials.
-
-    ``found`` is ``result.json``, or a ranking of a job that goes on. Parameters are sorted by the
-    metric; None: by all of them, as the job ranks.
-    """
-    rows = sorted(found["parameters"], key=lambda row: row["rank"])
-    metrics, ranking, known = list(found["forest"]), importance.ranking_content(found), catalogue()
-    modelled, forests = ranking["modelled"], found["forest"] if ranking["learned"] else {}
-    stable = importance.stability_chart(rows, metrics) if forests else None
-    return {
-        "metrics": metrics,
-        **ranking,
-        "rows": rows if metric is None else _sorted(found, rows, metric, modelled),
-        "help": {row["name"]: getattr(known.get(row["name"]), "help", "") for row in rows},
-        "anova": _anova(rows, metric, in_order=ranking["anova_ranks"]),
-        "quality": [_quality(found, name, modelled) for name in metrics],
-        # The parameters that are among the five most important in every resample.
-        "steady": {
-            name: [
-                row["name"]
-                for row in rows
-                if row["importance"].get(name, {}).get("rank_high", math.inf) <= 5
-            ]
-            for name in metrics
-        },
-        "charts": {
-            "models": importance.shares_charts(found, rows) if modelled else [],
-            "forests": drawable(
-                importance.importance_chart(m, rows, forest) for m, forest in forests.items()
-            ),
-            "stability": drawable([stable, importance.sampling_chart(ranking["sampling"])]),
-        },
-    }
-
-
-def _sorted(
-    found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], metric: str, modelled: bool
-) -> list[Mapping[str, Any]]:
-    def less(row: Mapping[str, Any]) -> float:
-        if modelled:
-            value = first_share(found, row, metric).get("total")
-        else:
-            value = row["importance"].get(metric, {}).get("permutation")
-        return math.inf if value is None else -value
-
-    return sorted(rows, key=less)
-
-
-def _anova(
-    parameters: Sequence[Mapping[str, Any]], metric: str | None, *, in_order: bool
-) -> list[dict[str, Any]]:
-    """The tests that could be made, the smallest p first where there are draws enough to rank."""
-    rows = [
-        {"parameter": row["name"], "metric": name, **test}
-        for row in parameters
-        for name, test in row["anova"].items()
-        if metric in (None, name) and test.get("p") is not None
-    ]
-    return sorted(rows, key=lambda row: row["p"]) if in_order else rows
-
-
-def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str, Any]:
-    forest = found["forest"][metric]
-    model = found.get("models", {}).get(metric, {}) if modelled else {}
-    return {
-        "metric": metric,
-        "first": shown_first(found, metric),
-        "forest_r2": forest.get("r2_cross_validated"),
-        "forest_r2_std": forest.get("r2_cross_validated_std"),
-        "forest_trials": forest.get("trials", 0),
-        "kendall_tau": forest.get("kendall_tau"),
-        "model_r2": model.get("r2_cross_validated"),
-        "model_trials": model.get("trials"),
-        "model_noise": model.get("noise"),
-    }
-
 
 _MOST_BOXED = 5000  # trials that are read; box plots of more show nothing else
 _MOST_TAUGHT = 2000  # of these the models take the best and others evenly, 300 at most
@@ -117,62 +38,81 @@ _PAIRS_DRAWN, _LEAST_DRAWN = 4, 0.005
 _PAIRS_TOLD = 10
 
 
-def importance_details(
-    engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: bool
-) -> dict[str, Any]:
-    """What is learned from trials one by one, of ``result.json`` or of a ranking so far.
+def importance_details(engine: Engine, job: JobRow, ranking: ParameterRanking) -> list[Section]:
+    """What is learned from trials one by one, for a final ranking or the one so far.
 
-    Plots of the most and least important parameters (``boxes``, where forests and tests say
-    something), of those that make most of the variance and of the strongest pairs, which are also
-    ``told`` in rows. ``trials`` is how many the models have learned from, None if they know too
-    little; ``unexplained`` by metric the share of the variance that is noise to them.
+    Box plots of the most and least important parameters where forests and tests say something,
+    how the parameters that make most of the variance act, and the strongest pairs.
     """
     space = space_from_document(job.specification["space"]).by_name
-    boxes = _boxes(engine, job, found, space) if learned else []
-    known = dependence_of_job(engine, job)
-    if known is None:
-        return {"boxes": boxes, "trials": None}
+    boxes: list[Chart] = []
+    if ranking.forests_learned:
+        trials, _ = sampled_trials(engine, job.id, most=_MOST_BOXED)
+        boxes = parameters.box_charts(ranking, space, trials)
     sizes = {name for name, each in space.items() if each.is_bytes}
+    return [boxes_section(boxes), *_dependence_sections(dependence_of_job(engine, job), sizes)]
+
+
+def _dependence_sections(known: Dependences | None, sizes: Collection[str]) -> list[Section]:
+    title = "Effect of each parameter"
+    if known is None:
+        few = "Too few trials succeeded to model how a metric depends on a parameter."
+        return [Section("dependence", title, [Text(few)])]
+    noise = ", ".join(
+        f"{share:.0%} of the variance of {m}" for m, share in known.unexplained.items()
+    )
+    how = (
+        f"By one additive Gaussian process per metric, fitted to {known.trials:,} trials of all "
+        f"phases. Unexplained noise: {noise}."
+    )
+    effects = Section("dependence", title, [Text(how), Charts(_curves(known, sizes))])
+    if not known.pairs:
+        none = "None found: no pair is seen to act beyond the separate effects of its parameters."
+        return [effects, Section("pairs", _PAIRS, [Text(none)])]
+    rows: list[Sequence[str | Cell]] = [
+        (
+            *(Cell(name, link="parameter") for name in pair.parameters),
+            pair.metric,
+            f"{pair.share:.2%}",
+        )
+        for pair in known.pairs[:_PAIRS_TOLD]
+    ]
+    caption = (
+        "Interaction of two parameters beyond their separate effects: share of the metric's "
+        "variance over the whole space."
+    )
+    table = Table(columns(("parameter", "with", "metric"), ("share",)), rows, caption)
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]
-    pairs = [(pair, *pair.parameters) for pair in drawn]
-    return {
-        "boxes": boxes,
-        "dependence": _curves(known, sizes),
-        "pairs": [
-            parameters.pair_effect_chart(
-                pair,
-                (known.settings[one], known.settings[other]),
-                is_bytes=(one in sizes, other in sizes),
-            )
-            for pair, one, other in pairs
-        ],
-        "told": known.pairs[:_PAIRS_TOLD],
-        "trials": known.trials,
-        "unexplained": known.unexplained,
-    }
+    charts = [
+        parameters.pair_effect_chart(
+            pair,
+            (known.settings[one], known.settings[other]),
+            is_bytes=(one in sizes, other in sizes),
+        )
+        for pair in drawn
+        for one, other in [pair.parameters]
+    ]
+    return [effects, Section("pairs", _PAIRS, [table, Charts(charts)])]
 
 
-def _curves(known: Dependences, sizes: set[str]) -> list[Chart]:
-    total: dict[str, float] = {}
+_PAIRS = "The strongest pairs"
+
+
+def _curves(known: Dependences, sizes: Collection[str]) -> list[Chart]:
+    total: dict[str, float] = defaultdict(float)
     for curve in known.curves:
-        total[curve.parameter] = total.get(curve.parameter, 0.0) + curve.share
-    first = sorted(total, key=lambda name: -total[name])[:_PARAMETERS]
+        total[curve.parameter] += curve.share
     metrics = list(known.unexplained)  # a metric has the same colour in every plot
     curves = sorted(known.curves, key=lambda curve: metrics.index(curve.metric))
-    mine = {name: [curve for curve in curves if curve.parameter == name] for name in first}
     return drawable(
-        parameters.dependence_chart(name, each, known.settings[name], is_bytes=name in sizes)
-        for name, each in mine.items()
+        parameters.dependence_chart(
+            name,
+            [curve for curve in curves if curve.parameter == name],
+            known.settings[name],
+            is_bytes=name in sizes,
+        )
+        for name in sorted(total, key=lambda name: -total[name])[:_PARAMETERS]
     )
-
-
-def _boxes(
-    engine: Engine, job: JobRow, found: Mapping[str, Any], space: Mapping[str, Parameter]
-) -> list[Chart]:
-    trials, _ = sampled_trials(engine, job.id, most=_MOST_BOXED)
-    rows = sorted(found["parameters"], key=lambda row: row["rank"])
-    asked = parameters.questions(rows, space)
-    return drawable(parameters.groups_chart(each, trials) for each in asked)
 
 
 _known = JobCache[Dependences | None](alone=True)

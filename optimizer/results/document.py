@@ -8,11 +8,12 @@ A ``scope`` is the column family that a figure or an option belongs to; None: th
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
+from optimizer.results.ranking import ParameterRanking, Part
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -25,12 +26,6 @@ def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
     """
     low, high = verdict.get("low"), verdict.get("high")
     return verdict.get("fitness") if low is None or high is None else (low + high) / 2
-
-
-class Part(BaseModel):
-    """A part of the document; a key that another version wrote is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
 
 class MetricChange(Part):
@@ -281,64 +276,6 @@ class Power(Part):
     planned: dict[str, Any] | None = None
 
 
-class ParameterImportance(Part):
-    """What is learned of one parameter, by metric."""
-
-    name: str
-    rank: int
-    share: float = 0.0
-    workload_factor: bool = False
-    searched: bool = True
-    importance: dict[str, dict[str, float | None]] = {}  # by the forest
-    model: dict[str, dict[str, float | None]] = {}  # by the Gaussian process
-    anova: dict[str, dict[str, Any]] = {}
-    matters: bool = False
-    better: Any = None  # the setting with the best expected fitness
-    gain: float | None = None
-    scope: str | None = None
-
-
-class Quality(Part):
-    """How well a model predicts unseen trials."""
-
-    r2: float | None = None
-    r2_cross_validated: float | None = None
-    r2_cross_validated_std: float | None = None
-    trials: int = 0
-    kendall_tau: float | None = None
-    noise: float | None = None
-    pairs: list[dict[str, Any]] = []
-
-
-class Ranking(Part):
-    """Parameters by importance, and what the order rests on: of a job that goes on, too."""
-
-    parameters: list[ParameterImportance]
-    forest: dict[str, Quality] = Field(
-        description="Quality of the random forests of all trials, by metric, and their strongest "
-        "pairs. The shares of a parameter are in its `importance` (forest, by functional analysis "
-        "of variance) and its `model` (Gaussian process)."
-    )
-    models: dict[str, Quality] = Field(
-        default={},
-        description="Quality of the Gaussian processes, by metric; empty with too few trials.",
-    )
-    shown_first: dict[str, str] = Field(
-        default={},
-        description="By metric, the model that predicts unseen trials better: forest or process. "
-        "Ranks and shares are by this model.",
-    )
-    anova_power: dict[str, Any] | None = Field(
-        default=None,
-        description="Effects that the analysis of variance of the draws can detect; with fewer "
-        "than `least` draws it ranks nothing.",
-    )
-    ranked_by: str = Field(
-        default="forests", description="models (of all trials) or forests (of the draws)."
-    )
-    sampling: dict[str, Any] | None = None
-
-
 class Gained(Part):
     """What one parameter gained in a search that varies one after the other."""
 
@@ -391,7 +328,7 @@ class Export(Part):
     application: list[str] | None = None  # what the program sets itself
 
 
-class Result(Ranking):
+class Result(ParameterRanking):
     """The whole result of a job: result.json, schema 1."""
 
     version: int = Field(default=1, alias="schema")

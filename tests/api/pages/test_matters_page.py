@@ -103,7 +103,8 @@ def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Eng
     found = client.get(f"/v1/jobs/{job}/dependence").json()
     assert f"fitted to {found['trials']} trials" in later
     pairs = re.findall(
-        r'href="#parameter-([^"]+)">[^<]+</a> and <a href="#parameter-([^"]+)"', later
+        r'href="#parameter-([^"]+)">[^<]+</a></th>\s*<td class="word"><a href="#parameter-([^"]+)"',
+        later,
     )
     assert [list(pair) for pair in pairs] == [p["parameters"] for p in found["pairs"][:10]]
 
