@@ -20,11 +20,11 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
+from jobs.report.option_changes import options_diff
 from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
-from jobs.results.option_changes import options_diff
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
-from optimizer.results.document import Contributions, Explanation
+from optimizer.results.document import Contributions, Explanation, Result
 from optimizer.results.ranking import ParameterRanking, Part
 from sampler.common.errors import InputError
 from sampler.options.forms import Form, write_form
@@ -242,7 +242,7 @@ def download_options(
             raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     elif form != "ini":
         result = result_of(answer.service, job)
-        changes = [line.change for line in options_diff(job, result, text)]
+        changes = [line.change for line in options_diff(job, Result.read(result), text)]
         text = write_form(form, text, changes)
         name = f"{name.removesuffix('.ini')}.{_ENDINGS.get(form, f'{form}.txt')}"
     return answer.file(text, name, "application/json" if form == "json" else "text/plain")

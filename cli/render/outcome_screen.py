@@ -130,7 +130,7 @@ def print_outcome(
 
 def _print_details(console: Console, result: Result, told: Mapping[str, Section]) -> None:
     """How it was measured, why the winner wins, what else was found."""
-    ended = (result.search or {}).get("why")
+    ended = result.search.why if result.search else ""
     print_section(console, told["proof"])
     say(
         console,

@@ -6,10 +6,10 @@ from typing import Any
 
 from jobs.charts.changes import contributions_chart
 from jobs.charts.chart import drawable
+from jobs.report.option_changes import changed_options
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
-from jobs.results.option_changes import changed_options
 from optimizer.results.document import (
     Contributions,
     Estimate,

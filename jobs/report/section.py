@@ -61,6 +61,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Code:
+    """A text to be copied, as a file or calls; ``folded`` opens by a click where that is known."""
+
+    kind: ClassVar = "code"
+    title: str
+    text: str
+    folded: bool = False
+
+
+@dataclass(frozen=True)
 class Charts:
     """Plots side by side."""
 
@@ -68,7 +78,7 @@ class Charts:
     charts: Sequence[Chart]
 
 
-Block = Text | Items | Table | Chart | Charts
+Block = Text | Items | Table | Code | Chart | Charts
 
 
 @dataclass(frozen=True)

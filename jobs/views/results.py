@@ -9,12 +9,18 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.trade_offs import front_chart, front_growth_chart
+from jobs.report.option_changes import (
+    apply_section,
+    file_section,
+    options_diff,
+    outside_lines,
+)
 from jobs.report.section import Section
 from jobs.report.sections import fittest, front_section, sections
 from jobs.results.export import difference_of
 from jobs.results.fits import JobCache
-from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import OPTIONS_FILES, kept_of
+from jobs.results.output_folder import DIFFERENCE, MINIMAL, OPTIONS
 from jobs.views.importance import explained_job
 from jobs.views.live import job_series_of
 from optimizer.results.document import Result
@@ -45,21 +51,26 @@ def results_view(engine: Engine, job: JobRow, document: Mapping[str, Any]) -> di
     kept = kept_of(engine, job.id)
     view = outcome_view(job, kept, {**document, **explained_job(engine, job, document)})
     result, options = view["result"], kept["options"]
-    diff = options_diff(job, document, options) if options else []
-    changes = [line.change for line in diff]
-    apply = (
-        steps_of(changes, parse_options(options), application_steps(options)) if options else None
-    )
+    diff = options_diff(job, result, options) if options else []
+    steps = None
+    if options:
+        changes = [line.change for line in diff]
+        steps = steps_of(changes, parse_options(options), application_steps(options))
+    files = [
+        (f"Changes to your own file: {DIFFERENCE}", view["difference"]),
+        (OPTIONS, options),
+        (f"Fewest changes: {MINIMAL}", kept["minimal"]),
+    ]
+    used = [apply_section(steps), file_section(result, files)] if options else []
     return {
         **view,
         "front": _front(engine, job.id, result, kept["fitness"]),
-        "apart": values_outside_file(document),
+        "outside": outside_lines(result),
         "diff": diff,
-        "apply": apply,
+        "how": [how for _, how in steps.rows] if steps else [],
+        "use": [section.numbered(job.id) for section in used],
         "rank": {row.name: row.rank for row in result.parameters},
         "why": {row.name: row.reason for row in result.best.changes} if result.best else {},
-        "scale": result.job.get("scale") or result.job["workload"].get("scale"),
-        "rocksdb": result.environment.get("rocksdb"),
     }
 
 

@@ -310,6 +310,36 @@ class Contributions(Part):
     why: str = Field(description="Progress of the search, in words.")
 
 
+class SearchEnd(Part):
+    """What the next run of the search would have promised when it ended, in units of fitness."""
+
+    gain: float | None = None
+    lately: float | None = None
+    noise: float | None = None
+    exhausted: bool = False
+    since: int | None = None  # the first trial that was proposed although it was exhausted
+    saved: int = 0  # runs of the benchmark
+    again: int = 0  # runs that measured a configuration again
+    why: str = ""
+
+
+class HostBaseline(Part):
+    """The baseline runs of one host."""
+
+    metrics: Metrics
+    runs: int
+    spread: dict[str, float | None] = {}
+
+
+class HostShare(Part):
+    """What one host measured."""
+
+    name: str
+    trials: int
+    baseline: HostBaseline | None = None
+    set_aside: str | None = None  # why the host was excluded
+
+
 class WarmStart(Part):
     """What an earlier job told this one."""
 
@@ -344,11 +374,11 @@ class Result(ParameterRanking):
     plan: dict[str, int | None] = {}
     confirmation: dict[str, Any] | None = None
     power: Power | None = None
-    search: dict[str, Any] | None = None
+    search: SearchEnd | None = None
     pareto: list[int] = []
     hypervolume: list[dict[str, Any]] = []
     trials: dict[str, int] = {}
-    hosts: list[dict[str, Any]] = []
+    hosts: list[HostShare] = []
     time: dict[str, float] = {}
     machine: dict[str, Any] | None = None
     warm_start: list[WarmStart] = []

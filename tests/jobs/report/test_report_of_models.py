@@ -42,7 +42,7 @@ def rows(**totals: float) -> list[ParameterImportance]:
 def test_models_say_what_matters(guided: JobOutcome):
     page, result = report_html(guided), Result.read(guided.result)
     ranking = ranking_sections(result, most=15)[0]
-    assert ranking in content(guided)["ranking"]
+    assert ranking in content(guided)["appendix"]
     charts = next(block.charts for block in ranking.blocks if isinstance(block, Charts))
     names = {"process": "effects", "forest": "forest"}
     for place, (metric, first) in enumerate(guided.result["shown_first"].items()):

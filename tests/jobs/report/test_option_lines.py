@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.results.option_changes import OptionLine
+from jobs.report.option_changes import OptionLine
 
 
 @pytest.mark.parametrize(
