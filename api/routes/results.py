@@ -25,7 +25,7 @@ from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
 from optimizer.results.document import Contributions, Explanation, Result
-from optimizer.results.ranking import ParameterRanking, Part
+from optimizer.results.ranking import DocumentPart, ParameterRanking
 from sampler.common.errors import InputError
 from sampler.options.forms import Form, write_form
 
@@ -130,7 +130,7 @@ def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> dict[str,
     }
 
 
-def _dump(part: Part) -> dict[str, Any]:
+def _dump(part: DocumentPart) -> dict[str, Any]:
     return part.model_dump(by_alias=True, exclude_unset=True)
 
 

@@ -12,12 +12,12 @@ from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
 from optimizer.results.document import (
     Contributions,
-    Estimate,
     Explanation,
-    Minimal,
+    FewestChanges,
     OptionChange,
+    PathStep,
+    Predicted,
     Result,
-    Step,
 )
 from sampler.parameters.catalogue import catalogue
 from sampler.workload.tree_reads import READS
@@ -204,17 +204,17 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
 
 
-def _gain(estimate: Estimate) -> str:
+def _gain(estimate: Predicted) -> str:
     return estimate_words(estimate.model_dump())
 
 
-def _metric(estimate: Estimate | None) -> str | Cell:
+def _metric(estimate: Predicted | None) -> str | Cell:
     if estimate is None:
         return "n/a"
     return Cell(f"{estimate.expected:+.1f}%", f"{estimate.low:+.1f} to {estimate.high:+.1f}")
 
 
-def _needed(step: Step, minimal: Minimal | None) -> str:
+def _needed(step: PathStep, minimal: FewestChanges | None) -> str:
     if minimal is None or step.fixed:
         return ""
     return "kept" if any(each.name in minimal.kept for each in step.changes) else "left out"

@@ -13,7 +13,7 @@ from jobs.results.figures import figure
 from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.power import p_figure
 from optimizer.evaluation.evaluation import replicated
-from optimizer.results.document import Noise, Result
+from optimizer.results.document import BaselineNoise, Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
@@ -92,7 +92,7 @@ def noise_section(result: Result, of_fitness: float | None, drift: Chart | None)
     return Section("noise", "Noise and drift of the baseline", blocks)
 
 
-def _drift(noise: Noise) -> str:
+def _drift(noise: BaselineNoise) -> str:
     if noise.drifting and noise.range:
         low, high = noise.range
         return f"corrected, {low:.2f} to {high:.2f} of the median"

@@ -13,7 +13,7 @@ from pydantic import Field
 from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.ranking import ParameterRanking, Part
+from optimizer.results.ranking import DocumentPart, ParameterRanking
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -28,7 +28,7 @@ def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
     return verdict.get("fitness") if low is None or high is None else (low + high) / 2
 
 
-class MetricChange(Part):
+class ProvenChange(DocumentPart):
     """How a metric differs from the baseline's over the pairs of the proof, in percent."""
 
     percent: float
@@ -45,7 +45,7 @@ class MetricChange(Part):
         return Change.of(self.model_dump())
 
 
-class Estimate(Part):
+class Predicted(DocumentPart):
     """A prediction of the job's models, with its 95% interval."""
 
     expected: float
@@ -53,7 +53,7 @@ class Estimate(Part):
     high: float
 
 
-class Noise(Part):
+class BaselineNoise(DocumentPart):
     """How a metric of the baseline scatters and drifts over the job."""
 
     median: float | None = None
@@ -63,16 +63,16 @@ class Noise(Part):
     range: tuple[float, float] | None = None  # of the drift, relative to the median
 
 
-class Baseline(Part):
+class ProofBaseline(DocumentPart):
     """The baseline of the proof."""
 
     metrics: Metrics
     runs: int = 0
     configuration: Configuration = {}
-    noise: dict[str, Noise] = {}
+    noise: dict[str, BaselineNoise] = {}
 
 
-class OptionChange(Part):
+class OptionChange(DocumentPart):
     """An option that the best configuration changes: by its family and its name."""
 
     name: str
@@ -80,12 +80,12 @@ class OptionChange(Part):
     baseline: Any = None
     reason: str = ""
     rule: bool = False  # whether it only follows another option
-    gain: Estimate | None = None
+    gain: Predicted | None = None
     apply: dict[str, str | None] | None = None  # how RocksDB takes it
     scope: str | None = None
 
 
-class Fullest(Part):
+class Fullest(DocumentPart):
     """The best candidate with more changes than the winner, measured beside it, unproven."""
 
     trial: int
@@ -96,7 +96,7 @@ class Fullest(Part):
     runs: int
 
 
-class Best(Part):
+class Winner(DocumentPart):
     """The proven winner."""
 
     trial: int
@@ -104,14 +104,14 @@ class Best(Part):
     metrics: Metrics
     fitness: float
     runs: int
-    change: dict[str, MetricChange]
+    change: dict[str, ProvenChange]
     terms: dict[str, float] = {}
     confirmed: bool = True
     changes: list[OptionChange] = []
     fullest: Fullest | None = None
 
 
-class JudgedLimit(Part):
+class JudgedLimit(DocumentPart):
     """How the winner stands to one bound of a limit."""
 
     limit: str
@@ -136,14 +136,14 @@ class JudgedLimit(Part):
         return self.standing == OPEN and within and (most is None or (self.value or 0) <= most)
 
 
-class Loss(MetricChange):
+class Loss(ProvenChange):
     """A metric that is surely worse, and by more than a fifth."""
 
     metric: str
     name: str
 
 
-class Price(Part):
+class Price(DocumentPart):
     """What was measured beside the objective."""
 
     measured: list[str] = []
@@ -151,7 +151,7 @@ class Price(Part):
     losses: list[Loss] = []
 
 
-class Verdict(Part):
+class JudgedProof(DocumentPart):
     """The deciding test, passed or not."""
 
     confirmed: bool = False
@@ -159,7 +159,7 @@ class Verdict(Part):
     pairs: int
     why: str
     metrics: Metrics
-    change: dict[str, MetricChange]
+    change: dict[str, ProvenChange]
     trial: int | None = None
     trade: str | None = None
     low: float | None = None
@@ -179,7 +179,7 @@ class Verdict(Part):
         return {name: each.change for name, each in self.change.items()}
 
 
-class Ahead(Part):
+class Ahead(DocumentPart):
     """How much fitter the winner is than another configuration in the same blocks."""
 
     fitness: float
@@ -188,7 +188,7 @@ class Ahead(Part):
     p: float | None = None
 
 
-class StartingPoint(Part):
+class BestStart(DocumentPart):
     """The best starting point beside the winner, by the proof's own blocks."""
 
     trial: int
@@ -200,10 +200,10 @@ class StartingPoint(Part):
     high: float | None = None
     pairs: int = 0
     ahead: Ahead | None = None
-    change: dict[str, MetricChange] | None = None
+    change: dict[str, ProvenChange] | None = None
 
 
-class NoTrade(Part):
+class NoTrade(DocumentPart):
     """The best configuration that is worse than the baseline in no term of the objective."""
 
     trial: int
@@ -217,7 +217,7 @@ class NoTrade(Part):
     limits: list[str] = []
 
 
-class SteppedOption(Part):
+class SteppedOption(DocumentPart):
     """An option that a step of the path changes."""
 
     name: str
@@ -226,37 +226,37 @@ class SteppedOption(Part):
     scope: str | None = None
 
 
-class Step(Part):
+class PathStep(DocumentPart):
     """One step of the path from the baseline to the winner."""
 
     changes: list[SteppedOption]
     fixed: bool
-    gain: Estimate
-    fitness: Estimate
-    metrics: dict[str, Estimate] = {}
+    gain: Predicted
+    fitness: Predicted
+    metrics: dict[str, Predicted] = {}
 
 
-class Minimal(Part):
+class FewestChanges(DocumentPart):
     """The fewest changes that are as good, by the models."""
 
     kept: list[str]
     dropped: list[str]
     configuration: Configuration = {}
-    loss: Estimate
+    loss: Predicted
     noise: float
-    fitness: Estimate | None = None
+    fitness: Predicted | None = None
     refused: str | None = None
 
 
-class Explanation(Part):
+class Explanation(DocumentPart):
     """Why the winner is better. Figures are fitness with 95% intervals."""
 
     trials: int = Field(description="Number of trials that the models learned from.")
-    predicted: Estimate = Field(description="Prediction for the winner.")
-    steps: list[Step] = Field(
+    predicted: Predicted = Field(description="Prediction for the winner.")
+    steps: list[PathStep] = Field(
         description="Path from the baseline to the winner; each step adds to those before."
     )
-    minimal: Minimal | None = Field(
+    minimal: FewestChanges | None = Field(
         default=None,
         description="Fewest changes that are as good; null if the models see no gain.",
     )
@@ -266,7 +266,7 @@ class Explanation(Part):
     )
 
 
-class Power(Part):
+class Power(DocumentPart):
     """What the fresh pairs could have shown."""
 
     level: float = 0.8
@@ -276,7 +276,7 @@ class Power(Part):
     planned: dict[str, Any] | None = None
 
 
-class Gained(Part):
+class Gained(DocumentPart):
     """What one parameter gained in a search that varies one after the other."""
 
     name: str
@@ -289,7 +289,7 @@ class Gained(Part):
     scope: str | None = None
 
 
-class Contributions(Part):
+class Contributions(DocumentPart):
     """Gain of each parameter in a search that varied one after the other.
 
     Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
@@ -310,7 +310,7 @@ class Contributions(Part):
     why: str = Field(description="Progress of the search, in words.")
 
 
-class SearchEnd(Part):
+class SearchEnd(DocumentPart):
     """What the next run of the search would have promised when it ended, in units of fitness."""
 
     gain: float | None = None
@@ -323,7 +323,7 @@ class SearchEnd(Part):
     why: str = ""
 
 
-class HostBaseline(Part):
+class HostBaseline(DocumentPart):
     """The baseline runs of one host."""
 
     metrics: Metrics
@@ -331,7 +331,7 @@ class HostBaseline(Part):
     spread: dict[str, float | None] = {}
 
 
-class HostShare(Part):
+class HostShare(DocumentPart):
     """What one host measured."""
 
     name: str
@@ -340,7 +340,7 @@ class HostShare(Part):
     set_aside: str | None = None  # why the host was excluded
 
 
-class WarmStart(Part):
+class WarmStart(DocumentPart):
     """What an earlier job told this one."""
 
     job: int | str
@@ -350,7 +350,7 @@ class WarmStart(Part):
     agreement: dict[str, float]
 
 
-class Export(Part):
+class Export(DocumentPart):
     """How the OPTIONS file came out."""
 
     refused: str | None = None
@@ -364,10 +364,10 @@ class Result(ParameterRanking):
     version: int = Field(default=1, alias="schema")
     job: dict[str, Any]  # the specification
     environment: dict[str, Any] = {}
-    baseline: Baseline
-    best: Best | None
-    verdict: Verdict | None
-    starting_point: StartingPoint | None = None
+    baseline: ProofBaseline
+    best: Winner | None
+    verdict: JudgedProof | None
+    starting_point: BestStart | None = None
     no_trade: NoTrade | None = None
     explanation: Explanation | None = None
     explanation_withheld: dict[str, Any] | None = None

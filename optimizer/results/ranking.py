@@ -16,13 +16,13 @@ LEAST_R2 = 0.3  # below it an order is hardly more than chance
 _LEAST_SHARE = 0.01  # of the variance: less is in no top
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """A part of the document; a key that another version wrote is kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
 
-class MetricImportance(Part):
+class MetricImportance(DocumentPart):
     """What a model says of one parameter and one metric: its share of the variance, and more.
 
     A forest tells impurity, permutation and the stability of its rank; a process tests the effect.
@@ -42,7 +42,7 @@ class MetricImportance(Part):
     top_k_frequency: float | None = None
 
 
-class EffectTest(Part):
+class EffectTest(DocumentPart):
     """The analysis of variance of one parameter and one metric, over the random configurations."""
 
     f: float | None = None
@@ -59,7 +59,7 @@ class EffectTest(Part):
     groups: list[dict[str, Any]] = []
 
 
-class ParameterImportance(Part):
+class ParameterImportance(DocumentPart):
     """What is learned of one parameter, by metric."""
 
     name: str
@@ -80,7 +80,7 @@ class ParameterImportance(Part):
         return (self.importance if model == "forest" else self.model).get(metric)
 
 
-class Quality(Part):
+class Quality(DocumentPart):
     """How well a model predicts unseen trials."""
 
     r2: float | None = None
@@ -98,7 +98,7 @@ class Quality(Part):
         return self.r2_cross_validated if known else self.r2
 
 
-class AnovaPower(Part):
+class AnovaPower(DocumentPart):
     """Effects that the analysis of variance of the random configurations can detect."""
 
     draws: int
@@ -107,7 +107,7 @@ class AnovaPower(Part):
     smallest_share: float | None = None
 
 
-class Agreement(Part):
+class Agreement(DocumentPart):
     """How far rankings of resampled configurations agree, at a number of them."""
 
     draws: int | None = None
@@ -118,7 +118,7 @@ class Agreement(Part):
     high: float | None = None
 
 
-class Sampling(Part):
+class Sampling(DocumentPart):
     """The random configurations of a job: how many, and why they ended."""
 
     draws: int | None = None
@@ -127,7 +127,7 @@ class Sampling(Part):
     curve: list[Agreement] = []
 
 
-class ParameterRanking(Part):
+class ParameterRanking(DocumentPart):
     """Parameters by importance, and what the order rests on: of a job that goes on, too."""
 
     parameters: list[ParameterImportance]
