@@ -33,8 +33,8 @@ options        stored.files          Writes the OPTIONS file of a job's winner, 
 explain        stored.learned        Explains why a job's winner is better than its baseline.
 jobs           stored.jobs           Lists jobs, newest first.
 parameters     stored.learned        Ranks the parameters of a job by importance.
-pick           stored.trade_offs     Picks a job's best measured configurations by other weights or limits.
-front          stored.trade_offs     Lists the Pareto front of a job's measured configurations.
+pick           stored.learned        Picks a job's best measured configurations by other weights or limits.
+front          stored.learned        Lists the Pareto front of a job's measured configurations.
 cancel         stored.jobs           Cancels a job and keeps its measurements. The benchmark stops within 2 s.
 resume         stored.jobs           Resumes a failed or cancelled job. Its measurements are kept.
 # Catalogue

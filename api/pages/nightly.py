@@ -21,7 +21,7 @@ from db.nightly.nights import batch_names, parameter_nights
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import LEGEND, report_lines, series_charts, series_rows
 from jobs.regression.triage import counter_words
-from jobs.report.option_changes import value_words
+from jobs.results.figures import value_words
 from optimizer.budget.power import p_words
 from sampler.bench.installed import build_words
 from sampler.parameters.catalogue import catalogue

@@ -22,10 +22,9 @@ from jobs.queue.lifecycle import WrongState, is_external
 from jobs.report.ranking import ranking_sections
 from jobs.report.section import Section
 from jobs.results.output_folder import OPTIONS
-from jobs.views.importance import importance_details
 from jobs.views.live import baseline_so_far
 from jobs.views.pick import Preference
-from jobs.views.results import front_charts, results_view
+from jobs.views.results import front_charts, importance_details, results_view
 from jobs.views.side_by_side import side_by_side
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError

@@ -20,7 +20,7 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
-from jobs.report.option_changes import options_diff
+from jobs.report.options_file import options_diff
 from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
@@ -182,7 +182,7 @@ async def explain_result(answer: AnswerDep) -> Response:
     """Explains the winner of a finished job: gain of each change, and the fewest changes."""
 
     def made() -> dict[str, Any]:
-        from jobs.views.importance import explained_job
+        from jobs.views.results import explained_job
 
         job = answer.job
         found = explained_job(answer.service.engine, job, result_of(answer.service, job))
@@ -271,7 +271,7 @@ async def show_dependence(answer: AnswerDep) -> Response:
     """
 
     def made() -> dict[str, Any]:
-        from jobs.views.importance import dependence_document, dependence_of_job
+        from jobs.views.results import dependence_document, dependence_of_job
 
         found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:

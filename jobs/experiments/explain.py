@@ -28,7 +28,7 @@ from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.specification.trust import require_trusted
-from jobs.views.importance import explained_job
+from jobs.views.results import explained_job
 from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.explanation.explanation import (
     BASELINE,

@@ -1,12 +1,12 @@
 """What the winner changes and why it is better: options, path, contributions, alternatives."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from jobs.charts.changes import contributions_chart
 from jobs.charts.chart import drawable
-from jobs.report.option_changes import changed_options
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
@@ -20,6 +20,7 @@ from optimizer.results.document import (
     Result,
 )
 from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 from sampler.workload.tree_reads import READS
 
 TOP = 6
@@ -27,6 +28,35 @@ CAUTION = (
     "These gains are optimistic: they come from the runs that chose the values, mostly single "
     "ones and the best of several. Only the proof measures the gain of the whole configuration."
 )
+
+
+@dataclass(frozen=True)
+class ChangedOption:
+    """An option of which two configurations hold different values."""
+
+    name: str
+    before: str  # before, after: the values for people; ``inactive`` where there is none
+    after: str
+    factor: bool  # whether it is a property of the load
+
+
+def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> list[ChangedOption]:
+    """The options of a configuration that differ from the baseline's, in its order."""
+    known, found = catalogue(), []
+    for name in dict.fromkeys([*best, *baseline]):
+        values = (baseline.get(name), best.get(name))
+        if values[0] == values[1]:
+            continue
+        before, after = (_short(value, known.get(name)) for value in values)
+        if before == after:  # they differ by less than is shown
+            before, after = map(str, values)
+        factor = name in known and known[name].section == "workload"
+        found.append(ChangedOption(name, before, after, factor))
+    return found
+
+
+def _short(value: Any, parameter: Parameter | None) -> str:
+    return "inactive" if value is None else option_value(value, parameter)
 
 
 def changed_section(result: Result) -> Section:

@@ -36,6 +36,14 @@ def option_value(value: Any, parameter: Parameter | None) -> str:
     return str(value) if parameter is None else parameter.words(value)
 
 
+def value_words(value: Any, parameter: Parameter | None) -> str:
+    """A value as a table shows it: bytes with their unit beside; None is ``inactive``."""
+    if value is None:
+        return "inactive"
+    shown = option_value(value, parameter)
+    return shown if shown == str(value) else f"{value} ({shown})"
+
+
 def estimate_words(estimate: Mapping[str, float]) -> str:
     """A figure of fitness with its interval."""
     return f"{estimate['expected']:+z.0f} [{estimate['low']:+z.0f}, {estimate['high']:+z.0f}]"

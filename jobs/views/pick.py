@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.report.options_comment import about_configuration
+from jobs.report.options_file import about_configuration
 from jobs.results.export import difference_of, export_options
 from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.resolved_job import ResolvedJob, resolve

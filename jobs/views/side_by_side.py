@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
-from jobs.report.option_changes import value_words
+from jobs.results.figures import value_words
 from optimizer.results.document import tested_fitness
 from sampler.parameters.catalogue import catalogue
 

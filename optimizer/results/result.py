@@ -27,10 +27,10 @@ from optimizer.results.best_document import (
     no_trade_document,
     starting_point_document,
 )
-from optimizer.results.learned_document import learned_document
 from optimizer.results.price import price_document, trade_words
 from optimizer.results.search_document import (
     contributions_document,
+    learned_document,
     sampling_document,
     search_document,
 )

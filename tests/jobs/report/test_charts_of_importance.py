@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
 from jobs.charts.parameters import Question, groups_chart, questions
-from jobs.views import importance
+from jobs.views import results
 from optimizer.results.ranking import EffectTest, ParameterRanking, Quality, Sampling
 from optimizer.trials.trial import Phase, Trial
 from sampler.common.documents import parse_toml
@@ -125,12 +125,12 @@ def test_box_plots_are_of_as_many_trials_as_the_guide_says(monkeypatch):
         asked.append(most)
         return [], 0
 
-    monkeypatch.setattr(importance, "sampled_trials", sampled)
-    monkeypatch.setattr(importance, "dependence_of_job", lambda *_: None)
+    monkeypatch.setattr(results, "sampled_trials", sampled)
+    monkeypatch.setattr(results, "dependence_of_job", lambda *_: None)
     space = parse_toml(space_text("default"), field="space")
     job = SimpleNamespace(id=1, specification={"space": space})
     learned = ParameterRanking(parameters=[], forest={"waf": Quality(r2=0.5)})
-    boxes, effects = importance.importance_details(None, job, learned)
+    boxes, effects = results.importance_details(None, job, learned)
     assert (boxes.blocks, asked) == ([], [5000])
     assert effects.words == [
         "Too few trials succeeded to model how a metric depends on a parameter."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.report.option_changes import OptionLine
+from jobs.report.options_file import OptionLine
 
 
 @pytest.mark.parametrize(

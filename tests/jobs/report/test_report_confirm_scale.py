@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from jobs.report.artifacts import report_html
-from jobs.report.content import content
+from jobs.report.artifacts import content, report_html
 from jobs.results.figures import figure
 from optimizer.trials.trial import Phase
 from tests.support.jobs.pretended_job import finished_job, lsm

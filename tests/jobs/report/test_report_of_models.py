@@ -9,8 +9,7 @@ from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
 from jobs.charts.importance import shares_chart
-from jobs.report.artifacts import report_html
-from jobs.report.content import content
+from jobs.report.artifacts import content, report_html
 from jobs.report.ranking import (
     anova_line,
     disagreement_lines,

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from jobs.execution.assembly import Assembly, assemble
-from jobs.report.options_comment import about_configuration, describe
+from jobs.report.options_file import about_configuration, describe
 from jobs.results import export
 from jobs.results.export import ExportRefusedError, export_options
 from jobs.specification.named_files import specify

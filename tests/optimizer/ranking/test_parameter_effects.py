@@ -12,8 +12,8 @@ from optimizer.ranking.parameter_effects import (
     directions,
     parameter_effects,
 )
-from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude, result_document
+from optimizer.results.search_document import learned_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
