@@ -20,7 +20,6 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
-from jobs.report.options_file import options_diff
 from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
@@ -221,6 +220,7 @@ def download_options(
     `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON. `setoptions`
     lists the calls for a running database, and `table` how to apply each change.
     """
+    from jobs.report.options_file import options_diff
     from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
 
