@@ -98,13 +98,7 @@ def top_section(result: Result) -> Section:
         lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
     if words := anova_line(result):
         lines.append(f"{words}.")
-    columns = [Column("parameter"), Column("share", figures=True)]
-    columns += [Column("best value")] if result.by_models else []
-    rows: list[Sequence[str | Cell]] = [
-        (row.name, _percent(row.share), *([str(row.better)] if result.by_models else []))
-        for row in result.sorted_by(None)[:TOP]
-    ]
-    return Section("importance", title, [Table(columns, rows), *(Text(line) for line in lines)])
+    return Section("importance", title, [Text(line) for line in lines])
 
 
 def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Section:
