@@ -201,8 +201,8 @@ def withheld_words(withheld: Mapping[str, Any] | None) -> str | None:
 
 def explanation_section(explanation: Explanation, metrics: list[str]) -> Section:
     """Steps from the baseline to the winner, and which changes suffice."""
-    measured = explanation.measured or {}
-    runs = measured.get("steps", [])
+    measured = explanation.measured
+    runs = measured.steps if measured else []
     table_columns = [
         Column("step", figures=True),
         Column("change"),
@@ -216,20 +216,19 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
             str(place),
             step_words(step.model_dump(by_alias=True)),
             _gain(step.gain),
-            *([estimate_words(run["fitness"]) if run else ""] if runs else []),
+            *([_gain(run.fitness) if run else ""] if runs else []),
             *(_metric(step.metrics.get(name)) for name in metrics),
             _needed(step, explanation.minimal),
         )
         for place, (step, run) in enumerate(zip_longest(explanation.steps, runs), 1)
         if step is not None
     ]
-    winner = measured.get("winner")
-    total = [estimate_words(winner["fitness"]) if winner else ""] if runs else []
+    winner = measured.winner if measured else None
+    total = [_gain(winner.fitness) if winner else ""] if runs else []
     everything = ("", "all of them: the winner", _gain(explanation.predicted))
     rows.append((*everything, *total, *("" for _ in metrics), ""))
     lines = [*minimal_lines(explanation), basis_words(explanation)]
-    dump = explanation.model_dump(by_alias=True)
-    chart = drawable([contributions_chart(dump)])
+    chart = drawable([contributions_chart(explanation)])
     texts = [Text(line) for line in lines]
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
 
@@ -260,7 +259,7 @@ def basis_words(explanation: Explanation) -> str:
     measured = explanation.measured
     if measured is None:
         return f"{said}. Not measured; to measure the steps: `rocktune explain ID --runs 7`."
-    return f"{said}. Measured: {measured['rounds']} rounds on {measured['host']}."
+    return f"{said}. Measured: {measured.rounds} rounds on {measured.host}."
 
 
 def minimal_lines(explanation: Explanation) -> list[str]:
@@ -283,10 +282,10 @@ def minimal_lines(explanation: Explanation) -> list[str]:
     ]
     if minimal.refused:
         lines.append(f"RocksDB rejects the file with the fewest changes: {minimal.refused}.")
-    judged = (explanation.measured or {}).get("minimal")
+    judged = explanation.measured.minimal if explanation.measured else None
     if judged is not None:
-        shown = "not worse" if judged["shown"] else "not shown to be as good"
-        lines.append(f"Fewest changes, measured: {shown}; {judged['why']}.")
+        shown = "not worse" if judged.shown else "not shown to be as good"
+        lines.append(f"Fewest changes, measured: {shown}; {judged.why}.")
     return lines
 
 

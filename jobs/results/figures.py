@@ -60,9 +60,8 @@ def step_words(step: Mapping[str, Any]) -> str:
     return f"{said} (fixed by the space)" if step["fixed"] else said
 
 
-def signed(change: Mapping[str, Any], name: str) -> str:
+def signed(value: float | None) -> str:
     """A percentage with its sign."""
-    value = change.get(name)
     return "n/a" if value is None else f"{value:+z.1f}%"
 
 

@@ -248,6 +248,29 @@ class FewestChanges(DocumentPart):
     refused: str | None = None
 
 
+class MeasuredGain(DocumentPart):
+    """What a step gained in interleaved runs."""
+
+    fitness: Predicted
+
+
+class JudgedFewest(DocumentPart):
+    """Whether runs show the fewest changes to be as good."""
+
+    shown: bool
+    why: str
+
+
+class MeasuredPath(DocumentPart):
+    """What interleaved runs say of an explanation."""
+
+    host: str
+    rounds: int
+    steps: list[MeasuredGain | None] = []
+    winner: MeasuredGain | None = None
+    minimal: JudgedFewest | None = None
+
+
 class Explanation(DocumentPart):
     """Why the winner is better. Figures are fitness with 95% intervals."""
 
@@ -260,7 +283,7 @@ class Explanation(DocumentPart):
         default=None,
         description="Fewest changes that are as good; null if the models see no gain.",
     )
-    measured: dict[str, Any] | None = Field(
+    measured: MeasuredPath | None = Field(
         default=None,
         description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
     )
