@@ -112,7 +112,7 @@ def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Secti
             (str(place), _named(row), *(_brief(ranking, row, name) for name in metrics))
             for place, row in enumerate(ranking.parameters, start=1)
         ]
-        table = Table([Column(""), Column("parameter"), *tested], rows)
+        table = Table([Column("", figures=True), Column("parameter"), *tested], rows)
     if ranking.models:
         lines = ["Share of the variance over the whole space, and p-value of no effect (Holm)."]
         lines += [f"{line}." for line in trust_lines(ranking)]
@@ -156,7 +156,7 @@ def _metric_table(ranking: ParameterRanking, metric: str) -> Table:
         of_test = (_number(test.f, 1), _p(test)) if tested else ()
         shown = (_interval_cell(forest), _interval_cell(process))
         rows.append((str(place), _named(row), *shown, *cells, *of_test))
-    return Table([Column(""), Column("parameter"), *shares, *figures], rows)
+    return Table([Column("", figures=True), Column("parameter"), *shares, *figures], rows)
 
 
 def _interval_cell(found: MetricImportance) -> Cell:

@@ -90,7 +90,8 @@ class TestAWholeJob:
         assert f"Proof: trial {best['trial']}, fitness " in page.text
         assert "built with assertions" in page.text
         assert (
-            "rocksdb::LoadOptionsFromFile" in page.text and "which loaded this file" in page.text
+            "rocksdb::LoadOptionsFromFile" in page.text
+            and "which has loaded this file" in page.text
         )
 
     def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
