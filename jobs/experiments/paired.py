@@ -12,7 +12,7 @@ import numpy as np
 from jobs.experiments.experiment import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
-from optimizer.confirmation.paired_change import CONFIDENCE, Change, change, differences_of
+from optimizer.confirmation.paired_tests import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 from sampler.workload.metric_table import Direction
 

@@ -15,11 +15,11 @@ from itertools import zip_longest
 
 import numpy as np
 
-from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan, apart
+from optimizer.evaluation.baseline import mean_metrics, summarise
 from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
-from optimizer.simplification.changes import NOTICED, Changes
+from optimizer.strategies.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.surrogate.predictions import Comparison, comparison_of, scatter
 from optimizer.trials.history import History

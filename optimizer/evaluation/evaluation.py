@@ -16,7 +16,7 @@ from models import Floats
 from models.importance.anova import AnovaResult, group_labels
 from models.importance.importance import rank_parameters, tested_parameters
 from models.random_forest import FeatureMatrix
-from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
+from optimizer.evaluation.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
+from optimizer.evaluation.baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial

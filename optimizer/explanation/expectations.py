@@ -12,7 +12,7 @@ from models.gaussian_process.effects import LEAST_JUDGED
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.objective.objective import MOST_GAIN
-from optimizer.simplification.changes import Changes
+from optimizer.strategies.changes import Changes
 from optimizer.surrogate.job_model import FIRST, MEMBERS, JobModel, ensemble_of
 from optimizer.surrogate.training_data import (
     TEACHING,

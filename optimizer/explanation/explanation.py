@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.kept_limits import Margins, limits_kept
-from optimizer.confirmation.paired_change import Change, change, interval_of_mean
+from optimizer.confirmation.paired_tests import (
+    Change,
+    Margins,
+    change,
+    interval_of_mean,
+    limits_kept,
+)
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
 from optimizer.objective.objective import Metrics, Objective, kept_words
-from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
+from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value

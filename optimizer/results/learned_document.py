@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from models.importance.anova import AnovaResult, smallest_share
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import (
+from optimizer.surrogate.parameter_effects import (
     Direction,
     ForestEffects,
     ParameterEffects,

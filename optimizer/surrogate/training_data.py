@@ -19,7 +19,7 @@ from models.gaussian_process.effects import Grid
 from models.gaussian_process.process import KernelInputs
 from models.importance.functional_anova import Marginal
 from models.random_forest import FeatureMatrix
-from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import (
+from optimizer.results.learned_document import learned_document
+from optimizer.results.result import conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.surrogate.parameter_effects import (
     CLEARLY,
     ParameterEffects,
     directions,
     parameter_effects,
 )
-from optimizer.results.learned_document import learned_document
-from optimizer.results.result import conclude, result_document
-from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import (

@@ -8,7 +8,7 @@ from optimizer.confirmation.choice import best_explored, candidates_of, choice_o
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
 from optimizer.results.best_document import changes_document
-from optimizer.simplification.changes import Changes, noticed, simplified_version
+from optimizer.strategies.changes import Changes, noticed, simplified_version
 from optimizer.surrogate.predictions import comparison_of
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space

@@ -11,8 +11,8 @@ from models.importance.importance import rank_parameters
 from models.random_forest import bagged_forest
 from optimizer.budget import budget
 from optimizer.evaluation import evaluation
-from optimizer.ranking import parameter_effects
 from optimizer.run import driver
+from optimizer.surrogate import parameter_effects
 
 
 @contextmanager

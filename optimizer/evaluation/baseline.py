@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.machine_effect import MachineEffect, machine_effect
+from optimizer.evaluation.machine_effect import MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_table import MACHINE, TIME_BASED
 
