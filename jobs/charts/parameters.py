@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jobs.charts import chart
 from jobs.results.figures import figure
-from models.importance.anova import group_labels
+from models.anova import group_labels
 from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.surrogate.dependence import EffectCurve, Together

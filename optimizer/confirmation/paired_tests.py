@@ -90,7 +90,7 @@ def with_adjusted_p(
     (F. Bretz and others, Statistics in Medicine 28, 2009). A metric that is the same in every run
     is not asked about.
     """
-    from models.importance.anova import holm
+    from models.anova import holm
 
     asked = [n for n in names if n in changes and (changes[n].low or changes[n].high)]
     factor = _share(passed)

@@ -13,8 +13,8 @@ from typing import TypeVar, cast
 import numpy as np
 
 from models import Floats
-from models.importance.anova import AnovaResult, group_labels
-from models.importance.importance import rank_parameters, tested_parameters
+from models.anova import AnovaResult, group_labels
+from models.importance import rank_parameters, tested_parameters
 from models.random_forest import FeatureMatrix
 from optimizer.evaluation.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Metrics, Objective, pareto_front

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from models import Floats
 from models.gaussian_process.effects import Grid
 from models.gaussian_process.process import KernelInputs
-from models.importance.functional_anova import Marginal
-from models.random_forest import FeatureMatrix
 from optimizer.evaluation.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
@@ -59,47 +57,6 @@ class CubeLayout:
     def grids(self) -> tuple[Grid, ...]:
         """Settings of each parameter that stand for all, as often as draws take them."""
         return tuple(_grid(categories, special) for categories, special in self.kinds)
-
-    def features(self, points: Floats) -> FeatureMatrix:
-        """The same as trees split it, one or more columns a parameter.
-
-        A range is one column, its special values below 0; each of more than two categories has a
-        column of its own.
-        """
-        settings = self.settings(points)
-        columns, owner = [], []
-        for place, (categories, _) in enumerate(self.kinds):
-            level, position = settings.level[:, place], settings.position[:, place]
-            if categories > 2:
-                own = (level[:, None] == np.arange(categories)).astype(np.float64).T
-            else:
-                within = np.where(level > 0, _below(level - 1), position)
-                own = (level.astype(np.float64) if categories else within)[None, :]
-            columns.append(own)
-            owner += [place] * len(own)
-        values = np.concatenate(columns).T
-        return FeatureMatrix(values, self.names, np.array(owner, dtype=np.intp))
-
-    def marginals(self) -> tuple[Marginal, ...]:
-        """How draws take each parameter, in the columns of ``features``."""
-        found, first = [], 0
-        for categories, special in self.kinds:
-            width = categories if categories > 2 else 1
-            if categories:
-                points = np.eye(categories) if width > 1 else np.arange(categories)[:, None]
-                weight = np.full(categories, 1.0 / categories)
-            else:
-                points = _below(np.arange(special))[:, None]
-                weight = np.full(special, SPECIAL_SHARE / max(special, 1))
-            columns = np.arange(first, first + width)
-            found.append(Marginal(columns, points.astype(np.float64), weight, not categories))
-            first += width
-        return tuple(found)
-
-
-def _below(special: NDArray[np.int64]) -> Floats:
-    """Where special values stand in the column of a range."""
-    return np.asarray(-1.0 - 0.1 * special)
 
 
 def _grid(categories: int, special: int) -> Grid:
