@@ -21,7 +21,7 @@ from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration, c
 from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
 from optimizer.strategies.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
-from optimizer.surrogate.predictions import Comparison, comparison_of, scatter
+from optimizer.surrogate.predictions import PredictedChanges, predicted_changes, scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
@@ -202,10 +202,10 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
 
 
-def _models(evaluation: Evaluation) -> Comparison | None:
+def _models(evaluation: Evaluation) -> PredictedChanges | None:
     """What the job's models expect by all that was explored; None where there are none."""
     before = as_explored(evaluation)
-    return before.once("comparison", None, lambda: comparison_of(before))
+    return before.once("predicted", None, lambda: predicted_changes(before))
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:
