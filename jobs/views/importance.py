@@ -23,7 +23,7 @@ from jobs.results.ranking_words import first_share, reliable, shown_first
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
-from optimizer.surrogate.dependence import Dependences, dependences
+from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
