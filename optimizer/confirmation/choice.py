@@ -194,11 +194,11 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     numbers = [*best, *(trial.number for trial in tried)]
     fitness = known.fitness([history[n].configuration for n in numbers])
     counts = [Changes(problem, trial.configuration).own for trial in tried]
-    worth = fitness[len(best) :]
-    fittest = int(np.argmax(worth))
+    theirs = fitness[len(best) :]
+    fittest = int(np.argmax(theirs))
     enough = float(fitness.max()) - NOTICED * abs(float(fitness.max()))
-    able = [place for place in range(len(tried)) if worth[place] >= enough]
-    fewest = min(able, key=lambda k: (counts[k], -worth[k]), default=fittest)
+    able = [place for place in range(len(tried)) if theirs[place] >= enough]
+    fewest = min(able, key=lambda k: (counts[k], -theirs[k]), default=fittest)
     return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
 
 

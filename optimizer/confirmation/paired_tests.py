@@ -306,7 +306,7 @@ def _inside(
     limit: Limit, pairs: Sequence[tuple[Metrics, Metrics]], share: float
 ) -> tuple[Floats, bool]:
     """How far each run is inside so large a share of the bound; see ``differences_of``."""
-    figure, multiple = _figure_of(limit), limit.beside_baseline
+    figure, multiple = limit.figure, limit.beside_baseline
     bounds = [share * figure * (theirs[limit.metric] if multiple else 1) for theirs, _ in pairs]
     reached = [mine[limit.metric] for _, mine in pairs]
     differences, logarithmic = differences_of([*zip(bounds, reached, strict=True)])
@@ -314,14 +314,9 @@ def _inside(
     return (differences if limit.is_floor else -differences), logarithmic
 
 
-def _figure_of(limit: Limit) -> float:
-    multiple = limit.at_least_baseline or limit.at_most_baseline
-    return multiple or (limit.at_least if limit.is_floor else limit.at_most)
-
-
 def _assured(limit: Limit, inside: float, confidence: float) -> str:
     """``inside``: the one-sided bound of the mean logarithm, less that of the limit."""
-    worst = _figure_of(limit) * math.exp(inside if limit.is_floor else -inside)
+    worst = limit.figure * math.exp(inside if limit.is_floor else -inside)
     side = "at least" if limit.is_floor else "at most"
     told = (
         f"{worst:.3g} baseline" if limit.beside_baseline else limit_figure(float(f"{worst:.4g}"))

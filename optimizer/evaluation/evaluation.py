@@ -249,9 +249,9 @@ def configurations_of(
     rank, baseline = evaluation.problem.objective.rank_value, evaluation.baseline
     ended = by_configuration(trial for trial in trials if trial.has_outcome)
     whole = [runs for runs in ended if all(run.done for run in runs)]
-    worth = evaluation.rank_values(runs[0] for runs in whole)
+    by_first = evaluation.rank_values(runs[0] for runs in whole)
     found = []
-    for runs, of_first in zip(whole, worth, strict=True):
+    for runs, of_first in zip(whole, by_first, strict=True):
         metrics = baseline.corrected_mean(runs)
         fitness = rank(metrics, baseline.metrics) if len(runs) > 1 else of_first
         found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))

@@ -56,8 +56,8 @@ def explaining_model(evaluation: Evaluation, changes: Changes) -> PredictedChang
     if not names or len(numbers) < FIRST:
         return None
     baseline = evaluation.baseline
-    worth = {n: rank_value(problem, baseline, history[n]) for n in numbers}
-    few = chosen_few(numbers, worth, _MOST)
+    fitness = {n: rank_value(problem, baseline, history[n]) for n in numbers}
+    few = chosen_few(numbers, fitness, _MOST)
     data = training_data_of(problem, history, baseline, names, few)
     if not modelled:
         unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}

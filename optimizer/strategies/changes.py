@@ -1,4 +1,4 @@
-"""What a winner changes: in which order, what each is worth, and versions with fewer changes."""
+"""The changes of a configuration: their order by gain, and versions with fewer of them."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -143,8 +143,8 @@ def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
     while len(made) < len(changes.names):
         moves = moves_from(changes, made)
         tried = [made, *(made | move for move in moves)]
-        worth = fitness([changes.configuration(each) for each in tried])
-        gains = dict(zip(moves, (worth[1:] - worth[0]).tolist(), strict=True))
+        expected = fitness([changes.configuration(each) for each in tried])
+        gains = dict(zip(moves, (expected[1:] - expected[0]).tolist(), strict=True))
         best = max(moves, key=lambda move: gains[move])
         # Of what moves together, a part that gains by itself goes first.
         parts = [move for move in moves if move < best and gains[move] > 0]

@@ -1,4 +1,4 @@
-"""What the model of a job predicts of configurations, and whether a gain is worth a run.
+"""Predictions of the model of a job: fitness, limits, expected gain, and a stopping rule.
 
 Composite expected improvement: the fitness is a known function of metrics that are modelled one by
 one, so it is not modelled itself (Astudillo and Frazier, "Bayesian optimization of composite
@@ -204,13 +204,13 @@ class PosteriorPrediction:
     chance: Floats  # that all limits are kept, shape ``(n,)``; 1 without limits
 
     @property
-    def worth(self) -> Floats:
+    def feasible_fitness(self) -> Floats:
         """The fitness; minus infinity where it is less than 80% sure that all limits are kept."""
         return np.where(self.chance >= _SURELY_KEPT, self.fitness, -np.inf)
 
     def best_first(self) -> NDArray[np.intp]:
-        """The rows by worth, and those that are worth nothing by how nearly they keep limits."""
-        return np.lexsort((-self.fitness, -self.chance, -self.worth))
+        """The rows by feasible fitness, the infeasible ones by how nearly they keep limits."""
+        return np.lexsort((-self.fitness, -self.chance, -self.feasible_fitness))
 
 
 def posterior_prediction(

@@ -114,11 +114,11 @@ def teaching(history: History) -> list[int]:
     return [n for n in history.numbers(Purpose.CANDIDATE) if history[n].state in TEACHING]
 
 
-def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) -> list[int]:
+def chosen_few(numbers: Sequence[int], fitness: Mapping[int, float], most: int) -> list[int]:
     """At most so many of the trials: the best for one half, and others evenly over the job."""
     if len(numbers) <= most:
         return list(numbers)
-    best = set(sorted(numbers, key=lambda n: (-worth[n], n))[: most // 2])
+    best = set(sorted(numbers, key=lambda n: (-fitness[n], n))[: most // 2])
     rest = [n for n in numbers if n not in best]
     spread = np.linspace(0, len(rest) - 1, most - len(best)).astype(int)
     return sorted([*best, *(rest[place] for place in spread)])
@@ -223,7 +223,7 @@ def prior_job(
     """What an earlier job measured of what the present one asks for: at most so many trials.
 
     The baseline comes first, then in turn one of the best and one of the others, so that any first
-    few of them tell both of good places and of all others. A trial's worth is by the present
+    few of them tell both of good places and of all others. A trial's fitness is by the present
     objective. What the present space does not move is left out, and what the earlier one did not
     is as it was there. Trials that this job could not propose, by their memory or a choice that it
     lacks, are left out.
