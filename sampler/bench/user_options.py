@@ -11,7 +11,7 @@ from sampler.bench.accepted import (
     build_version,
     is_known,
 )
-from sampler.bench.fitting_build import fetch_words
+from sampler.bench.builds import fetch_words
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError

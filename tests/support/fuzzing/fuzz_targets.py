@@ -30,7 +30,7 @@ from optimizer.objective.objective_file import (
 from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.rocksdb_log import parse_log
+from sampler.bench.run_log import parse_log
 from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
