@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.measured_part import displaced_by, measured_part
+from sampler.options.normal_form import caches_of, with_block_cache
 from sampler.options.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.parameters.catalogue import catalogue

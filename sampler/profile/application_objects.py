@@ -20,11 +20,10 @@ from typing import Any
 
 from sampler.common.byte_size import format_bytes
 from sampler.options.application import with_shown_objects, without_shown_objects
-from sampler.options.caches import caches_of
-from sampler.options.normal_form import normalized
+from sampler.options.changes import Edit, patched
+from sampler.options.normal_form import caches_of, normalized
 from sampler.options.option_values import BUILT_IN_FILTERS, filter_without_bits
 from sampler.options.options_file import TABLE, parse_options
-from sampler.options.patch import Change, patched
 from sampler.profile.profile import FamilyProfile, Source, Sure
 from sampler.stats_dumps.log_reader import LogEvent
 
@@ -311,7 +310,7 @@ def completed(text: str, objects: ApplicationObjects) -> str:
         shown = filters.get(family)
         if shown and filter_without_bits(named) in BUILT_IN_FILTERS:
             why = f"was {named}; {shown.source.where}"
-            changes.append(Change(part.own_title(TABLE), _POLICY, shown.policy, why))
+            changes.append(Edit(part.own_title(TABLE), _POLICY, shown.policy, why))
     return with_shown_objects(patched(text, changes), objects.shown())
 
 
@@ -324,7 +323,7 @@ def with_cache(text: str, family: str, size: int | None) -> str:
     if part.table() != TABLE or caches_of(part).block is not None:
         return text
     why = "new; LOG: capacity of the block cache, which the program sets"
-    change = Change(part.own_title(TABLE), _CACHE, str(size), why)
+    change = Edit(part.own_title(TABLE), _CACHE, str(size), why)
     return patched(text, [change])
 
 
