@@ -25,7 +25,8 @@ from jobs.views.live import baseline_so_far
 from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view
 from jobs.views.side_by_side import side_by_side
-from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
+from optimizer.objective.objective import MOST_WEIGHT
+from optimizer.objective.objective_file import objective_from_document
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import shown_in
 
