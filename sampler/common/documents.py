@@ -5,7 +5,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -57,11 +57,14 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
     return document
 
 
-def read_document(kind: TypeAdapter[T], document: Mapping[str, Any], where: str) -> T:
+def read_document(
+    kind: TypeAdapter[T], document: Mapping[str, Any], where: str, also: Iterable[str] = ()
+) -> T:
     """Reads a parsed document into the class whose fields declare what it may hold.
 
     ``where`` is the name of the document. A check of the class may raise an InputError, whose
-    field is within what is checked; an empty one is that itself.
+    field is within what is checked; an empty one is that itself. ``also`` are further fields that
+    the document may have, for the message about an unknown one.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
@@ -72,25 +75,30 @@ def read_document(kind: TypeAdapter[T], document: Mapping[str, Any], where: str)
     except ValidationError as error:
         # An unknown field may be a missing one with a slip of the pen, so it is named first.
         wrong = sorted(error.errors(), key=lambda each: each["type"] != _UNKNOWN)
-        found = [each for one in wrong for each in _findings(kind, one, where)]
+        found = [each for one in wrong for each in _findings(kind, one, where, also)]
     raise InputErrors(found) if len(found) > 1 else found[0]
 
 
-def _findings(kind: TypeAdapter[Any], error: Any, where: str) -> Iterator[InputError]:
+def _findings(
+    kind: TypeAdapter[Any], error: Any, where: str, also: Iterable[str]
+) -> Iterator[InputError]:
     """One of pydantic's errors as what is wrong with a field, or with several."""
     place, problem = list(error["loc"]), value_problem(error)
     cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, InputError):
+    if isinstance(cause, InputError) and cause.field:
         for each in cause.errors if isinstance(cause, InputErrors) else (cause,):
-            inside = [each.field] if each.field else []
-            yield InputError(_named(where, [*place, *inside]), each.problem)
+            yield InputError(_named(where, [*place, each.field]), each.problem)
         return
+    if isinstance(cause, InputError):
+        problem = cause.problem
     if error["type"] == _UNKNOWN:
-        problem = f"is unknown; use one of {', '.join(sorted(_fields_at(kind, place[:-1])))}"
-    elif error["type"] == "dataclass_type":
-        rows = isinstance(place[-1], int)
-        place = place[:-1] if rows else place
-        problem = f"write [[{place[-1]}]] tables" if rows else f"write a table [{place[-1]}]"
+        known = {*_fields_at(kind, place[:-1]), *(() if place[1:] else also)}
+        problem = f"is unknown; use one of {', '.join(sorted(known))}"
+    # Of a wrong entry the list is named: the problem shows the entry itself.
+    is_entry = bool(place) and isinstance(place[-1], int)
+    place = place[:-1] if is_entry else place
+    if error["type"] == "dataclass_type":
+        problem = f"write [[{place[-1]}]] tables" if is_entry else f"write a table [{place[-1]}]"
     yield InputError(_named(where, place), problem)
 
 

@@ -105,7 +105,7 @@ def value_problem(found: Mapping[str, Any]) -> str:
         name, words = _BOUNDS[kind]
         bound = found["ctx"][name]
         if kind.startswith(("greater", "less")):
-            shown = f"{bound:.0f}" if bound == int(bound) else f"{bound:g}"
+            shown = str(int(bound)) if bound == int(bound) else f"{bound:g}"
             return f"{found['input']!s:.80} {words.format(shown)}"
         return f"{shown} {words.format(bound)}"
     what = _WHAT.get(kind.partition("_")[0])
