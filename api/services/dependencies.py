@@ -104,7 +104,7 @@ _BUILD = "db_bench"
 
 @dataclass(frozen=True)
 class KnownBuilds:
-    """Who has which builds."""
+    """Who has which RocksDB builds. Jobs name them: over HTTP a path would run any program."""
 
     # The builds of this machine by name, where it measures; None for one that does not work.
     here: Mapping[str, InstalledDbBench | None] = field(default_factory=dict)

@@ -1,4 +1,8 @@
-"""The console, tables and progress of every command: text on them is nothing but text."""
+"""The console, tables and progress of every command: text on them is nothing but text.
+
+``TuningProgress`` is told of each trial of a job that runs here; ``JobView`` shows what a service
+says of one. Both look the same: a live bar on a terminal, elsewhere a line now and then.
+"""
 
 from __future__ import annotations
 

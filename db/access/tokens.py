@@ -7,6 +7,10 @@ A session stands for a token, for a while. The cookie holds 256 random bits, the
 who reads the database cannot log in with it. A row rather than a signed cookie: so a log-out ends
 the session wherever the cookie went, and several servers on one database share no key. When it
 ends the database's clock says, for theirs may differ.
+
+``rocktune serve`` keeps its own token in a file, which the terminal commands of the same user
+read. It is written beside its place, 0600 from the start: nobody finds half a token, or one that
+others read.
 """
 
 from __future__ import annotations
