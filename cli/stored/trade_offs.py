@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.table import Table
 from typer import Option, echo
@@ -13,12 +13,14 @@ from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.exits import leave
+from cli.options.job_options import request_options
 from cli.render.outcome_screen import print_section
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.stored.jobs import answer_may_be_no
 from jobs.report.changed import options_section
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
+from jobs.specification.experiments import FrontRequest, PickRequest
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
@@ -115,20 +117,17 @@ Examples:
 """
 
 
-@asking()
+@request_options(FrontRequest, {})
 def front_command(
-    remote: Remote,
-    job_id: JobId,
-    x: Annotated[str | None, Option(help="First metric of a front of two; with --y.")] = None,
-    y: Annotated[str | None, Option(help="Second metric; the best in it is last.")] = None,
-    as_json: Json = False,
+    asked: Mapping[str, Any], job_id: JobId, as_json: Json = False, url: Url = None, db: Db = None
 ) -> None:
     """Lists the Pareto front of a job's measured configurations.
 
     Single runs: explored, not proven. `rocktune pick` chooses one of them by a
     service level or by weights.
     """
-    answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
+    with opened(url, db) as remote:
+        answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", **asked)
     if as_json:
         print_json(document)
         return
@@ -149,6 +148,7 @@ def _amount(metrics: Mapping[str, float], name: str) -> str:
     return metric_amount(metrics[name], name) if name in metrics else "-"
 
 
+_OBJECTIVE = "Name or TOML file. Replaces the job's objective with its limits."
 PICK_EXAMPLES = """
 Examples:
   rocktune pick 12                                    by the job's own objective
@@ -160,32 +160,10 @@ Examples:
 """
 
 
+@request_options(PickRequest, {"objective": _OBJECTIVE})
 def pick_command(
+    asked: Mapping[str, Any],
     job_id: JobId,
-    weights: Annotated[
-        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT. Default: the objective's.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        Option(help="Further limit, such as 'sa <= 1.0 baseline'; repeatable."),
-    ] = None,
-    slo: Annotated[
-        list[str] | None,
-        Option(help="Service level, such as 'write_p99 <= 340 us'. Alone, the highest rate wins."),
-    ] = None,
-    objective: Annotated[
-        str | None, Option(help="Name or TOML file. Replaces the job's objective with its limits.")
-    ] = None,
-    top: Annotated[int, Option(help="Number of picks.", min=1, max=100)] = 5,
-    model: Annotated[
-        bool, Option("--model", help="Also show the predictions of models; takes seconds.")
-    ] = False,
-    column_family: Annotated[
-        str | None,
-        Option(
-            help="Column family to write the OPTIONS file for. Default: the one that was tuned."
-        ),
-    ] = None,
     out: Annotated[
         Path | None, Option(help="Folder for the OPTIONS file of the first pick.")
     ] = None,
@@ -203,21 +181,12 @@ def pick_command(
     """
     if out is not None:
         require_folder(out)
-    if objective is not None and objective not in SHIPPED:  # the interface takes what is in a file
+    objective = asked.get("objective")
+    if objective not in (None, *SHIPPED):  # the interface takes what is in a file
         read = objective_document(load_objective(objective))
-        objective = json.dumps(read, allow_nan=False)
+        asked = {**asked, "objective": json.dumps(read, allow_nan=False)}
     with opened(url, db) as remote:
-        answer, document = remote.told(
-            PickAnswer,
-            f"jobs/{job_id}/pick",
-            weights=weights,
-            limit=limit or None,
-            slo=slo or None,
-            objective=objective,
-            top=top,
-            model="true" if model else None,
-            column_family=column_family,
-        )
+        answer, document = remote.told(PickAnswer, f"jobs/{job_id}/pick", **asked)
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
@@ -227,7 +196,7 @@ def pick_command(
     if as_json:
         print_json(document)
     else:
-        _print(answer, model=model)
+        _print(answer, model="model" in asked)
     if text is None and not answer.picks:
         leave(f"none of {answer.judged} configurations keeps every limit: no file")
     if text is None:
