@@ -26,8 +26,8 @@ from sampler.options.normal_form import read_user_options
 from sampler.profile.profile import known_profile
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
-from sampler.workload.load_class import load_class
 from sampler.workload.measurable import require_no_place
+from sampler.workload.workload import load_class
 from sampler.workload.workload_file import SHIPPED, workload_document, workload_from_document
 
 _MOST_DEPTH = 8

@@ -9,7 +9,7 @@ from sampler.common.errors import InputError
 from sampler.options.option_values import filter_bits, prefix_of
 from sampler.options.options_file import CF, TABLE
 from sampler.parameters.parameter import Value
-from sampler.space.rules import Ranges
+from sampler.space.latent import Ranges
 from sampler.space.space import (
     LEAST_WRITE_BUFFER,
     Configuration,
