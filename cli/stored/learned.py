@@ -1,34 +1,23 @@
-"""`rocktune parameters`, `contributions`, `explain`, `pick`, `front`: what a stored job tells."""
+"""`rocktune parameters`, `contributions`, `explain`: what matters, and why a winner is better."""
 
-import json
 import os
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
-from rich.table import Table
 from typer import Option
 
-from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow, Ranking
+from api.schemas.result_schemas import Ranking
 from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
-from cli.options.exits import interruptible, leave
+from cli.options.exits import interruptible
 from cli.render.outcome_screen import print_contributions, print_section, show_explanation
-from cli.render.progress_screen import runs_observer
-from cli.render.screen import bare_table, print_json, say, screen
+from cli.render.screen import print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
 from db.schema.job_row import JobKind, JobState
-from jobs.report.changed import options_section
 from jobs.report.ranking import brief_section
-from jobs.results.figures import metric_amount
-from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
-from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from optimizer.results.document import Contributions
-from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
 
@@ -49,12 +38,11 @@ def parameters_command(
 ) -> None:
     """Ranks the parameters of a job by importance.
 
-    Importance is the share of a metric's variance over the whole space. It is by
-    a random forest (functional analysis of variance) or a Gaussian process of all
-    trials, whichever predicts unseen trials better; the p-value of no effect is
-    by the process. --metric shows both side by side, the forest's other measures,
-    and the analysis of variance of the random configurations alone. p-values are corrected for
-    all parameters and metrics (Holm).
+    Importance is the share of a metric's variance over the whole space, by a
+    Gaussian process of all trials, with its p-value of no effect. --metric also
+    shows what a random forest says (permutation importance on unseen trials,
+    decrease in impurity), and the analysis of variance of the random
+    configurations alone. p-values are corrected for all parameters and metrics (Holm).
     """
     ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
     if as_json:
@@ -185,184 +173,3 @@ def _measure(
             )  # fmt: skip
         except LeaseHeld as held:
             raise InputError("ID", f"{held}") from None
-
-
-FRONT_EXAMPLES = """
-Examples:
-  rocktune front 12                                by the metrics of the job's objective
-  rocktune front 12 --x write_p99 --y rate         throughput against latency
-  rocktune front 12 --x cpu_percent --y rate       throughput against CPU use
-"""
-
-
-@asking()
-def front_command(
-    remote: Remote,
-    job_id: JobId,
-    x: Annotated[str | None, Option(help="First metric of a front of two; with --y.")] = None,
-    y: Annotated[str | None, Option(help="Second metric; the best in it is last.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Lists the Pareto front of a job's measured configurations.
-
-    Single runs: explored, not proven. `rocktune pick` chooses one of them by a
-    service level or by weights.
-    """
-    answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
-    if as_json:
-        print_json(document)
-        return
-    with understanding():
-        rows = {"baseline": answer.baseline} if answer.baseline else {}
-        rows |= {str(point.number): point.metrics for point in answer.points}
-        table = bare_table((), ("trial", *answer.metrics), no_wrap=True)
-        for title, found in rows.items():
-            table.add_row(title, *(_amount(found, name) for name in answer.metrics))
-    console = screen()
-    console.print(table)
-    say(
-        console, f"{len(answer.points)} on the front, mostly of single runs: explored, not proven."
-    )
-
-
-def _amount(metrics: Mapping[str, float], name: str) -> str:
-    return metric_amount(metrics[name], name) if name in metrics else "-"
-
-
-PICK_EXAMPLES = """
-Examples:
-  rocktune pick 12                                    by the job's own objective
-  rocktune pick 12 --weights waf=2,sa=1,rate=1        WAF counts twice
-  rocktune pick 12 --weights rate --limit "sa <= 1.0 baseline" --limit "memory <= 64MiB"
-  rocktune pick 12 --slo "write_p99 <= 340 us"        highest throughput within a service level
-  rocktune pick 12 --objective mine.toml --model      with the predictions of models
-  rocktune pick 12 --weights waf --out picked         writes picked/OPTIONS.ini
-"""
-
-
-def pick_command(
-    job_id: JobId,
-    weights: Annotated[
-        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT. Default: the objective's.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        Option(help="Further limit, such as 'sa <= 1.0 baseline'; repeatable."),
-    ] = None,
-    slo: Annotated[
-        list[str] | None,
-        Option(help="Service level, such as 'write_p99 <= 340 us'. Alone, the highest rate wins."),
-    ] = None,
-    objective: Annotated[
-        str | None, Option(help="Name or TOML file. Replaces the job's objective with its limits.")
-    ] = None,
-    top: Annotated[int, Option(help="Number of picks.", min=1, max=100)] = 5,
-    model: Annotated[
-        bool, Option("--model", help="Also show the predictions of models; takes seconds.")
-    ] = False,
-    column_family: Annotated[
-        str | None,
-        Option(
-            help="Column family to write the OPTIONS file for. Default: the one that was tuned."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, Option(help="Folder for the OPTIONS file of the first pick.")
-    ] = None,
-    as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
-) -> None:
-    """Picks a job's best measured configurations by other weights or limits.
-
-    Nothing is measured. The picks are explored, not proven: most configurations
-    were measured once, and the best of many is partly luck.
-
-    Exit status: 0 picked, 3 no configuration keeps the limits or is better than
-    the baseline, 2 bad input.
-    """
-    if out is not None:
-        require_folder(out)
-    if objective is not None and objective not in SHIPPED:  # the interface takes what is in a file
-        read = objective_document(load_objective(objective))
-        objective = json.dumps(read, allow_nan=False)
-    with opened(url, db) as remote:
-        answer, document = remote.told(
-            PickAnswer,
-            f"jobs/{job_id}/pick",
-            weights=weights,
-            limit=limit or None,
-            slo=slo or None,
-            objective=objective,
-            top=top,
-            model="true" if model else None,
-            column_family=column_family,
-        )
-    text = document["options"]  # as it came: a file is not cleaned for a terminal
-    # Before anything is printed: whoever reads it may leave after the first lines.
-    if text is not None and out is not None:
-        write_output(out / OPTIONS, text.encode())
-        if document.get("difference"):
-            write_output(out / DIFFERENCE, document["difference"].encode())
-    if as_json:
-        print_json(document)
-    else:
-        _print(answer, model=model)
-    if text is None and not answer.picks:
-        leave(f"none of {answer.judged} configurations keeps every limit: no file")
-    if text is None:
-        leave("nothing measured is better than the baseline by this preference: no file")
-    if out is not None:
-        (sys.stderr if as_json else sys.stdout).write(f"Written to {out / OPTIONS}\n")
-
-
-def _print(answer: PickAnswer, *, model: bool) -> None:
-    console = screen()
-    with understanding():
-        table = _pick_table(answer)
-    if answer.picks:
-        console.print(table)
-        picked = answer.picks[0].configuration
-        print_section(console, options_section(answer.baseline.configuration, picked))
-    kept = f"{answer.keeping} of {answer.judged} configurations"
-    kept = f"{kept} keep {'; '.join(answer.limits)}" if answer.limits else f"The best of {kept}"
-    means = "Means of all runs, times and rates corrected for drift."
-    say(console, f"{kept}. {means}", _certainty(answer, model=model))
-
-
-def _certainty(answer: PickAnswer, *, model: bool) -> str:
-    said = f"These picks are {answer.standing}: the best of many runs is partly luck."
-    own = next((row.trial for row in answer.picks if row.proven_by_job), None)
-    if own is not None:
-        said += f" Trial {own} is proven by the job's own objective, not by this preference."
-    if any(row.model for row in answer.picks):
-        said += " The models' fitness has a 95% interval that assumes correct models."
-    elif model and answer.picks:
-        said += " There are too few trials for models."
-    return said
-
-
-def _pick_table(answer: PickAnswer) -> Table:
-    terms = [row["name"] for row in answer.objective["metric"]]
-    limited = [row["metric"] for row in answer.objective.get("limit", [])]
-    metrics = list(dict.fromkeys([*terms, *limited, "memory"]))
-    shown = [name for name in metrics if name in answer.baseline.metrics]
-    models = any(row.model for row in answer.picks)
-    opinion = ["models"] if models else []
-    table = bare_table((), ("trial", "runs", "fitness", *opinion, *shown), no_wrap=True)
-    level = [metric_amount(answer.baseline.metrics[name], name) for name in shown]
-    table.add_row("baseline", "", "0", *("" for _ in opinion), *level)
-    for row in answer.picks:
-        cells = [_opinion(row) for _ in opinion] + [_cell(row, name) for name in shown]
-        table.add_row(str(row.trial), str(row.runs), f"{row.fitness:,.0f}", *cells)
-    return table
-
-
-def _opinion(row: PickRow) -> str:
-    said = row.model
-    return f"{said.fitness:,.0f} [{said.low:,.0f}, {said.high:,.0f}]" if said else "-"
-
-
-def _cell(row: PickRow, name: str) -> str:
-    change, value = row.change.get(name), _amount(row.metrics, name)
-    return value if change is None else f"{value} ({change:+.1f}%)"

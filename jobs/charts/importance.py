@@ -3,7 +3,6 @@
 Results of earlier versions have no models: forests of their draws rank.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -167,30 +166,23 @@ def stability_chart(
     None where no rank was resampled.
     """
     rows = list(parameters[:_MOST])
-    drawn = [m for m in metrics if any(_ranks(row, m) for row in rows)][: len(chart.SERIES)]
+    drawn = [m for m in metrics if any(row.rank_interval(m) for row in rows)]
+    drawn = drawn[: len(chart.SERIES)]
     if not drawn:
         return None
-    highs = [[ends[1] for m in drawn if (ends := _ranks(row, m))] for row in rows]
-    steady = sum(min(each, default=math.inf) <= 5 for each in highs)
+    steady = sum(any(row.is_reliable(metric) for metric in drawn) for row in rows)
     return chart.Chart(
         name="stability",
         title=f"Stable in the top five of a metric: {steady} of the first {len(rows)}"
         if steady
         else "No parameter is stable in the top five of any metric",
-        caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
-        "A short line is a stable rank, a long one an uncertain rank.",
+        caption="95% intervals of the rank, by the model that ranks. A short line is a stable "
+        "rank, a long one an uncertain rank.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
         y=chart.rows_axis([row.name for row in rows]),
         height=140 + 38 * len(rows),
     )
-
-
-def _ranks(row: ParameterImportance, metric: str) -> tuple[float, float] | None:
-    found = row.importance.get(metric)
-    if found is None or found.rank_low is None or found.rank_high is None:
-        return None
-    return found.rank_low, found.rank_high
 
 
 def _intervals(
@@ -199,10 +191,10 @@ def _intervals(
     points: list[tuple[float | None, float | None]] = []
     said: list[str | None] = []
     for index, row in enumerate(rows):
-        ends = _ranks(row, metric)
-        if ends is None:
+        within = row.rank_interval(metric)
+        if within is None:
             continue
-        low, high = ends
+        low, high = within
         level = index + (place - (of - 1) / 2) * 0.8 / of
         text = f"{chart.words(row.name)}, {chart.words(metric)}: rank {low:.0f} to {high:.0f}"
         points += [(low, level), (high, level), (None, None)]  # None parts the lines

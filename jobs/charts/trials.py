@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jobs.charts import chart
-from optimizer.baseline.baseline import Baseline, MetricNoise
+from optimizer.evaluation.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term, pareto_front
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes

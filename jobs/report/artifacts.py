@@ -54,8 +54,8 @@ from jobs.results.output_folder import (
 )
 from jobs.results.pages import document_html, whole_page
 from jobs.specification.specification import Specification
-from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import confirmation_words
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import (
     Front,
     each_once,

@@ -21,7 +21,7 @@ from optimizer.results.document import (
 )
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
-from sampler.workload.tree_reads import READS
+from sampler.workload.measurable import READS
 
 TOP = 6
 CAUTION = (

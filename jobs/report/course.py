@@ -10,9 +10,9 @@ from jobs.charts.chart import Chart, drawable
 from jobs.report.changed import warm_start_lines
 from jobs.report.section import Block, Section, Table, Text, columns
 from jobs.results.figures import figure
-from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.power import p_figure
 from optimizer.evaluation.evaluation import replicated
+from optimizer.evaluation.machine_effect import machine_words
 from optimizer.results.document import BaselineNoise, Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -16,6 +16,7 @@ from optimizer.results.document import Result
 from optimizer.results.ranking import (
     LEAST_R2,
     OTHER,
+    TOP,
     EffectTest,
     MetricImportance,
     ParameterImportance,
@@ -23,7 +24,6 @@ from optimizer.results.ranking import (
 )
 from sampler.parameters.catalogue import catalogue
 
-TOP = 5
 _GOOD_R2 = 0.7
 _MOST_TESTS = 30
 _UNKNOWN = "Unknown: fewer than 10 trials succeeded, or all measured the same."
@@ -50,7 +50,7 @@ def disagreement_lines(ranking: ParameterRanking) -> list[str]:
     """One line for each metric of which forest and process have another top five."""
     lines = []
     for metric in ranking.shown_first:
-        forest, process = (ranking.top(model, metric, TOP) for model in OTHER)
+        forest, process = (ranking.top(model, metric) for model in OTHER)
         parts = [
             f"only the {model} has {', '.join(n for n in own if n not in rest)}"
             for model, own, rest in (("forest", forest, process), ("process", process, forest))
@@ -144,18 +144,21 @@ def _brief(ranking: ParameterRanking, row: ParameterImportance, metric: str) -> 
 
 def _metric_table(ranking: ParameterRanking, metric: str) -> Table:
     """A metric by everything that ranks it, in the order of what is shown first."""
+    forests = [row.importance.get(metric) or MetricImportance() for row in ranking.parameters]
+    # Forests of earlier versions have shares of the variance, too.
+    by_forest = any(each.total is not None for each in forests)
     tested = ("F", "p of F") if ranking.ranks_anova else ()
-    shares = [Column(model, figures=True, under="95%") for model in OTHER]
+    models = ("forest", "process") if by_forest else ("process",)
+    shares = [Column(model, figures=True, under="95%") for model in models]
     figures = [Column(name, figures=True) for name in ("p", "permutation", "impurity", *tested)]
-    rows = []
-    for place, row in enumerate(ranking.parameters, start=1):
-        forest = row.importance.get(metric) or MetricImportance()
+    rows: list[Sequence[str | Cell]] = []
+    for place, (row, forest) in enumerate(zip(ranking.parameters, forests, strict=True), 1):
         process = row.model.get(metric) or MetricImportance()
         test = row.anova.get(metric) or EffectTest()
+        shown = (forest, process) if by_forest else (process,)
         cells = (_p(process), _number(forest.permutation, 3), _number(forest.mdi, 3))
         of_test = (_number(test.f, 1), _p(test)) if tested else ()
-        shown = (_interval_cell(forest), _interval_cell(process))
-        rows.append((str(place), _named(row), *shown, *cells, *of_test))
+        rows.append((str(place), _named(row), *map(_interval_cell, shown), *cells, *of_test))
     return Table([Column("", figures=True), Column("parameter"), *shares, *figures], rows)
 
 
@@ -181,11 +184,10 @@ def ranking_sections(
 
 
 _BY_MODELS = (
-    "Two models per metric learn from all new configurations, random and searched: a random "
-    "forest, decomposed by functional analysis of variance, and an additive Gaussian process. A "
-    "share is the parameter's part of the metric's variance over the whole space, pairs included, "
-    "regardless of where the search went. The Gaussian process comes first, unless the forest "
-    "predicts unseen trials clearly better."
+    "An additive Gaussian process per metric learns from all new configurations, random and "
+    "searched, and ranks the parameters. A share is the parameter's part of the metric's variance "
+    "over the whole space, pairs included, regardless of where the search went. A random forest "
+    "per metric stands beside it."
 )
 _BY_FORESTS = (
     "One random forest per metric learns from the random configurations. Impurity is the "
@@ -198,8 +200,8 @@ _BEST_VALUE = (
     "pair, corrected for all parameters and metrics (Holm)."
 )
 _SHARES = (
-    "above, the share and its interval by the model listed first; below, the share by the other "
-    "model, and the p-value for “no effect” by the Gaussian process (Holm)"
+    "above, the share and its interval; below, the p-value for “no effect” by the Gaussian "
+    "process (Holm)"
 )
 
 
@@ -328,8 +330,8 @@ def _forests_section(ranking: ParameterRanking, most: int | None) -> Section:
         )
         return Section("forests", title, [Text(line)])
     what = (
-        "Two other measures of the same forests. Impurity, the paper's measure, is biased towards "
-        "the regions that the search visited."
+        "By random forests of all new configurations. Impurity, the paper's measure, is biased "
+        "towards the regions that the search visited."
         if ranking.of_all
         else "A cross-check. One random forest per metric learns from the random configurations; "
         "time and rate as logarithms."
@@ -362,15 +364,9 @@ def _reliability_section(ranking: ParameterRanking) -> Section:
     ]
     table = []
     for metric, forest in ranking.forest.items():
-        steady = [
-            row.name
-            for row in rows
-            if (found := row.importance.get(metric))
-            and found.rank_high is not None
-            and found.rank_high <= TOP
-        ]
+        steady = [row.name for row in rows if row.is_reliable(metric)]
         process = ranking.models.get(metric)
-        spread = forest.r2_cross_validated_std
+        spread, tau = forest.r2_cross_validated_std, process.kendall_tau if process else None
         r2 = _number(forest.r2_cross_validated) + ("" if spread is None else f" ± {spread:.2f}")
         of_process = (
             _number(process.r2_cross_validated if process else None),
@@ -383,14 +379,13 @@ def _reliability_section(ranking: ParameterRanking) -> Section:
                 *((ranking.first(metric), *of_process) if by_models else ()),
                 r2,
                 f"{forest.trials:,}",
-                _number(forest.kendall_tau),
+                _number(forest.kendall_tau if tau is None else tau),
                 ", ".join(steady) or "none",
             )
         )
     caption = (
         "R2 on unseen trials, by five-fold cross-validation: 1 is perfect, 0 no better than the "
-        "mean. Kendall's tau compares the order with those of resampled trials: 1 is the same "
-        "order."
+        "mean. Kendall's tau compares the order with equally likely ones: 1 is the same order."
     )
     stable = stability_chart(rows, list(ranking.forest)) if ranking.forests_learned else None
     blocks: list[Block] = [Table(columns, table, caption)]

@@ -36,14 +36,14 @@ from jobs.specification.resolved_job import resolve_stored
 from jobs.views.live import job_series_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
-from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
+from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 from sampler.options.application import application_steps
-from sampler.options.applying import steps_of
+from sampler.options.changes import steps_of
 from sampler.options.options_file import parse_options
 from sampler.space.space_file import space_from_document
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.results.ranking import DocumentPart, ParameterRanking

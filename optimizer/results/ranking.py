@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Model = Literal["forest", "process"]
 OTHER: Mapping[Model, Model] = {"forest": "process", "process": "forest"}
+TOP = 5  # parameters
 LEAST_R2 = 0.3  # below it an order is hardly more than chance
-_LEAST_SHARE = 0.01  # of the variance: less is in no top
+_LEAST_SHARE = 0.01  # of the variance, or of R2: less is in no top
 
 
 class DocumentPart(BaseModel):
@@ -23,9 +24,10 @@ class DocumentPart(BaseModel):
 
 
 class MetricImportance(DocumentPart):
-    """What a model says of one parameter and one metric: its share of the variance, and more.
+    """What a model says of one parameter and one metric.
 
-    A forest tells impurity, permutation and the stability of its rank; a process tests the effect.
+    A process tells its share of the variance, its rank and a test of the effect; a forest impurity
+    and permutation, in results of earlier versions shares and ranks, too.
     """
 
     total: float | None = None  # with its pairs
@@ -78,6 +80,21 @@ class ParameterImportance(DocumentPart):
     def by(self, model: Model, metric: str) -> MetricImportance | None:
         """What a model says of a metric; None where it says nothing."""
         return (self.importance if model == "forest" else self.model).get(metric)
+
+    def rank_interval(self, metric: str) -> tuple[float, float] | None:
+        """Between which ranks it is with 95% probability; None where that is not known.
+
+        By the process; in results of earlier versions by the forest.
+        """
+        for found in (self.model.get(metric), self.importance.get(metric)):
+            if found and found.rank_low is not None and found.rank_high is not None:
+                return found.rank_low, found.rank_high
+        return None
+
+    def is_reliable(self, metric: str) -> bool:
+        """Whether it is among the five most important with 95% probability."""
+        within = self.rank_interval(metric)
+        return within is not None and within[1] <= TOP
 
 
 class Quality(DocumentPart):
@@ -132,9 +149,9 @@ class ParameterRanking(DocumentPart):
 
     parameters: list[ParameterImportance]
     forest: dict[str, Quality] = Field(
-        description="Quality of the random forests of all trials, by metric, and their strongest "
-        "pairs. The shares of a parameter are in its `importance` (forest, by functional analysis "
-        "of variance) and its `model` (Gaussian process)."
+        description="Quality of the random forests of all trials, by metric. The impurity and "
+        "the permutation importance of a parameter are in its `importance`; its shares of the "
+        "variance are in its `model` (Gaussian process)."
     )
     models: dict[str, Quality] = Field(
         default={},
@@ -142,8 +159,8 @@ class ParameterRanking(DocumentPart):
     )
     shown_first: dict[str, Model] = Field(
         default={},
-        description="By metric, the model that predicts unseen trials better: forest or process. "
-        "Ranks and shares are by this model.",
+        description="By metric, the model that ranks and shares are by: process; in results of "
+        "earlier versions forest where that predicts unseen trials better.",
     )
     anova_power: AnovaPower | None = Field(
         default=None,
@@ -218,9 +235,16 @@ class ParameterRanking(DocumentPart):
 
         return sorted(self.parameters, key=figure)
 
-    def top(self, model: Model, metric: str, most: int) -> Sequence[str]:
-        """The parameters that make most of a metric's variance to a model."""
-        told = [(row.name, found.total or 0.0)
-                for row in self.parameters if (found := row.by(model, metric))]  # fmt: skip
+    def top(self, model: Model, metric: str) -> Sequence[str]:
+        """The parameters that matter most for a metric to a model, five at most.
+
+        By their shares of the variance; of a forest without them by what shuffling loses of its
+        R2.
+        """
+        told = [
+            (row.name, (found.permutation if found.total is None else found.total) or 0.0)
+            for row in self.parameters
+            if (found := row.by(model, metric))
+        ]
         known = sorted((each for each in told if each[1] >= _LEAST_SHARE), key=lambda e: -e[1])
-        return [name for name, _ in known[:most]]
+        return [name for name, _ in known[:TOP]]

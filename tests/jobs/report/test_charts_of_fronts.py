@@ -8,7 +8,7 @@ import pytest
 
 from jobs.charts.parameters import parallel_chart
 from jobs.charts.trials import drift_chart, front_chart, front_growth_chart
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.baseline import summarise
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.jobs.chart_parts import TERMS, trace
 from tests.support.optimizer.pretend_bench import START, trial_of

@@ -19,7 +19,7 @@ from jobs.report.ranking import (
 from jobs.report.section import Charts
 from jobs.results.outcome import JobOutcome
 from optimizer.results.document import Result
-from optimizer.results.ranking import OTHER, ParameterImportance, ParameterRanking, Quality
+from optimizer.results.ranking import ParameterImportance, ParameterRanking, Quality
 from tests.support.jobs.pretended_job import finished_job
 
 SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm": 1e-8}
@@ -43,16 +43,11 @@ def test_models_say_what_matters(guided: JobOutcome):
     ranking = ranking_sections(result, most=15)[0]
     assert ranking in content(guided)["appendix"]
     charts = next(block.charts for block in ranking.blocks if isinstance(block, Charts))
-    names = {"process": "effects", "forest": "forest"}
-    for place, (metric, first) in enumerate(guided.result["shown_first"].items()):
-        pair = [chart.name for chart in charts[2 * place : 2 * place + 2]]
-        assert pair[0] == f"{names[first]}-{metric}"
-        assert set(pair) == {f"effects-{metric}", f"forest-{metric}"}
-    assert "Two models per metric learn from all new configurations" in page
-    first, model = result.sorted_by(None)[0], result.first("waf")
+    assert [each.name for each in charts] == [f"effects-{name}" for name in result.models]
+    assert "An additive Gaussian process per metric learns from all new configurations" in page
+    first = result.sorted_by(None)[0]
     assert first.name == "compression_type"
-    shares = [first.by(each, "waf").total for each in (model, OTHER[model])]
-    assert f"{100 * shares[0]:.1f}% (" in page and f"{100 * shares[1]:.1f}%; " in page
+    assert f"{100 * first.model['waf'].total:.1f}% (" in page
     assert trust_lines(result) and "with fewer than 30 nothing is ranked" in page
     for line in (*trust_lines(result), *disagreement_lines(result), anova_line(result)):
         assert line in unescape(page)
