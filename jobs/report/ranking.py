@@ -1,6 +1,6 @@
 """What matters in a job: parameters by importance, and how far to trust their order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.importance import (
@@ -237,12 +237,9 @@ def _ranking_section(ranking: ParameterRanking, metric: str | None, most: int | 
     rows = ranking.sorted_by(metric)
     drawn = shares_charts(ranking) if by_models else importance_charts(ranking)
     blocks.append(Charts(drawn if by_models or learned else []))
-    cell: Callable[[ParameterRanking, ParameterImportance, str], str | Cell] = _no_cell
-    told = "nothing could be learned"
-    if by_models:
-        cell, told = _shares_cell, _SHARES
-    elif learned:
-        cell, told = _forest_cell, "above, impurity; below, permutation ± its standard deviation"
+    cell = _shares_cell if by_models else _forest_cell
+    told = _SHARES if by_models else "above, impurity; below, permutation ± its standard deviation"
+    told = told if by_models or learned else "nothing could be learned"
     first = f"the most important {f'for {metric} ' if metric else ''}first"
     caption = f"{_counted(rows, most)}, {first}. Metric columns: {told}."
     columns = [Column("parameter"), Column("rank", figures=True), Column("share", figures=True)]
@@ -304,10 +301,6 @@ def _forest_cell(_: ParameterRanking, row: ParameterImportance, metric: str) -> 
         return "-"
     spread = _number(found.permutation_std, 3)
     return Cell(_number(found.mdi, 3), f"{_number(found.permutation, 3)} ± {spread}")
-
-
-def _no_cell(*_: object) -> str:
-    return "-"
 
 
 def _best_value(row: ParameterImportance) -> str | Cell:
@@ -399,7 +392,7 @@ def _anova_section(ranking: ParameterRanking, metric: str | None) -> Section:
     """The tests that could be made, the smallest p first where there are draws enough to rank."""
     tests = [
         (row.name, name, test, test.p)
-        for row in ranking.sorted_by(metric)
+        for row in ranking.sorted_by(None)
         for name, test in row.anova.items()
         if metric in (None, name) and test.p is not None
     ]
