@@ -9,7 +9,7 @@ from jobs.charts.importance import (
     shares_charts,
     stability_chart,
 )
-from jobs.report.section import Block, Cell, Charts, Column, Items, Section, Table, Text
+from jobs.report.section import Block, Cell, Charts, Column, Items, Section, Table, Text, columns
 from jobs.results.figures import figure
 from optimizer.budget.power import p_figure
 from optimizer.results.document import Result
@@ -122,10 +122,8 @@ def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Secti
         unknown = any(each.r2_cross_validated is None for each in ranking.models.values())
     else:
         r2 = {name: each.r2 for name, each in ranking.forest.items()}
-        shown = ", ".join(
-            f"{name} unknown" if value is None else f"{name} {value:.2f}"
-            for name, value in r2.items()
-        )
+        told = {name: "unknown" if value is None else f"{value:.2f}" for name, value in r2.items()}
+        shown = ", ".join(f"{name} {words}" for name, words in told.items())
         lines = [
             f"Permutation importance, and p-value by analysis of variance (Holm). R2: {shown}."
         ]
@@ -242,9 +240,8 @@ def _ranking_section(ranking: ParameterRanking, metric: str | None, most: int | 
     told = told if by_models or learned else "nothing could be learned"
     first = f"the most important {f'for {metric} ' if metric else ''}first"
     caption = f"{_counted(rows, most)}, {first}. Metric columns: {told}."
-    columns = [Column("parameter"), Column("rank", figures=True), Column("share", figures=True)]
-    columns += [Column(name, figures=True) for name in ranking.forest]
-    columns += [Column("best value")] if by_models else []
+    best = ("best value",) if by_models else ()
+    titles = columns(("parameter",), ("rank", "share", *ranking.forest), best)
     table = [
         (
             _parameter_cell(row, by_models=by_models),
@@ -255,7 +252,7 @@ def _ranking_section(ranking: ParameterRanking, metric: str | None, most: int | 
         )
         for row in rows[:most]
     ]
-    blocks.append(Table(columns, table, caption))
+    blocks.append(Table(titles, table, caption))
     if by_models:
         blocks.append(Text(_BEST_VALUE, "dim"))
         if idle := [row.name for row in rows if row.model and not row.matters]:
@@ -345,16 +342,13 @@ def _forests_section(ranking: ParameterRanking, most: int | None) -> Section:
 def _reliability_section(ranking: ParameterRanking) -> Section:
     """How well the models predict, and how stable the order is."""
     by_models, rows = ranking.by_models, ranking.sorted_by(None)
-    models = ("process R2", "its trials", "noise share") if by_models else ()
-    columns = [
-        Column("metric"),
-        *([Column("listed first")] if by_models else []),
-        *(Column(name, figures=True) for name in models),
-        Column("forest R2", figures=True),
-        Column("its trials" if ranking.of_all else "random configurations", figures=True),
-        Column("Kendall's tau", figures=True),
-        Column("reliably in the top five"),
-    ]
+    process_titles = ("process R2", "its trials", "noise share") if by_models else ()
+    of = "its trials" if ranking.of_all else "random configurations"
+    titles = columns(
+        ("metric", *(("listed first",) if by_models else ())),
+        (*process_titles, "forest R2", of, "Kendall's tau"),
+        ("reliably in the top five",),
+    )
     table = []
     for metric, forest in ranking.forest.items():
         steady = [row.name for row in rows if row.is_reliable(metric)]
@@ -381,7 +375,7 @@ def _reliability_section(ranking: ParameterRanking) -> Section:
         "mean. Kendall's tau compares the order with equally likely ones: 1 is the same order."
     )
     stable = stability_chart(rows, list(ranking.forest)) if ranking.forests_learned else None
-    blocks: list[Block] = [Table(columns, table, caption)]
+    blocks: list[Block] = [Table(titles, table, caption)]
     blocks.append(Charts(drawable([stable, sampling_chart(ranking.sampling)])))
     if ranking.sampling and ranking.sampling.why:
         blocks.append(Text(f"Sampling: {ranking.sampling.why}.", "dim"))
@@ -410,8 +404,7 @@ def _anova_section(ranking: ParameterRanking, metric: str | None) -> Section:
             few = "Few random configurations: an effect that is not shown here may exist."
             blocks.append(Text(few, "dim"))
         figures = ("p", "p (Holm)", "eta squared", "F", "groups")
-        columns = [Column("parameter"), Column("metric")]
-        columns += [Column(name, figures=True) for name in figures]
+        titles = columns(("parameter", "metric"), figures)
         rows = [
             (
                 Cell(parameter, link="parameter"),
@@ -430,7 +423,7 @@ def _anova_section(ranking: ParameterRanking, metric: str | None) -> Section:
         )
         if len(tests) > len(rows):
             caption += f" The first {len(rows)} of {len(tests):,}."
-        blocks.append(Table(columns, rows, caption))
+        blocks.append(Table(titles, rows, caption))
     return Section("anova", "Analysis of variance", blocks)
 
 
