@@ -10,7 +10,7 @@ from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_text
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
+from sampler.kioxia_guide.document import HELP, NAME, SOURCE
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text

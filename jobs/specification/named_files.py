@@ -12,7 +12,7 @@ from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.kioxia_guide.for_workload import names_guide
+from sampler.kioxia_guide.document import names_guide
 from sampler.options.normal_form import read_user_options
 from sampler.options.other_forms import other_form
 from sampler.space.space_file import SHIPPED as SPACES
