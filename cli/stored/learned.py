@@ -225,8 +225,8 @@ def _measure(
 ) -> None:
     from db.jobs.job_store import JobStore
     from db.leases import LeaseHeld
-    from jobs.experiments.experiment import InterleavedRuns
-    from jobs.experiments.explain import measure_explanation
+    from jobs.experiments.experiment import Experiment, no_runs
+    from jobs.experiments.explain import explanation_check
     from jobs.specification.specification import require_tunes
     from optimizer.budget.sample_size import parse_detect
     from sampler.runner.settings import load_settings
@@ -239,7 +239,7 @@ def _measure(
     require_there(db)
     console = screen(stderr=True)
 
-    def begins(runs: InterleavedRuns, left: int) -> None:
+    def begins(runs: Experiment, left: int) -> None:
         say(console, f"{left} runs: {runs.rounds} rounds of {', '.join(runs.sides)}")
 
     observer = replace(
@@ -258,9 +258,9 @@ def _measure(
         if job.state is not JobState.DONE:
             raise InputError("ID", f"job {job_id} is {job.state.value}; it has no result yet")
         try:
-            measure_explanation(
-                engine, job, load_settings(),
-                runs=runs, steps=steps, margin=share, observer=observer,
-            )  # fmt: skip
+            settings = load_settings()
+            check = explanation_check(engine, job, settings, runs=runs, steps=steps, margin=share)
+            if check is not None:
+                check.measure(settings, no_runs(), observer)
         except LeaseHeld as held:
             raise InputError("ID", f"{held}") from None
