@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
-from db.schema.job_row import JobRow
+from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
@@ -26,7 +26,7 @@ from jobs.experiments.experiment import (
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
-from jobs.specification.specification import specification_from_document
+from jobs.specification.specification import require_tunes, specification_from_document
 from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
 from optimizer.confirmation.kept_limits import Margins, margins_of
@@ -177,6 +177,18 @@ class ExplanationCheck(Experiment):
             log.remember(_RUNS, {**self.identity, "runs": documents})
 
         return KeptRuns(runs, keep)
+
+
+def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
+    """A tuning job that is done; an InputError of the field where there is none."""
+    try:
+        job = JobStore(engine).job(number)
+    except KeyError:
+        raise InputError(field, f"there is no job {number}") from None
+    require_tunes(job, field)
+    if job.state is not JobState.DONE:
+        raise InputError(field, f"job {number} is {job.state.value}; it has no result yet")
+    return job
 
 
 def explanation_check(

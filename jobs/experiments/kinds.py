@@ -15,7 +15,6 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import storable
 from db.workloads import WorkloadRow
@@ -31,7 +30,7 @@ from jobs.experiments.experiment import (
     jsonl_text,
     whole_sets,
 )
-from jobs.experiments.explain import explanation_check
+from jobs.experiments.explain import explanation_check, finished_job
 from jobs.experiments.fidelity import fidelity_check
 from jobs.experiments.told import FILES
 from jobs.queue.lifecycle import is_external
@@ -40,7 +39,6 @@ from jobs.specification.experiments import ExperimentSpecification, stored_speci
 from jobs.specification.request import StartFile
 from jobs.specification.specification import (
     Specification,
-    require_tunes,
     specification_from_document,
 )
 from jobs.specification.trust import require_trusted
@@ -186,13 +184,7 @@ def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpeci
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
         raise InputError("margin", "is a share of the winner's fitness; write for example 10%")
-    try:
-        row = JobStore(known.engine).job(asked.job)
-    except KeyError:
-        raise InputError("job", f"there is no job {asked.job}") from None
-    require_tunes(row, "job")
-    if row.state is not JobState.DONE:
-        raise InputError("job", f"job {row.id} is {row.state.value}; it has no result yet")
+    row = finished_job(known.engine, asked.job, field="job")
     if is_external(row):
         raise InputError("job", "an external runner measures this job; name another")
     require_trusted(known.engine, row.id)
@@ -206,10 +198,7 @@ def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpeci
 
 def _explained(asked: Mapping[str, Any], engine: Engine | None, settings: Settings) -> Experiment:
     assert engine is not None  # that has the job
-    try:
-        job = JobStore(engine).job(asked["job"])
-    except KeyError:
-        raise InputError("job", f"job {asked['job']} no longer exists") from None
+    job = finished_job(engine, asked["job"], field="job")
     numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
     check = explanation_check(engine, job, settings, **numbers)
     if check is None:

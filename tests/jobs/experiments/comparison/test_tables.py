@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.experiments.tables import (
@@ -56,17 +55,6 @@ def simulated(
                     metrics={} if bad else metrics, seconds=1.0)
             )  # fmt: skip
     return whole_sets(runs, subjects)
-
-
-@pytest.mark.slow
-def test_of_the_same_thing_something_differs_in_at_most_5_of_100_comparisons():
-    rng = np.random.default_rng(20261122)
-    count, alarms = 300, 0
-    for _ in range(count):
-        sets = simulated(rng, {}, "AB", ("v", "w"), rounds=5)
-        found = compare_cases(sets, "A", ["B"], ("v", "w"), TERMS)
-        alarms += any(table.better(name) for table in found for name in table.metrics)
-    assert 0 < alarms <= stats.binom.ppf(0.999, count, 0.05)
 
 
 def test_what_differs_is_found_with_its_size_and_the_side_that_is_better():
