@@ -27,7 +27,7 @@ from db.connection.transactions import change, insert_into, moment_of, now, read
 from db.schema.job_row import NoSuchJob
 from db.schema.tables import job, leader
 from optimizer.run.ports import LeaseLost
-from sampler.machine.processes import own_process, start_time
+from sampler.machine.kernel import own_process, start_time
 
 LEASE_SECONDS = 60.0
 

@@ -13,7 +13,7 @@ from api.services.inline_documents import inline_profile, inline_workload, requi
 from db.workloads import find_workload, keep_workload
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options
-from sampler.workload.load_class import load_class
+from sampler.workload.workload import load_class
 from sampler.workload.workload_file import SHIPPED, workload_from_document
 
 

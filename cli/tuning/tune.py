@@ -82,7 +82,7 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
     from jobs.specification.specification import on_fitting_build
-    from sampler.bench.fitting_build import installed_versions
+    from sampler.bench.builds import installed_versions
 
     named, database = asked.get("db_bench") is not None, None
     if like is None:

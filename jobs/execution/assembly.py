@@ -19,23 +19,23 @@ from jobs.specification.specification import Specification, wrong_scale_or_seed
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.accepted import require_supported
-from sampler.bench.builds import build_facts, installed_build
-from sampler.bench.command_bench import CommandBench, require_program
-from sampler.bench.db_bench import DbBench
-from sampler.bench.fitting_build import (
+from sampler.bench.builds import (
+    build_facts,
     database_version,
     fit_words,
     fitting_build,
+    installed_build,
     installed_versions,
 )
+from sampler.bench.command_bench import CommandBench, require_program
+from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
 from sampler.parameters.parameter import Value
 from sampler.runner.bench_folder import require_space
-from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Benchmark, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space

@@ -15,6 +15,7 @@ from optimizer.confirmation.paired_change import Change
 from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded
+from sampler.workload.measurable import COLD, READS
 from sampler.workload.metric_table import (
     format_change,
     format_points,
@@ -22,7 +23,6 @@ from sampler.workload.metric_table import (
     metric_help,
     shown_in,
 )
-from sampler.workload.tree_reads import COLD, READS
 
 _MARKS = ("better", "worse", "not significant")
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain

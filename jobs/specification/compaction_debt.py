@@ -5,7 +5,7 @@ from math import ceil
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
-from sampler.space.rules import Ranges
+from sampler.space.latent import Ranges
 from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
 from sampler.workload.workload_file import SHIPPED, load_workload

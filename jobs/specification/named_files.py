@@ -13,8 +13,8 @@ from optimizer.objective.objective_file import load_objective, objective_documen
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.document import names_guide
+from sampler.options.forms import other_form
 from sampler.options.normal_form import read_user_options
-from sampler.options.other_forms import other_form
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points, point_names

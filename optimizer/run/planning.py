@@ -34,7 +34,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.workload.tree_reads import why_unread
+from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 
 _READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)

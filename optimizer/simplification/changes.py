@@ -15,7 +15,7 @@ from optimizer.surrogate.predictions import Comparison, comparison_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase
 from sampler.parameters.parameter import Value
-from sampler.space.rules import bound_together, broken_rules
+from sampler.space.latent import bound_together, broken_rules
 from sampler.space.space import Configuration, digest
 
 _MOST_PARTNERS = 2  # tried one by one; beyond them all that rules connect moves together

@@ -20,8 +20,8 @@ from jobs.specification.specification import (
     on_fitting_build,
     specification_from_document,
 )
+from sampler.bench.builds import FETCHED, fit_words, fitting_build, installed_versions
 from sampler.bench.db_bench import DbBench
-from sampler.bench.fitting_build import FETCHED, fit_words, fitting_build, installed_versions
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
