@@ -28,8 +28,8 @@ from jobs.execution.assembly import (
 from jobs.execution.held_job import JobCancelled, held_job, is_away, renewed_meanwhile
 from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.outcome import JobOutcome, keep_outcome
+from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.trust import require_trusted
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget, RunProgress

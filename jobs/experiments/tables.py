@@ -16,9 +16,9 @@ from jobs.charts.chart import Chart, axis, drawable
 from jobs.experiments.experiment import MeasuredRun, Sets, Side
 from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
 from jobs.results.pages import document_html
-from models.importance.anova import holm
+from models.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
-from optimizer.confirmation.paired_change import CONFIDENCE, Change, change, differences_of
+from optimizer.confirmation.paired_tests import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import (
