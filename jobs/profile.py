@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from sampler.bench.accepted import build_version
-from sampler.bench.builds import DEFAULT_BUILD, installed_build
-from sampler.bench.fitting_build import (
+from sampler.bench.builds import (
+    DEFAULT_BUILD,
     database_version,
     fit_words,
     fitting_build,
+    installed_build,
     installed_versions,
 )
 from sampler.bench.query_trace import is_trace

@@ -25,14 +25,13 @@ from sampler.bench.builds import installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.machine import fingerprint
-from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Following, LocalRunner
 from sampler.runner.settings import Settings, load_settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
-from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import (
     SHIPPED,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sampler.runner.benchmark import Benchmark, Following, Preparation
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import EndedProcess
+from sampler.runner.runner import Benchmark, Following, Preparation
 from sampler.space.space import Configuration
 
 
 class WrappedBenchmark:
-    """Meets ``sampler.runner.benchmark.Benchmark``, as another one does."""
+    """Meets ``sampler.runner.runner.Benchmark``, as another one does."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Around the other one."""

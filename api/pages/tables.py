@@ -12,15 +12,14 @@ from api.pages.job_page import job_page
 from api.pages.page import Reader
 from api.routes.jobs import After, Search
 from api.routes.trials import FILES, trial_file
-from api.schemas.job_schemas import JobPage
-from api.schemas.trial_schemas import TrialPage, TrialPublic
+from api.schemas.job_schemas import JobPage, TrialPage, TrialPublic
 from api.services.dependencies import TunedJobDep
 from db.jobs.job_store import JobOrder, count_by_state, read_jobs
 from db.schema.job_row import LIVE, JobKind, JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_rows import TrialOrder, count_listed, read_listed
 from jobs.views.live import baseline_so_far, confirms_larger_load
-from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase

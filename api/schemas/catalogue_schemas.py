@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from api.schemas.job_schemas import body
-from sampler.workload.load_class import LoadClass
+from sampler.workload.workload import LoadClass
 
 
 class CatalogueEntry(BaseModel):

@@ -40,7 +40,7 @@ from jobs.specification.specification import (
     on_fitting_build,
     specification_from_document,
 )
-from sampler.bench.fitting_build import installed_versions
+from sampler.bench.builds import installed_versions
 from sampler.common.atomic_write import make_private_folder, write_output
 from sampler.common.errors import InputError, refuse_noted
 from sampler.runner.settings import Settings, load_settings

@@ -13,8 +13,7 @@ from typer import Option
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import in_options, job_options
-from cli.render.progress_screen import TuningProgress
-from cli.render.screen import TextConsole, Verbose, json_alone, print_json, say
+from cli.render.screen import TextConsole, TuningProgress, Verbose, json_alone, print_json, say
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 
@@ -82,7 +81,7 @@ def tune_command(
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
     from jobs.specification.specification import on_fitting_build
-    from sampler.bench.fitting_build import installed_versions
+    from sampler.bench.builds import installed_versions
 
     named, database = asked.get("db_bench") is not None, None
     if like is None:

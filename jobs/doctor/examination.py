@@ -39,12 +39,17 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import space_for
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
 from sampler.common.errors import InputError
-from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
 from sampler.machine.host_load import read_pressure, running, watch_cpu
 from sampler.machine.machine import fingerprint, read_cpu_state, read_memory_state
-from sampler.runner.bench_folder import read_disk_state, trial_folder
-from sampler.runner.conditions import Conditions
+from sampler.runner.bench_folder import (
+    BULK_BYTES,
+    DiskSpeed,
+    measure_disk,
+    read_disk_state,
+    trial_folder,
+)
 from sampler.runner.host_lock import host_lock
+from sampler.runner.runner import Conditions
 from sampler.runner.settings import Settings
 from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import workload_from_document

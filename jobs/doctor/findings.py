@@ -11,10 +11,9 @@ from enum import StrEnum
 from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes
 from sampler.common.documents import packaged_rows
-from sampler.machine.disk_speed import DiskSpeed
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
-from sampler.runner.bench_folder import DiskState
+from sampler.runner.bench_folder import DiskSpeed, DiskState
 
 
 class Severity(StrEnum):

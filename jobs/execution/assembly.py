@@ -7,35 +7,30 @@ from typing import Any, Protocol
 
 from db.schema.job_row import JobRow
 from jobs.results.export import export_options
-from jobs.specification.compaction_debt import too_small_warnings
-from jobs.specification.measured_baseline import (
-    baseline_warnings,
-    measured_baseline,
-    scale_warnings,
-)
+from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
 from jobs.specification.named_files import baseline_named, specify
-from jobs.specification.resolved_job import ResolvedJob, resolve
+from jobs.specification.resolved_job import ResolvedJob, measured_baseline, resolve
 from jobs.specification.specification import Specification, wrong_scale_or_seed
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.accepted import require_supported
-from sampler.bench.builds import build_facts, installed_build
-from sampler.bench.command_bench import CommandBench, require_program
-from sampler.bench.db_bench import DbBench
-from sampler.bench.fitting_build import (
+from sampler.bench.builds import (
+    build_facts,
     database_version,
     fit_words,
     fitting_build,
+    installed_build,
     installed_versions,
 )
+from sampler.bench.command_bench import CommandBench, require_program
+from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
 from sampler.parameters.parameter import Value
 from sampler.runner.bench_folder import require_space
-from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Benchmark, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space

@@ -20,22 +20,21 @@ from jobs.experiments.tables import (
     table_document,
     tables,
 )
-from jobs.specification.compaction_debt import too_small_warnings
-from jobs.specification.measured_baseline import (
-    baseline_warnings,
-    measured_baseline,
-    scale_warnings,
-)
+from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
+from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
-from sampler.bench.db_bench import DbBench
-from sampler.bench.fitting_build import (
+from sampler.bench.builds import (
+    DEFAULT_BUILD,
+    Build,
+    build_facts,
     database_version,
     fit_words,
     fitting_build,
+    installed_build,
     installed_versions,
 )
+from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError

@@ -24,9 +24,8 @@ from jobs.results.pages import whole_page
 from optimizer.confirmation.choice import order_of
 from sampler.common.atomic_write import private
 from sampler.common.errors import InputError
-from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Benchmark, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 

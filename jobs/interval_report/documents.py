@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.interval_report import answers
 from sampler.common.errors import InputError
-from sampler.options.other_forms import is_options_file, other_form
+from sampler.options.forms import is_options_file, other_form
 from sampler.profile.database_files import encoding_of, packed_with, quiet_log
 from sampler.stats_dumps.dumps import SLACK
 from sampler.stats_dumps.figure_lines import as_document

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine
 
-from db.connection.transactions import present
+from db.connection.engine import present
 from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
 from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named
 from jobs.regression.report import SeriesRow, series_rows
 from jobs.results.fits import JobCache
-from models.change_points.change_point import RESOLUTION
+from models.change_points import RESOLUTION
 from sampler.workload.metric_table import MACHINE, shown_in
 
 _LEAST_RUNS = 3  # the scatter of fewer says nothing

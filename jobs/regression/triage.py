@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.nightly.nights import Night
 from db.trials.trial_rows import read_baseline_whole
 from jobs.regression.detection import LevelChange, RegressionReport
@@ -21,7 +21,7 @@ from jobs.regression.report import amount_words, name_of
 from jobs.results.figures import figure
 from optimizer.trials.trial import Trial
 from sampler.bench.installed import build_words
-from sampler.bench.rocksdb_log import LEVEL_BYTES
+from sampler.bench.run_log import LEVEL_BYTES
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import MACHINE

@@ -20,7 +20,7 @@ from optimizer.results.document import (
     Step,
 )
 from sampler.parameters.catalogue import catalogue
-from sampler.workload.tree_reads import READS
+from sampler.workload.measurable import READS
 
 TOP = 6
 CAUTION = (

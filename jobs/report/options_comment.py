@@ -10,7 +10,7 @@ from optimizer.trials.problem import Problem
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space import Configuration, memory_bytes
-from sampler.workload.tree_reads import READS
+from sampler.workload.measurable import READS
 
 
 def describe(problem: Problem, result: Result, *, tried: bool) -> list[str]:

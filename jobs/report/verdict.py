@@ -7,14 +7,15 @@ from jobs.charts.changes import changes_chart, fitness_terms_chart
 from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Items, Section, Table, Text
 from jobs.results.figures import amount_with_unit, metric_amount
-from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, p_figure, smallest_change
 from optimizer.budget.sample_size import percent_words, sample_size_words
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
+from optimizer.evaluation.machine_effect import machine_words
 from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded
+from sampler.workload.measurable import COLD, READS
 from sampler.workload.metric_table import (
     format_change,
     format_points,
@@ -22,7 +23,6 @@ from sampler.workload.metric_table import (
     metric_help,
     shown_in,
 )
-from sampler.workload.tree_reads import COLD, READS
 
 _MARKS = ("better", "worse", "not significant")
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain

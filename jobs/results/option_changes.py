@@ -8,7 +8,7 @@ from db.schema.job_row import JobRow
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
 from sampler.options.application import application_steps
-from sampler.options.applying import Change, Steps, steps_of
+from sampler.options.changes import Change, Steps, steps_of
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values

@@ -25,15 +25,14 @@ from optimizer.objective.objective_file import (
     objective_from_document,
 )
 from optimizer.trials.problem import FORMER_NAMES, SearchSettings
-from sampler.bench.builds import DEFAULT_BUILD, is_build_name
-from sampler.bench.fitting_build import database_version, fitting_build
+from sampler.bench.builds import DEFAULT_BUILD, database_version, fitting_build, is_build_name
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
-from sampler.workload.live_keys import why_untold
+from sampler.workload.measurable import why_untold
 from sampler.workload.metric_table import MACHINE, db_bench_metrics, measured_of
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document

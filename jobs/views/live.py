@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.schema.job_row import ENDED, JobRow
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_log import WAITS_FOR, recall_document
@@ -23,7 +23,7 @@ from db.trials.trial_rows import (
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
 from jobs.results.fits import JobCache
-from optimizer.baseline.baseline import Baseline, MetricNoise, summarise
+from optimizer.evaluation.baseline import Baseline, MetricNoise, summarise
 from optimizer.evaluation.evaluation import each_once, measured, replicated
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import objective_from_document

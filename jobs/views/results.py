@@ -20,7 +20,7 @@ from jobs.views.live import job_series_of
 from optimizer.results.document import Result
 from optimizer.trials.trial import Purpose
 from sampler.options.application import application_steps
-from sampler.options.applying import steps_of
+from sampler.options.changes import steps_of
 from sampler.options.options_file import parse_options
 
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Objective
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.workload.measurable import COLD, KINDS, READS, why_read_untold, why_unread
 from sampler.workload.metric_table import format_metric, is_share, metric_label, shown_in
-from sampler.workload.tree_reads import COLD, KINDS, READS, why_read_untold, why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
 _MEMORY = ("memory", "peak_rss")

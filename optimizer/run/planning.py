@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import (
     LEAST_TRIALS,
     Plan,
@@ -28,13 +27,14 @@ from optimizer.budget.sample_size import (
     with_planned_pairs,
 )
 from optimizer.confirmation.choice import may_win
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.workload.tree_reads import why_unread
+from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 
 _READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)

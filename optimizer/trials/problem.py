@@ -20,7 +20,7 @@ from optimizer.objective.objective import Objective
 from sampler.parameters.parameter import Value
 from sampler.space.latent import Point, decode
 from sampler.space.space import Configuration, Space, memory_bytes
-from sampler.workload.tree_reads import READS
+from sampler.workload.measurable import READS
 from sampler.workload.workload import Workload
 
 FORMER_NAMES: Mapping[str, str] = {"forest": "guided"}

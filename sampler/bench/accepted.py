@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.options.option_facts import option_facts, option_flags, section_kind
+from sampler.options.option_facts import fact_of, option_flags
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
@@ -88,7 +88,7 @@ def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | No
 
     def order(each: tuple[str, str, str]) -> tuple[bool, bool, int]:
         section, key, _ = each
-        return key not in words, unknown and is_known(section, key), key.count(".")
+        return key not in words, unknown and fact_of(section, key) is not None, key.count(".")
 
     return min(named, key=order, default=None)
 
@@ -124,11 +124,6 @@ def _field_of(
         if complains([each for each in gone if each != name]):
             return section, name, text
     return found
-
-
-def is_known(section: str, key: str) -> bool:
-    """Whether any version of RocksDB has this key, or this field, in such a section."""
-    return (section_kind(section), key) in option_facts()
 
 
 def _found_by_halving(

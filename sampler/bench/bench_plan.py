@@ -1,16 +1,25 @@
-"""From a configuration to the OPTIONS file that is measured, and to the one that is exported."""
+"""From a configuration to its OPTIONS file and its command line of db_bench, and to the export."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.measured_part import displaced_by, measured_part
+from sampler.options.normal_form import caches_of, with_block_cache
 from sampler.options.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
+from sampler.runner.process import HELD_BYTES
 from sampler.space.space import LEAST_WRITE_BUFFER, Configuration, Space, flushed_at
-from sampler.workload.workload import Workload
+from sampler.workload.workload import (
+    COLUMN_FAMILIES,
+    SEED_APART,
+    SHARED,
+    Prepare,
+    Settle,
+    Workload,
+)
 
 # RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
 # not lost. What it costs is measured in docs/results/measuring.md.
@@ -22,6 +31,15 @@ _LOGGING = {
     "max_log_file_size": ("0",),
     "log_file_time_to_roll": ("0",),
 }
+TRACE = "trace"  # the file in a trial's folder that holds what is replayed
+SCAN_NEXTS = 20  # keys of a short scan after its first
+# The heading of what ``stats`` prints. From there on the output is held back until the tree is at
+# rest; what is printed after it was computed after it.
+HELD_FROM = "** Compaction Stats ["
+_REPLAY_THREADS = "trace_replay_threads"
+_LEAST_STATS_BYTES = 4096  # it prints 7 KB of 7.8.3, and more of newer ones
+_HELD = ("stats",) * (1 + -(-HELD_BYTES // _LEAST_STATS_BYTES))
+_SETTLING = {"wait": ("flush", *_HELD), "flush": ("flush",), "none": ()}
 
 
 @dataclass(frozen=True)
@@ -199,3 +217,110 @@ def _same(a: Value | None, b: Value | None) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         return a is not None and b is not None and abs(float(a) - float(b)) <= 1e-6
     return a == b
+
+
+def command_line(program: Path, flags: Mapping[str, Value], folder: Path) -> list[str]:
+    """The arguments of a run in a trial's folder: its database, its OPTIONS file, its flags."""
+    places = {"db": str(folder / "db"), "options_file": str(folder / "OPTIONS.ini")}
+    if flags.get("report_interval_seconds"):  # else it would be written where Rocktune works
+        places["report_file"] = str(folder / "report.csv")
+    if flags.get(_REPLAY_THREADS):
+        places["trace_file"] = str(folder / TRACE)
+    return [str(program), *flag_arguments({**places, **flags})]
+
+
+def flag_arguments(flags: Mapping[str, Value]) -> list[str]:
+    """Flags as arguments of db_bench."""
+    return [
+        f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in flags.items()
+    ]
+
+
+def measured_flags(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
+    """The flags of the measured process.
+
+    They carry only the workload and deployment parameters: beside an OPTIONS file db_bench ignores
+    nearly every option flag, so what is measured is what is exported.
+    """
+    workload = plan.workload
+    after = {"use_existing_db": True, "seed": workload.seed + SEED_APART}
+    return {
+        "benchmarks": _benchmarks(workload.benchmarks, workload.owes),
+        "num": workload.num,
+        "threads": workload.threads_of(configuration),
+        **_common(plan, configuration),
+        **(after if workload.prepare else {}),
+        **plan.flags(configuration),
+        **dict(workload.flags),
+        **_replay_flags(workload, workload.threads_of(configuration)),
+    }
+
+
+def _replay_flags(workload: Workload, threads: int) -> dict[str, Value]:
+    """What replays a trace.
+
+    With one column family db_bench (7.8.3, 9.10) stops at an assertion, for it holds no handle
+    of it: then there is a second one that stays empty. It makes those that are missing.
+    """
+    if workload.trace is None:
+        return {}
+    return {
+        "threads": 1,  # db_bench refuses more
+        _REPLAY_THREADS: threads,
+        "trace_replay_fast_forward": workload.trace.fast_forward,
+        COLUMN_FAMILIES: max(2, workload.column_families),
+    }
+
+
+def preparing_flags(
+    plan: BenchPlan, prepare: Prepare, configuration: Configuration
+) -> dict[str, Value]:
+    """The flags of the process that fills the database: it always ends with a settled tree."""
+    return {
+        "benchmarks": _benchmarks(prepare.benchmarks, "wait"),
+        "num": prepare.num,
+        "threads": prepare.threads,
+        **_common(plan, configuration),
+        **plan.flags(configuration),
+        **{name: value for name, value in plan.workload.flags if name in SHARED},
+        **dict(prepare.flags),
+    }
+
+
+def reading_flags(
+    plan: BenchPlan, configuration: Configuration, benchmark: str, operations: int
+) -> dict[str, Value]:
+    """The flags of a process that reads what a run has left, and writes nothing.
+
+    With the load's own seed ``readrandom`` asks for the keys that ``fillrandom`` wrote first.
+    """
+    workload = plan.workload
+    return {
+        "benchmarks": benchmark,
+        "num": workload.prepare.num if workload.prepare else workload.num,
+        "reads": operations,
+        "seek_nexts": SCAN_NEXTS,
+        "use_existing_db": True,
+        "readonly": True,
+        **_common(plan, configuration),
+        **plan.flags(configuration),
+        **{name: value for name, value in workload.flags if name in SHARED},
+    }
+
+
+def _benchmarks(benchmarks: Sequence[str], settle: Settle) -> str:
+    return ",".join([*benchmarks, *_SETTLING[settle], "stats", "sstables"])
+
+
+def _common(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
+    workload = plan.workload
+    return {
+        "key_size": workload.key_size,
+        "value_size": workload.value_size,
+        "compression_ratio": configuration.get("compression_ratio", workload.compression_ratio),
+        "seed": workload.seed,
+        "statistics": True,
+        "histogram": True,
+        "progress_reports": False,
+    }

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.command_line import (
+from sampler.bench.bench_plan import (
     HELD_FROM,
     TRACE,
+    BenchPlan,
     command_line,
+    effective_values,
     measured_flags,
     preparing_flags,
 )
@@ -31,20 +32,26 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
 from sampler.bench.query_trace import write_slice
-from sampler.bench.rocksdb_log import RocksdbLog
-from sampler.bench.run_ending import clock_problem, ending_problem, read_text, unreplayed, unrest
+from sampler.bench.run_log import (
+    RocksdbLog,
+    clock_problem,
+    ending_problem,
+    read_text,
+    unreplayed,
+    unrest,
+)
 from sampler.common.atomic_write import write_private
-from sampler.machine.kernel_files import PROC, line_of
+from sampler.machine.kernel import PROC, line_of
 from sampler.machine.machine import host_name
 from sampler.options.options_file import CF, format_options
 from sampler.parameters.catalogue import catalogue
-from sampler.runner.benchmark import Following
+from sampler.runner.bench_folder import PreparedNote, read_note, write_note
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_copies import PreparedNote, read_note, write_note
 from sampler.runner.process import EndedProcess, Ending
+from sampler.runner.runner import Following
 from sampler.space.space import Configuration, memory_bytes
 from sampler.stats_dumps.log_reader import LogReader
-from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload
 
 

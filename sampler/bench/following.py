@@ -17,15 +17,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_line import command_line, reading_flags
+from sampler.bench.bench_plan import BenchPlan, command_line, reading_flags
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.run_ending import read_text
+from sampler.bench.run_log import read_text
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
-from sampler.workload.tree_reads import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
+from sampler.workload.measurable import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
 from sampler.workload.workload import Workload
 
 # Enough for a fifth of a second each: operations from the page cache, and from the device.

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sampler.bench.command_line import flag_arguments
+from sampler.bench.bench_plan import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.common.atomic_write import PRIVATE_UMASK, write_private
 from sampler.common.errors import InputError

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencies_of
-from sampler.bench.rocksdb_log import RocksdbLog
-from sampler.bench.run_ending import expected_lines
+from sampler.bench.run_log import RocksdbLog, expected_lines
 from sampler.parameters.parameter import Value
-from sampler.runner.prepared_copies import PreparedNote
+from sampler.runner.bench_folder import PreparedNote
 from sampler.runner.process import EndedProcess
 from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload

@@ -9,15 +9,12 @@ from sampler.bench.accepted import (
     RefusedOption,
     accepted_part,
     build_version,
-    is_known,
 )
-from sampler.bench.fitting_build import fetch_words
+from sampler.bench.builds import fetch_words
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.options.caches import caches_of
 from sampler.options.measured_part import (
-    enclosing_fact,
     foreign_factory,
     foreign_table,
     measured_part,
@@ -25,7 +22,14 @@ from sampler.options.measured_part import (
     unmeasured_options,
     without_derived,
 )
-from sampler.options.normal_form import MEMTABLE_LIMIT, file_limit, file_values, read_user_options
+from sampler.options.normal_form import (
+    MEMTABLE_LIMIT,
+    caches_of,
+    file_limit,
+    file_values,
+    read_user_options,
+)
+from sampler.options.option_facts import enclosing_fact, fact_of
 from sampler.options.option_values import (
     OLD_JOBS,
     filter_instead,
@@ -53,14 +57,14 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _JOBS, _FILTER = "max_background_jobs", "filter_policy"
-# Of the measurement itself, or told by ``jobs.specification.measured_baseline``.
+# Of the measurement itself, or told by ``jobs.specification.resolved_job``.
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
     "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",
     "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
-_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.caches``
+_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.normal_form``
 _LISTED = 12  # names in one line
 _WHOLE_TYPES = frozenset({"int", "uint", "size", "rate", "time"})
 # The unit may go on (``64MB``, ``64MiB``), and a semicolon may end it.
@@ -269,7 +273,7 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = enclosing_fact(refused.section, refused.key)
     if fact is None or fact.key != unnumbered(refused.key):
-        titles = (t for t in (DB, CF, TABLE) if t != refused.section and is_known(t, refused.key))
+        titles = (t for t in (DB, CF, TABLE) if t != refused.section and fact_of(t, refused.key))
         for title in titles:
             own = file.own_title(refused.section), file.own_title(title)
             return f"{refused.key} in [{own[0]}] (it belongs in [{own[1]}])"

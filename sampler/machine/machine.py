@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sampler.machine.kernel_files import (
+from sampler.machine.kernel import (
     PROC,
     SYS,
     cpu_quota,

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sampler.common.byte_size import format_bytes
-from sampler.options.caches import caches_of
-from sampler.options.measured_part import MEMTABLE, foreign_factory, foreign_table
-from sampler.options.normal_form import normalized
-from sampler.options.option_facts import OptionFact, option_facts
+from sampler.options.measured_part import MEMTABLE, foreign_factory, foreign_table, object_name
+from sampler.options.normal_form import caches_of, normalized
+from sampler.options.option_facts import OptionFact, fact_of
 from sampler.options.option_values import filter_instead, no_filter, prefix_of
 from sampler.options.options_file import (
     CF,
@@ -22,7 +21,6 @@ from sampler.options.options_file import (
     TABLE,
     OptionsFile,
     parse_options,
-    parse_struct,
 )
 
 # Above the lines of ``application_steps``.
@@ -112,19 +110,16 @@ def _objects(part: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
     """The objects of the default family, and of the database, that RocksDB has no code for."""
     for title in (CF, TABLE, DB):
         for key, value in part.sections.get(title, {}).items():
-            fact = option_facts().get((title.partition(" ")[0].removeprefix("TableOptions/"), key))
-            if fact is not None and fact.type == "object" and key not in _APART:
-                name = parse_struct(value).get("id", value) if value.startswith("{") else value
-                if not _is_built_in(fact, name):
-                    yield (title, key), f"{key} = {name[:60]}"
-        memtable = part.get(title, MEMTABLE) if title == CF else None
-        if memtable and not _is_built_in(option_facts()[CF.split()[0], MEMTABLE], _kind(memtable)):
-            yield (title, MEMTABLE), f"{MEMTABLE} = {_kind(memtable)[:60]}"
-
-
-def _kind(memtable: str) -> str:
-    fields = parse_struct(memtable) if memtable.startswith("{") else {}
-    return fields.get("id", memtable).partition(":")[0]
+            fact, name = fact_of(title, key), object_name(value)
+            if fact is None or fact.type != "object" or key in _APART:
+                continue
+            if not _is_built_in(fact, name):
+                yield (title, key), f"{key} = {name[:60]}"
+        fact, memtable = fact_of(title, MEMTABLE), part.get(title, MEMTABLE)
+        if fact and memtable:
+            name = object_name(memtable).partition(":")[0]
+            if not _is_built_in(fact, name):
+                yield (title, MEMTABLE), f"{MEMTABLE} = {name[:60]}"
 
 
 def _is_built_in(fact: OptionFact, name: str) -> bool:

@@ -8,7 +8,13 @@ is left out. Which is which says ``rocksdb_options.csv``, option by option.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sampler.options.option_facts import OptionFact, derived_values, option_facts, section_kind
+from sampler.options.option_facts import (
+    OptionFact,
+    derived_values,
+    enclosing_fact,
+    option_facts,
+    section_kind,
+)
 from sampler.options.option_values import title_of, whole_number
 from sampler.options.options_file import (
     CF,
@@ -19,13 +25,12 @@ from sampler.options.options_file import (
     format_struct,
     leaves,
     parse_struct,
-    unnumbered,
     without_leaf,
 )
 from sampler.parameters.catalogue import catalogue
 
 _UNLIMITED = 2**60  # and more: not a size, but none at all
-_BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
+_BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``normal_form``
 _TABLE_FACTORY = "table_factory"
 _CONCURRENT, _IN_PLACE = "allow_concurrent_memtable_write", "inplace_update_support"
 # The tables that RocksDB has; db_bench 7.8.3 dies of the fields of any other, 9.10.0 of its name.
@@ -46,19 +51,6 @@ _KINDS: Mapping[str, tuple[str, str, str]] = {
     }.items()
     for name in (kind[0], *names)
 }
-
-
-def enclosing_fact(section: str, key: str) -> OptionFact | None:
-    """What is known of an option, or of the structure that a field, ``struct.field``, belongs to.
-
-    ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
-    """
-    kind, facts, key = section_kind(section), option_facts(), unnumbered(key)
-    while key:
-        if (kind, key) in facts:
-            return facts[kind, key]
-        key = key.rpartition(".")[0]
-    return None
 
 
 def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
@@ -103,8 +95,7 @@ def one_writer(options: OptionsFile) -> str | None:
     if options.get(DB, _CONCURRENT) is not None:
         return None
     memtable = options.get(CF, MEMTABLE) or ""
-    fields = parse_struct(memtable) if memtable.startswith("{") else {}
-    if fields.get("id", memtable).partition(":")[0] in _KINDS:
+    if object_name(memtable).partition(":")[0] in _KINDS:
         return f"{MEMTABLE} = {memtable[:60]}"
     inplace = options.get(CF, _IN_PLACE) in ("true", "1")
     return f"{_IN_PLACE} = {options.get(CF, _IN_PLACE)}" if inplace else None
@@ -177,12 +168,17 @@ def displaced_by(parameter: str, file: OptionsFile) -> list[str]:
     return [*keys, *sized]
 
 
+def object_name(text: str) -> str:
+    """The name of an object that a text of an OPTIONS file makes: its id where it has fields."""
+    return parse_struct(text).get("id", text) if text.startswith("{") else text
+
+
 def memtable_in_full(text: str) -> str:
     """A memtable as a structure that names its count; what counts nothing stays as it is."""
-    fields = parse_struct(text) if text.startswith("{") else {}
-    name, _, number = fields.get("id", text).partition(":")
+    name, _, number = object_name(text).partition(":")
     if name not in _KINDS:
         return text
     kind, counted, default = _KINDS[name]
+    fields = parse_struct(text) if text.startswith("{") else {}
     fields.pop("id", None)
     return format_struct({"id": kind, counted: number or default, **fields})

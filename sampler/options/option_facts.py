@@ -24,7 +24,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from sampler.common.documents import packaged_rows
-from sampler.options.options_file import CF, DB, TABLE
+from sampler.options.options_file import SECTION_TITLES, unnumbered
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 
@@ -55,7 +55,6 @@ _KIB, _MIB = 2**10, 2**20
 _NEVER = 2**31 - 1
 _THIRTY_DAYS = 30 * 24 * 60 * 60
 _UNSET = 2**64 - 2  # kDefaultTtl, kDefaultPeriodicCompSecs
-_TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE, "": ""}
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,19 @@ def option_facts() -> Mapping[tuple[str, str], OptionFact]:
     """All keys, by section and name, in the order of the sections."""
     facts = map(_fact, packaged_rows("sampler.options", "rocksdb_options.csv"))
     return MappingProxyType({(fact.section, fact.key): fact for fact in facts})
+
+
+def fact_of(title: str, key: str) -> OptionFact | None:
+    """What is known of an option of a section, such as ``TableOptions/PlainTable "default"``."""
+    return option_facts().get((section_kind(title), key))
+
+
+def enclosing_fact(title: str, key: str) -> OptionFact | None:
+    """What is known of an option, or of the structure that a field, ``struct.field``, is of."""
+    key = unnumbered(key)
+    while key and fact_of(title, key) is None:
+        key = key.rpartition(".")[0]
+    return fact_of(title, key)
 
 
 def _fact(row: dict[str, str]) -> OptionFact:
@@ -230,8 +242,8 @@ class OptionFlag:
 @cache
 def option_flags() -> Mapping[str, OptionFlag]:
     """All of them, by name."""
-    flags = (
-        OptionFlag(row["flag"], _TITLES[row["section"]], row["key"], row["tried"], row["written"])
-        for row in packaged_rows("sampler", "option_flags.csv")
-    )
-    return {flag.name: flag for flag in flags}
+    flags = {}
+    for row in packaged_rows("sampler", "option_flags.csv"):
+        name, title = row["flag"], SECTION_TITLES.get(row["section"], "")
+        flags[name] = OptionFlag(name, title, row["key"], row["tried"], row["written"])
+    return flags

@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, parse_struct
+from sampler.options.options_file import CF, DB, SECTION_TITLES, TABLE, OptionsFile, parse_struct
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
-_TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
 _NO_COMPRESSION, _PER_LEVEL = "kNoCompression", "compression_per_level"
 OLD_JOBS = ("max_background_compactions", "max_background_flushes")
 _RIBBON = ("ribbonfilter", "rocksdb.RibbonFilter")
@@ -38,7 +37,7 @@ _SHIFTS = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 def title_of(parameter: Parameter) -> str:
     """The section of an OPTIONS file that holds a parameter."""
-    return _TITLES[parameter.section]
+    return SECTION_TITLES[parameter.section]
 
 
 def scaled(parameter: Parameter, value: Value, scale: int) -> Value:
@@ -226,12 +225,10 @@ def filter_without_bits(text: str | None) -> str | None:
     RocksDB makes no filter from such a text: ``bloomfilter`` and ``ribbonfilter`` of its C API,
     ``rocksdb.BuiltinBloomFilter`` of its versions up to 6.x, or a name of the application's own.
     """
-    if text in (None, "", "nullptr") or _bloom_bits(text):
+    if not text or (text != _READ_ONLY_BLOOM and _bloom_bits(text) is not None):
         return None
-    kind, *rest = _policy(str(text))
-    number = real_number(rest[0]) if rest else None
-    is_none = kind in _BLOOM and number is not None  # of 0 bits
-    return None if is_none or kind.startswith(_INTERNAL) else kind
+    kind = _policy(text)[0]
+    return None if kind.startswith(_INTERNAL) else kind
 
 
 def no_filter(text: str | None) -> str | None:

@@ -19,6 +19,8 @@ DB = "DBOptions"
 CF = 'CFOptions "default"'
 TABLE = 'TableOptions/BlockBasedTable "default"'
 VERSION = "Version"
+# By the names of sections in the tables of parameters and flags.
+SECTION_TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
 # In DB: where a database keeps what is not in its folder, and by what it reaches its files. Who
 # opens another database with them writes logs among those of the one that the options are of, or
 # is refused where there are any ("wal_dir contains existing log file").

@@ -26,21 +26,21 @@ from sampler.common.untrusted_text import printable
 from sampler.options.option_facts import usual_number
 from sampler.parameters.parameter import Value
 from sampler.profile.evidence import SILENT
-from sampler.profile.profile import (
-    DatabaseProfile,
-    FamilyProfile,
-    span_words,
-    written_in_order,
-)
-from sampler.profile.scaled_counts import (
+from sampler.profile.load_shape import (
     MOST_OPERATIONS,
     MOST_TURNOVERS,
     NONE,
     USUAL_ENTRIES,
     Counts,
     Shape,
+    WrittenSizes,
 )
-from sampler.profile.value_sizes import WrittenSizes
+from sampler.profile.profile import (
+    DatabaseProfile,
+    FamilyProfile,
+    span_words,
+    written_in_order,
+)
 from sampler.workload.db_bench_benchmarks import MOST_REPEATS
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document

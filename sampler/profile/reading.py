@@ -14,8 +14,8 @@ from statistics import median
 
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
+from sampler.options.forms import is_options_file, other_form
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
-from sampler.options.other_forms import is_options_file, other_form
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
 from sampler.profile.contradictions import without_contradictions

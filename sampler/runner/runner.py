@@ -1,27 +1,206 @@
-"""One trial at a time on this machine: lock, folder, processes, outcome; nothing stays behind."""
+"""One trial at a time on this machine: lock, folder, processes, outcome; nothing stays behind.
+
+``Benchmark`` is what the runner needs of a benchmark: a command line, perhaps processes before and
+after it, and an outcome. ``Conditions`` tell what else the machine did during a run, and how fast
+it was. They are no results: they explain why a run was fast or slow, and time-based metrics are
+corrected by them.
+"""
 
 import contextlib
+import os
 import secrets
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Protocol
 
 from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
-from sampler.machine.processes import kill_marked
-from sampler.runner.bench_folder import remove_leftovers, require_space, trial_folder
-from sampler.runner.benchmark import Benchmark
-from sampler.runner.conditions import Conditions
+from sampler.machine import speed_probe
+from sampler.machine.host_load import CpuMoment, others_demand, read_moment
+from sampler.machine.kernel import kill_marked
+from sampler.runner.bench_folder import (
+    PreparedCopies,
+    remove_leftovers,
+    require_space,
+    trial_folder,
+)
 from sampler.runner.host_lock import MARK, host_lock
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_copies import PreparedCopies
-from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits
+from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits, tied
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
+from sampler.workload.metric_table import MACHINE
 
+_END_SECONDS = 2.0  # the probe ends within 20 ms of being told
 _MOST_AGAIN = 2
+
+
+class SideProcess(Protocol):
+    """A process of a trial beside the one that is measured."""
+
+    @property
+    def outputs(self) -> Path:
+        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
+
+    def argv(self) -> list[str]:
+        """Its command line."""
+
+
+class Preparation(SideProcess, Protocol):
+    """A process that must end well before a trial is measured."""
+
+    def key(self) -> str | None:
+        """The same for all trials that would leave the same behind; None: never shared."""
+
+    @property
+    def held_from(self) -> str | None:
+        """As that of a ``Benchmark``."""
+
+    def settled(self) -> bool:
+        """Whether nothing is left to do; asked while its output is held back."""
+
+    def finish(self, ended: EndedProcess) -> Outcome | None:
+        """None when what it left can be measured, otherwise what becomes of the trial."""
+
+
+class Following(SideProcess, Protocol):
+    """A process that looks at what a measured trial left, and adds to its outcome."""
+
+    def begin(self) -> None:
+        """Readies what it looks at, right before it starts."""
+
+    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+        """The trial's outcome with what it found, or with a warning that says why nothing."""
+
+
+class Benchmark(Protocol):
+    """Makes a command line of a configuration, and an outcome of what the command left.
+
+    Who names it as its base needs to have no more than is abstract here: by itself nothing runs
+    before or after the command, and nothing of it is held back.
+    """
+
+    @property
+    def timeout_seconds(self) -> float:
+        """A trial that takes longer, its preparation included, is ``timed_out``."""
+
+    @property
+    def space_bytes(self) -> int:
+        """Free bytes that a trial needs."""
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """Writes what the command reads into the trial's folder and returns the command line."""
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+        """What must run before the command; None: nothing."""
+        del configuration, folder
+        return None
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of all of them."""
+        return os.environ
+
+    @property
+    def held_from(self) -> str | None:
+        """The words from which on the command's output is held back, until it is at rest.
+
+        None: it ends by itself.
+        """
+        return None
+
+    def settled(self, folder: Path) -> bool:
+        """Whether nothing is left to do; asked while the command's output is held back."""
+        del folder
+        return False
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
+    ) -> Outcome:
+        """What the run came to."""
+
+    def following(
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+    ) -> Sequence[Following]:
+        """What runs after the command, one after the other, for figures that it does not tell.
+
+        ``reads``: whether what the database's reads cost is to be measured, where it can be.
+        """
+        del configuration, folder, outcome, reads
+        return ()
+
+
+class Conditions:
+    """Looks on from its making to its end. Whatever fails, a reading is left out, no run is.
+
+    The probe ends with its standard input, and so with who started it. It is tied to the thread,
+    too, for another process may hold that pipe open.
+    """
+
+    def __init__(self, folder: Path, mark: Mapping[str, str], *, probe: bool) -> None:
+        """Begins to look on, before the process is started that is measured.
+
+        The ``probe``, unless the speed is not to be measured, writes to the folder and has the
+        variables of ``mark``, by which it is found.
+        """
+        self._first = _moment()  # before the probe, whose waiting is nobody's
+        self._probe: subprocess.Popen[str] | None = None
+        # A frozen program has no interpreter: it would start itself.
+        python = None if getattr(sys, "frozen", False) else sys.executable
+        with contextlib.suppress(OSError), TemporaryFile(dir=folder) as file:
+            if probe and python:
+                self._probe = subprocess.Popen(
+                    tied(python, "-I", "-S", speed_probe.__file__, str(file.fileno())),
+                    # Not the benchmark's, which may preload or replace libraries.
+                    env={"PATH": os.environ.get("PATH", os.defpath), **mark},
+                    text=True, start_new_session=True, pass_fds=(file.fileno(),),
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+
+    def end(self, cpu_seconds: float = 0.0) -> dict[str, float]:
+        """The readings by metric, as far as they are known; call it once.
+
+        ``cpu_seconds`` were used by the process that was measured.
+        """
+        last = _moment()
+        speed: list[float] = []
+        with contextlib.suppress(ValueError):
+            *speed, own = map(float, self._told().split())
+            cpu_seconds += own
+        others = others_demand(self._first, last, cpu_seconds) if self._first and last else None
+        found = dict(zip(MACHINE, (others, *speed), strict=False))
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _told(self) -> str:
+        """What the probe says, which is no more."""
+        if self._probe is None:
+            return ""
+        try:
+            return self._probe.communicate(timeout=_END_SECONDS)[0]
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        finally:
+            self._probe.kill()
+            # One that waits for a broken disk cannot be killed: the trial goes on without it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._probe.wait(_END_SECONDS)
+            for pipe in (self._probe.stdin, self._probe.stdout):
+                with contextlib.suppress(OSError):
+                    if pipe:
+                        pipe.close()
+
+
+def _moment() -> CpuMoment | None:
+    """The counters now; None where /proc holds something else than is known of."""
+    try:
+        return read_moment()
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 @dataclass

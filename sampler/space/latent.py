@@ -1,19 +1,154 @@
 """Latent coordinates: a number in [0, 1) for each parameter, and the configuration it stands for.
 
-Draws and searches move in the unit cube; rules between parameters become ranges (see ``Ranges``),
-so every point of the cube is a valid configuration. Special values (-1, 0 = automatic) take the
-lowest fifth of their coordinate, apart from the numeric range, as in LlamaTune (VLDB 2022).
+Draws and searches move in the unit cube. Rules between parameters become ranges (``Ranges``), so
+every point of the cube is a valid configuration: nothing is rejected, and no budget is lost on it.
+What is put together from two configurations need not keep the rules, and is checked
+(``broken_rules``). Special values (-1, 0 = automatic) take the lowest fifth of their coordinate,
+apart from the numeric range, as in LlamaTune (VLDB 2022).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from sampler.parameters.parameter import Parameter, Value
-from sampler.space.rules import Ranges
-from sampler.space.space import Configuration, Space
+from sampler.space.space import Configuration, Space, cache_bytes, refers_to
+from sampler.workload.workload import COLUMN_FAMILIES
 
+_MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
+_TINY = 1e-9
 SPECIAL_SHARE = 0.2
 Point = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The ranges that parameters have left while others are decided."""
+
+    space: Space  # where the parameters belong
+    # The values of all parameters; those of ``moving`` that come before the one that is asked for
+    # are moved already.
+    decided: Mapping[str, Value]
+    moving: Collection[str]  # the names that move together
+    memory: int | None = None  # the memory budget in bytes, or None for none
+
+    def of(self, parameter: Parameter) -> tuple[float, float]:
+        """The range of a numeric parameter of the space, both ends included, in its own units.
+
+        Returns:
+            ``(low, high)``; ``high`` is never below ``low``. With ``multiple_of`` in multiples.
+        """
+        assert parameter.low is not None and parameter.high is not None
+        low, high = parameter.low, parameter.high
+        floor, ceiling = parameter.floor, parameter.ceiling
+        if floor:
+            low = max(low, float(self.decided[floor.parameter]) + floor.offset)
+        if ceiling:
+            high = min(high, float(self.decided[ceiling.parameter]) + ceiling.offset)
+        if not parameter.multiple_of:
+            low = max(low, self._fitting(parameter.name, least=True))
+            high = min(high, self._fitting(parameter.name, least=False))
+        if self.memory is not None:
+            high = min(high, self._memory_ceiling(parameter.name, self.memory))
+        # A single ill-fitting baseline value must not empty the range: the rule of the parameter
+        # that was decided first wins, as RocksDB itself would clip.
+        return low, max(low, high)
+
+    def _fitting(self, name: str, *, least: bool) -> float:
+        """The least that it can be so that those below it in a chain of rules still fit.
+
+        Else the most, so that those above it do.
+        """
+        parameter, nothing = self.space.known[name], -math.inf if least else math.inf
+        if name not in self.moving:
+            value = self.decided[name]
+            return nothing if value in parameter.special else float(value)
+        end = parameter.low if least else parameter.high
+        found, tighter = nothing if end is None else end, max if least else min
+        for other in self.space.bounded_by.get(name, ()):
+            bound = other.ceiling if least else other.floor
+            if not bound or bound.parameter != name:
+                continue
+            if self.space.is_active(other.name, self.decided):
+                found = tighter(found, self._fitting(other.name, least=least) - bound.offset)
+        return found
+
+    def _memory_ceiling(self, name: str, memory: int) -> float:
+        """The most that a parameter may be so that memtables and cache fit the budget."""
+        decided = self.decided
+        if decided.get("db_write_buffer_size") and name in _MEMTABLES:
+            return math.inf  # all memtables together have a limit of their own
+        left = memory - float(cache_bytes(decided))
+        families = int(self.space.start.get(COLUMN_FAMILIES, 1))
+        match name:
+            case "write_buffer_size":
+                return left // (families * float(decided["max_write_buffer_number"]))
+            case "max_write_buffer_number":
+                return left // (families * self._low("write_buffer_size"))
+            case "cache_size":
+                limit = float(decided.get("db_write_buffer_size") or "inf")
+                buffers = self._low("write_buffer_size") * self._low("max_write_buffer_number")
+                others = float(decided.get("other_caches", 0))
+                return memory - min(limit, families * buffers) - others
+        return math.inf
+
+    def _low(self, name: str) -> float:
+        low = self.space.by_name[name].low if name in self.moving else None
+        return float(self.decided[name]) if low is None else low
+
+
+def broken_rules(space: Space, values: Configuration, moved: Collection[str]) -> frozenset[str]:
+    """The rules that a configuration breaks, each as the name of a parameter and its rule.
+
+    Parameters that were ``moved``, not left where they were, must be active, and a multiple of
+    another one must be a whole one within its range. ``values`` are of every known parameter.
+    """
+    return frozenset(
+        f"{parameter.name} {rule}"
+        for parameter in space.parameters
+        for rule in _broken(space, parameter, values, parameter.name in moved)
+    )
+
+
+def _broken(
+    space: Space, parameter: Parameter, values: Configuration, moved: bool
+) -> Iterator[str]:
+    if not space.is_active(parameter.name, values):
+        if moved:
+            yield "is inactive"
+        return
+    value = values[parameter.name]
+    if not parameter.is_numeric or value in parameter.special:
+        return
+    number = float(value)
+    if parameter.floor:
+        least = float(values[parameter.floor.parameter]) + parameter.floor.offset
+        if number < least - _TINY:
+            yield f"is below {parameter.floor.parameter}"
+    if parameter.ceiling:
+        most = float(values[parameter.ceiling.parameter]) + parameter.ceiling.offset
+        if number > most + _TINY:
+            yield f"is above {parameter.ceiling.parameter}"
+    if parameter.multiple_of and moved:
+        assert parameter.low is not None and parameter.high is not None
+        unit = float(values[parameter.multiple_of])
+        times = number / unit if unit else 0.0
+        inside = parameter.low - _TINY <= times <= parameter.high + _TINY
+        if not inside or abs(times - round(times)) >= _TINY:
+            yield f"is no multiple of {parameter.multiple_of}"
+
+
+def bound_together(space: Space) -> dict[str, frozenset[str]]:
+    """For each parameter those that a chain of rules connects with it, itself among them.
+
+    Rules are bounds, conditions, multiples and the shared memory.
+    """
+    found: dict[str, frozenset[str]] = {name: frozenset((name,)) for name in space.names}
+    for parameter in space.parameters:
+        for other in refers_to(parameter) & found.keys():
+            whole = found[parameter.name] | found[other]
+            found |= dict.fromkeys(whole, whole)
+    return found
 
 
 def decode(space: Space, point: Point, *, memory: int | None = None) -> dict[str, Value]:

@@ -19,8 +19,7 @@ from sampler.options.normal_form import file_values, read_user_options
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value, parse_value
 from sampler.space.space import default_values
-from sampler.workload.load_class import load_class
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Workload, load_class
 
 _RULE = re.compile(
     r"(?P<of>cores|memory)(?: (?P<sign>[*/]) (?P<by>[1-9][0-9]?))?"

@@ -1,21 +1,45 @@
-"""Flags and benchmarks that Rocktune does not measure with, each refused by name with a way out.
+"""What of a load can be measured, and why the rest cannot, each reason in words.
 
-What is wrong is found before anything runs. A job that an earlier version stored is not asked
-again: it ran, or failed, as it did.
+Flags and benchmarks that Rocktune does not measure with are refused by name before anything runs.
+A job that an earlier version stored is not checked again: it ran, or failed, as it did.
+
+Space amplification divides by the bytes of live keys and values. Where keys are written in order
+or drawn uniformly their number is known (``filled_keys``), and a trial pays nothing for it. Where
+some are deleted, merged, drawn in another way or of other sizes, db_bench reads the whole database
+once more after the trial (``Counting``). RocksDB's own figures would not do: ``rocksdb.estimate-
+num-keys`` and the entries of its tables count a key once in each level.
+
+Reads of the tree are measured after a load that writes: what is tuned for writes alone may pay
+with reads, as universal compaction, many files in level 0 and large blocks do.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError, refuse_noted
 from sampler.options.option_facts import option_flags
+from sampler.options.options_file import CF, OptionsFile
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database
 from sampler.workload.filled_keys import operations_of
 from sampler.workload.workload import Prepare, Workload
 
+# The metric of each kind of read, in operations a second, and db_bench's benchmark of it.
+KINDS = {"read_present": "readrandom", "read_absent": "readmissing", "scan_short": "seekrandom"}
+COLD = "_cold"  # the same from the device: nothing of the tree is in the page cache
+UNTOLD = "{} is not measured: "  # begins a trial's warning on the metric
+TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")  # flags
+READS = (*KINDS, *(kind + COLD for kind in KINDS))
+# Flags that change which keys are left, or how large values are, whatever the benchmark.
+_SHAPING = (
+    "overwrite_probability", "disposable_entries_batch_size", "persistent_entries_batch_size",
+    "writes_per_range_tombstone", "max_num_range_tombstones", "use_existing_keys",
+    "num_hot_column_families",
+)  # fmt: skip
+_KEY_BYTES = 8  # of a key's number (db_bench_tool.cc, GenerateKeyFromInt)
+_FIFO = "kCompactionStyleFIFO"
 # Flags that cannot be given, and why: those that Rocktune sets itself, and others.
 _ROWS = list(packaged_rows("sampler.workload", "refused_flags.csv"))
 SET_BY_ROCKTUNE = {row["flag"]: row["problem"] for row in _ROWS if row["by_rocktune"]}
@@ -32,6 +56,76 @@ _WORD = re.compile(r"[A-Za-z0-9_,.:-]{1,200}")
 _PLACE = re.compile(r"(file|path|dir|uri|env)$")
 # A value at which the flag means nothing.
 _OFF = (False, 0, 1, "")
+
+
+def why_unread(workload: Workload) -> str:
+    """Why reads of the tree that a load leaves are not measured; empty where they are."""
+    if workload.command is not None:
+        return "your own command measures, and only it knows the data that it leaves"
+    if workload.external:
+        return "your own runner measures, outside Rocktune"
+    if workload.trace is not None:
+        return "db_bench reads its own keys, and a trace has others"
+    if workload.writes_nothing:
+        return "the load only reads, so its own metrics measure reads"
+    if workload.column_families > 1:
+        return "db_bench reads only one column family of a database opened read-only"
+    if any(dict(workload.flags).get(name) for name in TRANSACTIONS):
+        return "db_bench's reads fail on a transaction database"  # ReadRandom, 7.8.3
+    return ""
+
+
+def why_read_untold(metric: str, warnings: Iterable[str]) -> str:
+    """Why a read was not told, of the warnings of trials; empty where none says so."""
+    begins = UNTOLD.format(metric), f"{metric} is not told: "  # the latter in older results
+    return next((line.partition(": ")[2] for line in warnings if line.startswith(begins)), "")
+
+
+def why_counted(workload: Workload, options: OptionsFile | None = None) -> str:
+    """Why no formula tells which keys a load of db_bench leaves; empty where one does.
+
+    The OPTIONS file of a trial counts, if it is known by now: FIFO compaction drops keys.
+    """
+    return next(_reasons(workload, options), "")
+
+
+def why_untold(workload: Workload) -> str:
+    """Why not even a scan can tell which keys a load leaves; empty where that is known.
+
+    db_bench's ``readseq`` reads the default column family alone.
+    """
+    if not workload.by_db_bench or workload.column_families == 1:
+        return ""
+    reason = why_counted(workload)
+    if not reason:
+        return ""
+    return (
+        f"{reason}, and db_bench cannot count the keys left in {workload.column_families} column "
+        "families"
+    )
+
+
+def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
+    prepared = workload.prepare
+    before = last_database(prepared.runs) if prepared else []
+    for run in (*last_database(workload.runs), *before):
+        if run.benchmark.keys == "counted":
+            yield f"no formula gives the keys that {run.benchmark.name} leaves"
+    for given in (workload.flags, prepared.flags if prepared else ()):
+        yield from _of_flags(dict(given), workload.key_size, workload.num)
+    if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
+        yield "FIFO compaction drops the oldest tables"
+
+
+def _of_flags(flags: Mapping[str, Value], key_size: int, num: int) -> Iterator[str]:
+    for name in _SHAPING:
+        if flags.get(name):
+            yield f"no formula gives the keys left with the flag {name}"
+    if flags.get("value_size_distribution_type", "fixed") != "fixed":
+        yield "values have different sizes with the flag value_size_distribution_type"
+    prefix = int(flags.get("prefix_size", 0)) if flags.get("keys_per_prefix") else 0
+    if 256 ** max(0, min(key_size - prefix, _KEY_BYTES)) < num:
+        yield "the keys are too short for num different keys"
 
 
 def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError]:

@@ -13,8 +13,7 @@ from typing import Any, Literal, get_args
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError
 from sampler.workload.db_bench_benchmarks import ALL_LATENCIES, run_of
-from sampler.workload.live_keys import why_untold
-from sampler.workload.tree_reads import why_unread
+from sampler.workload.measurable import why_unread, why_untold
 from sampler.workload.workload import Workload
 
 Direction = Literal["min", "max"]

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from sampler.bench.bench_plan import flag_arguments
 from sampler.bench.builds import program_of
-from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import parse_tickers
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

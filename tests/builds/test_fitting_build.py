@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import builds_here
+from api.services.dependencies import builds_here
 from db.workloads import keep_workload
 from jobs.execution.assembly import assemble, single_bench
 from jobs.experiments.comparison import on_one_build
@@ -20,8 +20,8 @@ from jobs.specification.specification import (
     on_fitting_build,
     specification_from_document,
 )
+from sampler.bench.builds import FETCHED, fit_words, fitting_build, installed_versions
 from sampler.bench.db_bench import DbBench
-from sampler.bench.fitting_build import FETCHED, fit_words, fitting_build, installed_versions
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

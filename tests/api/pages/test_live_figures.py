@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.jobs.job_store import JobStore
 from db.leases import acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog
@@ -18,7 +18,7 @@ from jobs.charts.series import metric_series_chart
 from jobs.results import fits
 from jobs.views import live as live_module
 from jobs.views.live import baseline_so_far, job_series_of, live_job
-from optimizer.baseline.baseline import MetricNoise, summarise
+from optimizer.evaluation.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

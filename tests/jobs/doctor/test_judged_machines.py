@@ -19,11 +19,10 @@ from jobs.doctor.findings import (
 )
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
-from sampler.machine.disk_speed import DiskSpeed
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
 from sampler.options.options_file import OptionsFile
-from sampler.runner.bench_folder import DiskState
+from sampler.runner.bench_folder import DiskSpeed, DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.disk_speed import DiskSpeed, measure_disk
 from sampler.machine.host_load import (
     CpuMoment,
     ProcessorTime,
@@ -20,7 +19,7 @@ from sampler.machine.host_load import (
     running,
 )
 from sampler.machine.machine import file_system, fingerprint, read_cpu_state, read_memory_state
-from sampler.runner.bench_folder import read_disk_state
+from sampler.runner.bench_folder import DiskSpeed, measure_disk, read_disk_state
 from tests.support.jobs.made_up import tree
 
 MIB = 2**20

@@ -13,7 +13,7 @@ from jobs.doctor.findings import (
     judge_memory,
 )
 from sampler.machine.host_load import between, read_moment, read_pressure, running
-from sampler.machine.kernel_files import cpu_quota, memory_left
+from sampler.machine.kernel import cpu_quota, memory_left
 from sampler.machine.machine import governors, is_virtual, read_cpu_state, read_memory_state, turbo
 
 

@@ -12,14 +12,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import KnownBuilds
+from api.services.dependencies import KnownBuilds
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.experiments.experiment import RUNS
 from jobs.experiments.run_experiment import made_ready
 from jobs.queue.queued_job import Queued, run_queued
-from sampler.machine.processes import start_time
+from sampler.machine.kernel import start_time
 from sampler.runner.settings import Settings
 from tests.support.api.callers import OPTIONS, admin
 from tests.support.api.sent_workload import PROFILE

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.budget.power import smallest_mean
-from optimizer.confirmation.paired_change import Change, with_adjusted_p
+from optimizer.confirmation.paired_tests import Change, with_adjusted_p
 from optimizer.confirmation.proof import Verdict, judge
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
-from sampler.workload.tree_reads import READS
+from sampler.workload.measurable import READS
 from sampler.workload.workload import Workload
 from tests.support.optimizer.pretend_bench import problem_of
 

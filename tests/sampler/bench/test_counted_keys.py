@@ -13,7 +13,7 @@ from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.settings import Settings
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
-from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
 from studies.space_amplification import MOST_OFF, Load, judge, loads, page

@@ -13,8 +13,7 @@ import pytest
 
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import RocksdbLog, parse_log
-from sampler.bench.run_ending import unrest
+from sampler.bench.run_log import RocksdbLog, parse_log, unrest
 from sampler.runner import process
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending

@@ -13,7 +13,7 @@ from sampler.bench.metrics import (
     stored_bytes,
     trial_metrics,
 )
-from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.run_log import RocksdbLog, parse_log
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 from sampler.runner.process import EndedProcess, Ending

@@ -14,8 +14,8 @@ import pytest
 
 from sampler.bench.db_bench import Preparing
 from sampler.bench.installed import InstalledDbBench
+from sampler.runner.bench_folder import FOLDER
 from sampler.runner.outcome import TrialState
-from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration

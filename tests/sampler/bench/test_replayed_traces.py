@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.command_line import measured_flags
+from sampler.bench.bench_plan import measured_flags
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.metrics import replayed
 from sampler.bench.query_trace import MULTIGET, WRITE

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.run_log import RocksdbLog, parse_log
 from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from tests.support.sampler.real_runs import OUTPUTS, Kept
 

@@ -10,11 +10,10 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import BenchmarkLine, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.run_log import RocksdbLog
 from sampler.options.options_file import CF, OptionsFile, parse_options
-from sampler.runner.benchmark import Following
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Following, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space

@@ -16,8 +16,8 @@ from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
+from sampler.workload.measurable import COLD, KINDS, READS, why_unread
 from sampler.workload.metric_table import db_bench_metrics, metric_unit
-from sampler.workload.tree_reads import COLD, KINDS, READS, why_unread
 from sampler.workload.workload import Command, Prepare, Workload
 from sampler.workload.workload_file import load_workload
 from tests.support.sampler.real_runs import tiny_plan

@@ -6,7 +6,7 @@ import pytest
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.rocksdb_log import parse_log
+from sampler.bench.run_log import parse_log
 from sampler.options.options_file import DB, OptionsFile
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import Ending

@@ -15,9 +15,14 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.errors import InputError
-from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.measured_part import divided, measured_part, without_derived
-from sampler.options.normal_form import file_values, normalized, read_user_options
+from sampler.options.normal_form import (
+    caches_of,
+    file_values,
+    normalized,
+    read_user_options,
+    with_block_cache,
+)
 from sampler.options.option_values import write_values
 from sampler.options.options_file import (
     CF,

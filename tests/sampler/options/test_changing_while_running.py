@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.applying import parameter_document
+from sampler.options.changes import parameter_document
 from sampler.options.option_facts import OptionFact, option_facts
 from sampler.options.options_file import CF, DB, parse_options
 from sampler.parameters.catalogue import catalogue

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.applying import Change, steps_of
+from sampler.options.changes import Change, steps_of
 from sampler.options.forms import FORMS, Form, option_string, write_form
 from sampler.options.options_file import (
     CF,

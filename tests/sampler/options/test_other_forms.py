@@ -3,8 +3,8 @@
 import pytest
 
 from sampler.common.errors import InputError
+from sampler.options.forms import is_options_file, other_form
 from sampler.options.normal_form import read_user_options
-from sampler.options.other_forms import is_options_file, other_form
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampler.options.changes import changes_to, difference, patched
 from sampler.options.normal_form import read_user_options
 from sampler.options.options_file import (
     CF,
@@ -17,7 +18,6 @@ from sampler.options.options_file import (
     parse_options,
     parse_struct,
 )
-from sampler.options.patch import changes_to, difference, patched
 from tests.support import DATA
 
 MARK = "# Rocktune: "

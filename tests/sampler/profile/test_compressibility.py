@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sampler.profile.compressibility import Packed, value_ratio
+from sampler.profile.load_shape import WrittenSizes
 from sampler.profile.profile import ValueSize
-from sampler.profile.value_sizes import WrittenSizes
 
 # fillrandom of 6,000,000 bytes with write_buffer_size=2097152, then compact: properties of the
 # first table of a flush, with its sequence numbers, or of the compaction, whose are zeroed.

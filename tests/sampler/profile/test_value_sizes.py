@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sampler.profile.load import choose_load
+from sampler.profile.load_shape import WrittenSizes
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Skew, ValueSize
-from sampler.profile.value_sizes import WrittenSizes
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sampler.bench.run_ending import clock_problem
+from sampler.bench.run_log import clock_problem
 from sampler.runner import process
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import EndedProcess, Ending

@@ -22,10 +22,9 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.host_load import CpuMoment, ProcessorTime, others_demand, read_moment
 from sampler.machine.speed_probe import one_round, speed_of
-from sampler.runner import conditions
-from sampler.runner.conditions import Conditions
+from sampler.runner import runner as runner_module
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
+from sampler.runner.runner import Conditions, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
@@ -122,7 +121,7 @@ def test_counters_that_are_not_known_cost_a_reading_and_no_trial(
     def odd() -> CpuMoment:
         raise ValueError("invalid literal for int()")
 
-    monkeypatch.setattr(conditions, "read_moment", odd)
+    monkeypatch.setattr(runner_module, "read_moment", odd)
     assert list(run().metrics) == ["x", SPEED]
 
 
@@ -160,8 +159,8 @@ def test_a_probe_that_hangs_is_killed(
 ):
     hanging = tmp_path / "hanging.py"
     hanging.write_text("import signal; signal.pause()")
-    monkeypatch.setattr(conditions.speed_probe, "__file__", str(hanging))
-    monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
+    monkeypatch.setattr(runner_module.speed_probe, "__file__", str(hanging))
+    monkeypatch.setattr(runner_module, "_END_SECONDS", 0.05)
     watching = Conditions(bench_folder, {}, probe=True)
     started = probe_of(watching)
     assert SPEED not in watching.end()
@@ -172,7 +171,7 @@ def test_a_probe_that_cannot_be_killed_is_not_waited_for(
     bench_folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """As one that writes to a disk which does not answer."""
-    monkeypatch.setattr(conditions, "_END_SECONDS", 0.05)
+    monkeypatch.setattr(runner_module, "_END_SECONDS", 0.05)
     watching = Conditions(bench_folder, {}, probe=True)
     started = probe_of(watching)
     started.suspend()
@@ -211,7 +210,7 @@ _CONTROLLER = """\
 import os, signal, sys
 from pathlib import Path
 from sampler.runner import process
-from sampler.runner.conditions import Conditions
+from sampler.runner.runner import Conditions
 if sys.argv[2] == "pipe":
     process.shutil.which = lambda _: None
 watching = Conditions(Path(sys.argv[1]), {}, probe=True)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sampler.runner.bench_folder import make_trial_folder, remove_leftovers
-from sampler.runner.prepared_copies import (
+from sampler.runner.bench_folder import (
     FOLDER,
     UNUSED_SECONDS,
     PreparedCopies,
     PreparedNote,
+    make_trial_folder,
     read_note,
+    remove_leftovers,
     write_note,
 )
 from tests.support.sampler.killed_child import Steps, killed

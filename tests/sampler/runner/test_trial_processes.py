@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sampler.common.errors import InputError
+from sampler.runner.bench_folder import FOLDER
 from sampler.runner.host_lock import host_lock
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.process import HELD_BYTES, BenchProcess, Limits
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

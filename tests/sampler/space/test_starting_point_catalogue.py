@@ -18,7 +18,7 @@ from sampler.space.starting_points import (
     known_points,
     values_of,
 )
-from sampler.workload.load_class import LoadClass
+from sampler.workload.workload import LoadClass
 from sampler.workload.workload_file import load_workload
 
 MIB = 2**20

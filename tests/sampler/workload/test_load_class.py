@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sampler.workload.load_class import load_class
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Workload, load_class
 from sampler.workload.workload_file import load_workload
 
 

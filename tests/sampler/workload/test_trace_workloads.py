@@ -3,11 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from sampler.workload.live_keys import why_counted, why_untold
-from sampler.workload.load_class import load_class
+from sampler.workload.measurable import why_counted, why_unread, why_untold
 from sampler.workload.metric_table import db_bench_metrics
-from sampler.workload.tree_reads import why_unread
-from sampler.workload.workload import Trace
+from sampler.workload.workload import Trace, load_class
 from sampler.workload.workload_file import load_workload, workload_document, workload_from_document
 from tests.support import DATA
 from tests.support.sampler.traces import MIXED

@@ -165,12 +165,16 @@ CASES: tuple[Case, ...] = (
     # 64 MiB * 4 + 8 MiB; LZ4 nowhere, ZSTD at the bottom only, a Bloom filter of 10 bits.
     _measured(_TABLED, 264 * MIB, "amount to 12 threads"),
     *(
-        _measured(f"15-block-cache-in-file/{name}.ini", 384 * MIB, *told, waf=2.4)
-        for name, told in (
-            ("plain", ()),
-            ("structure", ()),
-            ("secondary", ("secondary_cache of block_cache (CacheLibSecondaryCache)",)),
-        )
+        _measured(f"15-block-cache-in-file/{name}.ini", 384 * MIB, waf=2.4)
+        for name in ("plain", "structure")
+    ),
+    # A file of 9.1.1: where 9.10 is installed it measures, with the dynamic level sizes that are
+    # its default (2.63 to 2.97 in nine runs); 7.8.3 has none (2.13 to 2.34 in three).
+    _measured(
+        "15-block-cache-in-file/secondary.ini",
+        384 * MIB,
+        "secondary_cache of block_cache (CacheLibSecondaryCache)",
+        waf=2.6,
     ),
     _measured(_OWN_TESTS + "options_test.ini", 136 * MIB, "amount to 302 threads"),
     _refused(
