@@ -5,5 +5,3 @@ from tests.conftest import (  # noqa: F401
     settings,
 )
 from tests.optimizer.conftest import unranked  # noqa: F401
-from tests.support.db.databases import *  # noqa: F403
-from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
