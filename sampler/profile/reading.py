@@ -18,7 +18,6 @@ from sampler.options.forms import is_options_file, other_form
 from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
     BATCH_HEADER,
@@ -29,6 +28,7 @@ from sampler.profile.evidence import (
     Figures,
     LogEvidence,
     gathered,
+    without_contradictions,
 )
 from sampler.profile.family_events import Opened
 from sampler.profile.family_figures import compression_of, family_profile, read_figures

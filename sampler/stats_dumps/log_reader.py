@@ -15,9 +15,11 @@ the event is of a version that the table does not know.
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -26,6 +28,7 @@ from sampler.common.documents import packaged_rows
 MARK = "EVENT_LOG_v1 "
 LONGEST_LINE = 2**20  # no line of RocksDB's is longer; one that is comes in pieces
 _MOST_NUMBER = 2**63
+_STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}")
 _ROWS = packaged_rows("sampler.stats_dumps", "event_fields.csv")
 # By event and field: its names, an object's field after a slash; and the fields that are needed.
 _NAMES: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
@@ -151,6 +154,16 @@ def _digits(value: object) -> object:
     """A property of a table: up to 5.11 those of its collectors are strings."""
     whole = isinstance(value, str) and len(value) < 20 and value.isascii() and value.isdigit()
     return int(value) if whole and isinstance(value, str) else value
+
+
+def stamp_of(line: str) -> float | None:
+    """When a line of a LOG was written: seconds since the epoch, if its local time were UTC."""
+    found = _STAMP.match(line)
+    try:
+        moment = datetime.strptime(found[0], "%Y/%m/%d-%H:%M:%S.%f") if found else None
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC).timestamp() if moment and moment.year >= 1970 else None
 
 
 @dataclass

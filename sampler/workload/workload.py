@@ -9,13 +9,15 @@ from functools import cached_property
 from typing import Literal
 
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, DbBenchBenchmark, run_of
-from sampler.workload.filled_keys import (
+from sampler.workload.db_bench_benchmarks import (
+    BenchmarkRun,
+    DbBenchBenchmark,
     Fill,
     Sizes,
     distinct_keys,
     fills_of,
     operations_of,
+    run_of,
     threads_of,
     written_bytes,
 )

@@ -18,8 +18,7 @@ from sampler.common.documents import (
 )
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
-from sampler.workload.filled_keys import operations_of
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run, operations_of
 from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
 from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Trace, Workload
 
