@@ -13,23 +13,19 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.http.middleware import Around, BodyLimit, require_rate
+from api.http.middleware import Around, BodyLimit, require_rate, time_statements
 from api.http.problems import ProblemDocument
-from api.http.prometheus import time_statements
 from api.pages.errors import add_handlers, error_answer, error_app
 from api.routes import (
     catalogue,
-    events,
     health,
     jobs,
     results,
     schedules,
     trade_offs,
     trials,
-    webhooks,
 )
-from api.services.dependencies import Service
-from api.services.known_builds import KnownBuilds, names_on_hosts
+from api.services.dependencies import KnownBuilds, Service, names_on_hosts
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.fits import end_fits
@@ -94,9 +90,10 @@ def make_app(
         refusal=error_answer,
         root_path=settings.root_path,
     )
-    of_jobs = (jobs, trials, results, trade_offs, events)
-    for routes in (health, catalogue, *of_jobs, schedules, webhooks):
+    for routes in (health, catalogue, jobs, trials, results, trade_offs):
         app.include_router(routes.router)
+    for router in (jobs.events, schedules.router, schedules.webhooks):
+        app.include_router(router)
     app.include_router(results.outcomes)
     app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import builds_here
+from api.services.dependencies import builds_here
 from jobs.cluster.listening import is_loopback
 from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker

@@ -24,9 +24,8 @@ from typing import Any
 
 from sqlalchemy import Engine, Integer, insert, literal, select
 
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, writing
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Engine, Insert, Table, func, insert, select, true, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble

@@ -1,19 +1,124 @@
-"""The command `rocktune`."""
+"""The command `rocktune`, whose commands are imported when they are run.
 
+So `rocktune --help` imports no command, and a command imports nothing of another.
+"""
+
+import copy
 import json
 import os
+import re
 import sys
+from collections import UserDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import Abort, TyperException
+from typer.main import get_command
 
 from cli.client.client_errors import ServiceError
-from cli.lazy_commands import LazyCommand, lazy_group
-from cli.options.exits import Exit, complain
+from cli.options.exits import Exit, complain, importing, names_typed, spelled
 from sampler.common.errors import InputError, value_problem
 from sampler.common.untrusted_text import printable
+
+
+@dataclass(frozen=True)
+class LazyCommand:
+    """A command that need not be imported yet.
+
+    In its module ``name_command`` is a function, or a ``typer.Typer`` that holds several. The help
+    of a function ends with the constant ``NAME_EXAMPLES`` there, or else with ``EXAMPLES``.
+    """
+
+    module: str  # where it is, as ``cli.tuning.tune``
+    # The first paragraph of its help, which lists of commands show; all that a group has.
+    help: str
+    group: str  # the heading that it stands under in the help
+
+    def load(self, name: str) -> TyperCommand | TyperGroup:
+        """The command itself, under its name."""
+        with importing():
+            module = import_module(self.module)
+        plain_name = name.replace("-", "_")
+        found: Any = getattr(module, f"{plain_name}_command")
+        if isinstance(found, typer.Typer):
+            loaded = get_command(found)
+            loaded.name, loaded.help = name, self.help
+        else:
+            of_all = getattr(module, "EXAMPLES", None)
+            epilog = getattr(module, f"{plain_name.upper()}_EXAMPLES", of_all)
+            alone = typer.Typer(add_completion=False)
+            alone.command(name, epilog=epilog)(found)
+            loaded = get_command(alone)
+        for command in (loaded, *getattr(loaded, "commands", {}).values()):
+            command.callback = _spelling(command)
+            # On the screen every example is a paragraph; in the source they are lines.
+            command.epilog = re.sub(r"\n(?=  \S)", "\n\n", command.epilog or "") or None
+        return cast(TyperCommand | TyperGroup, loaded)
+
+
+def _spelling(command: TyperCommand | TyperGroup) -> Callable[..., Any] | None:
+    """What a command calls, with fields of an InputError named as they are typed for it."""
+    call = command.callback
+    if call is None:
+        return None
+
+    @wraps(call)
+    def run(*args: Any, **given: Any) -> Any:
+        try:
+            return call(*args, **given)
+        except InputError as error:
+            raise spelled(error, names_typed(command.params)) from error.__cause__
+
+    return run
+
+
+class _Loaded(UserDict[str, Any]):
+    """Commands by name, each imported as it is looked up."""
+
+    def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
+        loaded: TyperCommand | TyperGroup = self.data[name].load(name)
+        return loaded
+
+
+def lazy_group(table: Mapping[str, LazyCommand]) -> type[TyperGroup]:
+    """The class of a group that holds the commands of a table, for ``typer.Typer(cls=...)``."""
+
+    class LazyGroup(TyperGroup):
+        """A group of commands that are not imported yet."""
+
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self.commands = cast(Any, _Loaded(table))
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            """Their names, in the order of the table."""
+            del ctx
+            return list(table)
+
+        def invoke(self, ctx: Any) -> Any:
+            """Runs a command; Typer itself would end an interrupted one without a word."""
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                raise Abort from None
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            """The help of the group, by what the table says of each command."""
+            listed = copy.copy(self)
+            listed.commands = {
+                name: TyperCommand(name, help=each.help, rich_help_panel=each.group)
+                for name, each in table.items()
+            }
+            TyperGroup.format_help(listed, ctx, formatter)
+
+    return LazyGroup
+
 
 # Name, module below `cli`, and the first paragraph of its help, which a test compares. In the help
 # they stand in these groups, those first that matter most.
@@ -24,12 +129,12 @@ doctor         tuning.doctor         Checks whether this machine is fit to measu
 profile        tuning.profile        Writes a workload that imitates a database, from its folder, LOG or trace.
 compare        tuning.experiments    Compares A and B by interleaved runs on this machine, with confidence intervals.
 upgrade-check  tuning.experiments    Compares two RocksDB builds: their defaults, and the same configurations measured on both.
-bench          tuning.bench          Runs the benchmark with one configuration, outside of any job.
+bench          tuning.experiments    Runs the benchmark with one configuration, outside of any job.
 stats          tuning.stats          Shows the statistics in a RocksDB LOG or db_bench output: writes, compaction, stalls.
 # Jobs and results
 show           stored.jobs           Shows a job: its phase, progress and result.
-report         stored.files          Writes the report of a finished job: one HTML file that opens offline.
-options        stored.files          Writes the OPTIONS file of a job's winner, or the same in another format.
+report         stored.trade_offs     Writes the report of a finished job: one HTML file that opens offline.
+options        stored.trade_offs     Writes the OPTIONS file of a job's winner, or the same in another format.
 explain        stored.learned        Explains why a job's winner is better than its baseline.
 jobs           stored.jobs           Lists jobs, newest first.
 parameters     stored.learned        Ranks the parameters of a job by importance.
@@ -44,10 +149,10 @@ objectives     tuning.catalogue      Lists the objectives, or shows one.
 starts         tuning.catalogue      Lists the starting points for --start-from, or shows one with its sources.
 # Service
 serve          operations.service    Runs the HTTP service and its jobs. Stop it with Ctrl-C or SIGTERM.
-submit         stored.submit         Submits a tuning job to a service, and prints the job's number.
+submit         stored.jobs           Submits a tuning job to a service, and prints the job's number.
 worker         operations.service    Runs the queued jobs of a database, one at a time. A second worker stands by.
 token          operations.service    Creates, lists and revokes the tokens of the service.
-webhooks       operations.webhooks   Manages webhooks, which send messages to a chat or to a program of yours.
+webhooks       operations.schedule   Manages webhooks, which send messages to a chat or to a program of yours.
 db             operations.service    Upgrades the trial database; archives and restores its jobs.
 # Nightly benchmarks
 batch          tuning.batch          Runs the jobs of a batch file, one after another, here or on a cluster.
@@ -57,9 +162,9 @@ nights         operations.nights     Shows the nights of a batch, and detects re
 # Cluster
 cluster        operations.cluster    Runs a cluster of bench hosts: scheduler, certificates, status.
 host           operations.cluster    Runs a bench host: measures one trial at a time. Stop it with Ctrl-C or SIGTERM.
-hosts          stored.hosts          Shows the bench hosts: state, noise, speed and drift.
+hosts          operations.cluster    Shows the bench hosts: state, noise, speed and drift.
 # From the literature
-guide          tuning.guide          Computes options from the size of a database, by KIOXIA's tuning guide.
+guide          tuning.catalogue      Computes options from the size of a database, by KIOXIA's tuning guide.
 autotune       tuning.autotune       Compares compaction policies under a sine wave of writes.
 contributions  stored.learned        Shows the gain of each parameter in a greedy job.
 """  # noqa: E501

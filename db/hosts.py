@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from db.connection.transactions import insert_into, now, read_all, reading, writing
+from db.connection.engine import insert_into, now, read_all, reading, writing
 from db.schema.job_row import LIVE, JobState
 from db.schema.tables import document, host, job, trial
 from db.schema.types import storable

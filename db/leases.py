@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 from sqlalchemy import ColumnElement, Connection, Engine, and_, select, update
 
-from db.connection.transactions import change, insert_into, moment_of, now, read_first, writing
+from db.connection.engine import change, insert_into, moment_of, now, read_first, writing
 from db.schema.job_row import NoSuchJob
 from db.schema.tables import job, leader
 from optimizer.run.ports import LeaseLost

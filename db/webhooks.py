@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from sqlalchemy import Connection, Engine, delete, select, true, update
 
-from db.connection.transactions import (
+from db.connection.engine import (
     change,
     insert_into,
     now,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, delete, func, insert, select, update
 
-from db.connection.transactions import (
+from db.connection.engine import (
     Counted,
     change,
     now,

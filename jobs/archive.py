@@ -25,20 +25,20 @@ from db.schema.job_row import JobKind
 from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
-from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import (
-    MOST_TRIALS,
-    Specification,
-    specification_from_document,
-)
-from jobs.specification.trust import DOCUMENT as UNTRUSTED
-from jobs.specification.trust import (
+from jobs.specification.named_files import DOCUMENT as UNTRUSTED
+from jobs.specification.named_files import (
     OPTION,
     NamedPlace,
     named_places,
     trust,
     untrusted_document,
     untrusted_names,
+)
+from jobs.specification.resolved_job import resolve
+from jobs.specification.specification import (
+    MOST_TRIALS,
+    Specification,
+    specification_from_document,
 )
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from optimizer.run.planning import ProgressTracker
@@ -256,7 +256,7 @@ def restore_archived(
 ) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
 
-    It waits for what it names beyond ``trusted``; see ``jobs.specification.trust``.
+    It waits for what it names beyond ``trusted``; see ``jobs.specification.named_files``.
 
     Raises:
         InputError: What it asked for is refused today.

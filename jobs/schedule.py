@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy import Connection, Engine
 
 from db.access.tokens import may_submit
-from db.connection.transactions import now, present, writing
+from db.connection.engine import now, present, writing
 from db.jobs.job_queue import QueueFullError
 from db.nightly.batches import (
     ScheduleRow,

@@ -31,7 +31,7 @@ import h11
 import structlog
 from sqlalchemy import Engine
 
-from db.connection.transactions import present
+from db.connection.engine import present
 from db.webhooks import Delivery, Webhook, begin_attempt, end_attempt, next_delivery
 from jobs.queue.service_settings import ServiceSettings
 from sampler.common.errors import InputError

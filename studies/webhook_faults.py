@@ -21,9 +21,8 @@ from unittest import mock
 
 from sqlalchemy import Engine
 
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, present
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import present
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.webhooks import EVENTS, add_webhook, read_deliveries

@@ -25,7 +25,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.http.json_body import JsonRequest
+from api.http.middleware import JsonRequest
 from api.http.problems import ProblemError
 from db.access.tokens import Role, find_token, hash_of, token_of_session
 from jobs.cluster.listening import is_loopback

@@ -1,4 +1,4 @@
-"""Around every request: limits of rate and size, figures, a line in the log, safe headers."""
+"""Around every request: limits of rate and size, large JSON, figures, the log, safe headers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,46 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from json import loads
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from anyio import CapacityLimiter, to_thread
+from fastapi import HTTPException, Request
+from prometheus_client import Counter, Histogram
+from sqlalchemy import Engine, event
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.problems import ProblemError
-from api.http.prometheus import REQUEST_SECONDS, REQUESTS
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from limits import RateLimitItem
     from limits.strategies import RateLimiter
 
+
 _log = structlog.get_logger("api")
 _UNLIMITED = {"/healthz", "/readyz"}
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"x-frame-options", b"DENY")]
 Refusal = Callable[[Request, ProblemError], ASGIApp]
 """How an error is answered, as ``api.pages.errors.error_answer`` does."""
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+REQUESTS = Counter(
+    "rocktune_http_requests", "Requests answered.", ["method", "route", "status"], registry=None
+)
+REQUEST_SECONDS = Histogram(
+    "rocktune_http_request_seconds",
+    "Time to the first byte of the response, in seconds.",
+    ["route"],
+    buckets=_SECONDS,
+    registry=None,
+)
+DATABASE_SECONDS = Histogram(
+    "rocktune_database_seconds", "Seconds of a statement.", buckets=_SECONDS, registry=None
+)
 
 
 _RATE = re.compile(
@@ -176,3 +195,61 @@ class BodyLimit:
         if over and not begun:
             large = ProblemError(413, f"the body is larger than {most:,} bytes")
             await self._refusal(Request(scope), large)(scope, receive, send)
+
+
+MOST_VALUES = 300_000
+"""About those of 1,000 trials with 30 parameters and all metrics and counters."""
+
+_SMALL_BYTES = 64 * 2**10
+# The parser lets no other thread run: two at once would make a check of health wait for both.
+_PARSING = CapacityLimiter(1)
+
+
+class JsonRequest(Request):
+    """A request whose JSON neither holds up the event loop nor takes more than a moment."""
+
+    async def json(self) -> Any:
+        """The body as JSON.
+
+        Raises:
+            HTTPException: 413, it has more than ``MOST_VALUES`` values.
+            ValueError: It is not JSON.
+        """
+        if hasattr(self, "_json"):
+            return self._json
+        body = await self.body()
+        if len(body) <= _SMALL_BYTES:
+            return await super().json()
+        if _has_too_many(body):
+            told = f"the body has more than {MOST_VALUES:,} values; send it in several requests"
+            raise HTTPException(413, told)
+        self._json = await to_thread.run_sync(loads, body, limiter=_PARSING)
+        return self._json
+
+
+def _has_too_many(body: bytes) -> bool:
+    """Whether it has more than ``MOST_VALUES`` values; it is looked at no further than that.
+
+    Each value but the first of a list or an object follows a comma. A comma in a text counts as
+    well: no text that is sent here has so many.
+    """
+    found = 0
+    for start in range(0, len(body), _SMALL_BYTES):
+        part = body[start : start + _SMALL_BYTES]
+        found += sum(map(part.count, (b",", b"[", b"{")))
+        if found > MOST_VALUES:
+            return True
+    return False
+
+
+def time_statements(engine: Engine) -> None:
+    """Measures every statement of an engine."""
+
+    def before(_c: Any, _cursor: Any, _s: Any, _p: Any, context: Any, _many: Any) -> None:
+        context.rocktune_began = time.perf_counter()
+
+    def after(_c: Any, _cursor: Any, _s: Any, _p: Any, context: Any, _many: Any) -> None:
+        DATABASE_SECONDS.observe(time.perf_counter() - context.rocktune_began)
+
+    event.listen(engine, "before_cursor_execute", before)
+    event.listen(engine, "after_cursor_execute", after)

@@ -13,7 +13,7 @@ from api.http.problems import FieldProblem, ProblemError, findings_in, refused
 from api.pages.page import Administrator, Reader, Submitter, Visit
 from api.routes.catalogue import WorkloadName, delete_workload
 from api.schemas.catalogue_schemas import WorkloadCreate
-from api.services.known_workloads import take_workload, workload_entries, workload_public
+from api.services.inline_documents import take_workload, workload_entries, workload_public
 from db.workloads import WorkloadRefused
 from jobs.regression.hosts import host_histories
 from jobs.results.figures import figure_rows

@@ -13,13 +13,12 @@ from api.pages import (
     log_in,
     new_job,
     nightly,
+    page,
     results,
-    static_files,
     tables,
-    webhooks,
 )
 
 router = APIRouter(include_in_schema=False)
-_BEFORE = (static_files, log_in, tables, new_job)  # /jobs/new is not a job's
-for each in (*_BEFORE, job_page, results, catalogue, interface, nightly, webhooks):
+_BEFORE = (page, log_in, tables, new_job)  # /jobs/new is not a job's
+for each in (*_BEFORE, job_page, results, catalogue, interface, nightly):
     router.include_router(each.router)

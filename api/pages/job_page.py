@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from api.auth.security import FormDep, GuardedRoute
 from api.pages.page import Administrator, Reader, Submitter, Visit
 from api.routes import jobs
-from api.routes.events import event_id
+from api.routes.jobs import event_id
 from api.schemas.job_schemas import JobPublic
 from api.services.dependencies import JobDep, Service
 from api.services.stored_job import result_if_done

@@ -1,23 +1,33 @@
-"""Nightly batches: the schedules that start them, how their jobs stand, what their nights show."""
+"""Pages of nightly batches (schedules, jobs, nights), and of the webhooks that tell of them."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
 
-from api.pages.page import Reader
+from api.auth.security import FormDep, GuardedRoute
+from api.http.problems import ProblemError, findings_in, refused
+from api.pages.page import Administrator, Reader, Visit
 from api.pages.tables import table_address
 from api.routes.jobs import After
 from api.routes.schedules import (
     BatchName,
     NightOf,
     ScheduleName,
+    WebhookId,
+    delete_webhook,
     judged_nights,
     list_schedules,
+    list_webhooks,
+    make_webhook,
+    test_webhook,
     triage_nights,
 )
-from api.schemas.schedule_schemas import BatchBrief
+from api.schemas.schedule_schemas import BatchBrief, DeliveryPublic, WebhookCreate
 from db.nightly.batches import job_states, read_batches
 from db.nightly.nights import batch_names, parameter_nights
+from db.webhooks import EVENTS, read_deliveries
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import LEGEND, report_lines, series_charts, series_rows
 from jobs.regression.triage import counter_words
@@ -26,7 +36,7 @@ from optimizer.budget.power import p_words
 from sampler.bench.installed import build_words
 from sampler.parameters.catalogue import catalogue
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _ROWS = 20
 _MOST = 12  # batches in the list of nights: each is judged anew when a night is new
 
@@ -112,3 +122,48 @@ def triage_page(visit: Reader, name: ScheduleName, night: NightOf = None) -> Res
         build=build_words,
         p_words=p_words,
     )
+
+
+_ALL = dict.fromkeys(EVENTS, "yes")
+
+
+@router.get("/webhooks")
+def webhooks_page(visit: Administrator) -> Response:
+    """All of them, and the form."""
+    return _webhooks_page(visit, values=_ALL)
+
+
+@router.post("/webhooks")
+def add_by_form(visit: Administrator, form: FormDep) -> Response:
+    """Adds one; the page that answers shows its secret, once."""
+    asked = {
+        "url": form.get("url", "").strip(),
+        "events": [each for each in EVENTS if each in form],
+    }
+    try:
+        sent = WebhookCreate.model_validate(asked)
+        made = make_webhook(visit.service, Response(), sent, visit.caller)
+    except (ValidationError, ProblemError) as error:
+        if isinstance(error, ValidationError):
+            error = refused(findings_in(error, asked))
+        wrong = error.problem
+        return _webhooks_page(visit, values=form, status=wrong.status, wrong=wrong.detail)
+    return _webhooks_page(visit, values=_ALL, made=made)
+
+
+@router.post("/webhooks/{webhook_id}/{action}")
+def act_on_webhook(
+    visit: Administrator, webhook_id: WebhookId, action: Literal["test", "delete"], _form: FormDep
+) -> Response:
+    """Deletes one, or sends it a test message."""
+    if action == "delete":
+        delete_webhook(visit.service, webhook_id)
+    else:
+        test_webhook(visit.service, Response(), webhook_id)
+    return RedirectResponse("/webhooks", 303)
+
+
+def _webhooks_page(visit: Visit, **more: Any) -> Response:
+    known = {"made": None, "wrong": "", "webhooks": list_webhooks(visit.service), "events": EVENTS}
+    told = [DeliveryPublic.of(row) for row in read_deliveries(visit.engine)]
+    return visit.page("webhooks.html", **known | {"deliveries": told} | more)

@@ -20,12 +20,13 @@ from db.jobs.job_store import read_jobs
 from db.schema.job_row import JobKind, JobRow, JobState, NoSuchJob
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.results.output_folder import OPTIONS
+from jobs.specification.experiments import PickRequest
 from jobs.views.importance import importance_details, importance_view
 from jobs.views.live import baseline_so_far
-from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view
 from jobs.views.side_by_side import side_by_side
-from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
+from optimizer.objective.objective import MOST_WEIGHT
+from optimizer.objective.objective_file import objective_from_document
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import shown_in
 
@@ -107,14 +108,14 @@ def sliders(
     return shown, bool(given)
 
 
-def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
+def preference_of(shown: Sequence[Slider], limits: str) -> PickRequest:
     """What the form asks for, limits apart by ``;`` or lines; an InputError of weights of 0."""
     counted = [each for each in shown if each.weight > 0]
     if not counted:
         raise InputError("weights", "every weight is 0; move at least one slider")
     weights = ",".join(f"{each.metric}={each.weight:g}" for each in counted)
     named = [part.strip() for part in limits.replace("\n", ";").split(";")]
-    return Preference(weights=weights, limits=[part for part in named if part])
+    return PickRequest.model_construct(weights=weights, limit=[part for part in named if part])
 
 
 def _weight(name: str, text: str) -> float:
@@ -196,9 +197,9 @@ def _own(job: JobRow) -> dict[str, float]:
     return {term.metric: term.weight for term in terms}
 
 
-def _command(job: JobRow, preference: Preference) -> str:
+def _command(job: JobRow, preference: PickRequest) -> str:
     words = ["rocktune", "pick", str(job.id), "--weights", preference.weights or ""]
-    for limit in preference.limits:
+    for limit in preference.limit or ():
         words += ["--limit", limit]
     return shlex.join(words)
 

@@ -12,8 +12,7 @@ from api.pages.job_page import job_page
 from api.pages.page import Reader
 from api.routes.jobs import After, Search
 from api.routes.trials import FILES, trial_file
-from api.schemas.job_schemas import JobPage
-from api.schemas.trial_schemas import TrialPage, TrialPublic
+from api.schemas.job_schemas import JobPage, TrialPage, TrialPublic
 from api.services.dependencies import TunedJobDep
 from db.jobs.job_store import JobOrder, count_by_state, read_jobs
 from db.schema.job_row import LIVE, JobKind, JobState

@@ -19,7 +19,7 @@ from api.schemas.catalogue_schemas import (
     WorkloadPublic,
 )
 from api.services.dependencies import ServiceDep
-from api.services.known_workloads import take_workload, workload_entries, workload_public
+from api.services.inline_documents import take_workload, workload_entries, workload_public
 from db.access.tokens import Role
 from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES

@@ -1,4 +1,4 @@
-"""Schedules, and the batches that they and terminals begin."""
+"""Schedules, the batches that they and terminals begin, and webhooks that tell of them."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +15,15 @@ from api.schemas.schedule_schemas import (
     BatchJobState,
     BatchPage,
     BatchPublic,
+    DeliveryPublic,
     ScheduleCreate,
     SchedulePublic,
+    WebhookCreate,
+    WebhookPublic,
 )
 from api.services.dependencies import Service, ServiceDep
 from api.services.submission import plan_from
-from db.connection.transactions import reading
+from db.connection.engine import now, reading, writing
 from db.nightly.batches import (
     ScheduleRow,
     batch_result,
@@ -31,11 +34,14 @@ from db.nightly.batches import (
     read_schedules,
     remove_schedule,
 )
+from db.webhooks import TEST, add_webhook, read_deliveries, read_webhooks, remove_webhook, tell
 from jobs.schedule import begin_now, keep_schedule, read_times, run_now, stopped_because
+from jobs.webhooks import hosts_named, new_secret, require_url
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from jobs.regression.detection import RegressionReport
+
 
 router = APIRouter(
     prefix="/v1", tags=["schedules"], responses=EVERYWHERE, route_class=GuardedRoute
@@ -212,3 +218,79 @@ def _public(service: Service, row: ScheduleRow) -> SchedulePublic:
     with reading(service.engine) as connection:
         stopped = stopped_because(connection, row)
     return SchedulePublic.of(row, [BatchBrief.of(each) for each in last], stopped)
+
+
+webhooks = APIRouter(
+    prefix="/v1", tags=["webhooks"], responses=EVERYWHERE, route_class=GuardedRoute
+)
+WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Webhook number.", examples=[1])]
+
+
+@webhooks.post(
+    "/webhooks",
+    status_code=201,
+    responses={**described(400, 409, 413), **created("URL of its deliveries")},
+)
+def make_webhook(
+    service: ServiceDep,
+    response: Response,
+    asked: WebhookCreate,
+    caller: Annotated[Caller, ADMINISTERS],
+) -> WebhookPublic:
+    """Adds a webhook. Only this answer contains the secret that signs its messages."""
+    url, events = str(asked.url), list(dict.fromkeys(asked.events))
+    try:
+        require_url(url, hosts_named(service.settings.webhook_allow))
+    except InputError as error:
+        raise refused(field_problems(error)) from None
+    made = add_webhook(service.engine, url, events, new_secret(), caller.name)
+    if made is None:
+        raise ProblemError(409, "a webhook for this URL already exists; delete it first")
+    response.headers["Location"] = f"/v1/webhooks/{made.id}/deliveries"
+    return WebhookPublic.of(made, made.secret)
+
+
+@webhooks.get("/webhooks", dependencies=[ADMINISTERS])
+def list_webhooks(service: ServiceDep) -> list[WebhookPublic]:
+    """Lists the webhooks, oldest first."""
+    return [WebhookPublic.of(row) for row in read_webhooks(service.engine)]
+
+
+@webhooks.delete(
+    "/webhooks/{webhook_id}", status_code=204, dependencies=[ADMINISTERS], responses=described(404)
+)
+def delete_webhook(service: ServiceDep, webhook_id: WebhookId) -> None:
+    """Deletes a webhook with its deliveries, also those that were not sent yet."""
+    if not remove_webhook(service.engine, webhook_id):
+        raise _no_webhook(webhook_id)
+
+
+@webhooks.post(
+    "/webhooks/{webhook_id}/test",
+    status_code=201,
+    dependencies=[ADMINISTERS],
+    responses={**described(404), **created("URL of its deliveries")},
+)
+def test_webhook(service: ServiceDep, response: Response, webhook_id: WebhookId) -> DeliveryPublic:
+    """Sends a test message through the worker, with retries; see its deliveries."""
+    with writing(service.engine) as connection:
+        subject = f"{TEST} {now(connection).isoformat()}"
+        if not tell(connection, [TEST], subject, {}, only=webhook_id):
+            raise _no_webhook(webhook_id)
+    response.headers["Location"] = f"/v1/webhooks/{webhook_id}/deliveries"
+    made = (e for e in read_deliveries(service.engine, webhook_id) if e.subject == subject)
+    return DeliveryPublic.of(next(made))
+
+
+@webhooks.get(
+    "/webhooks/{webhook_id}/deliveries", dependencies=[ADMINISTERS], responses=described(404)
+)
+def list_deliveries(service: ServiceDep, webhook_id: WebhookId) -> list[DeliveryPublic]:
+    """Lists the last deliveries of a webhook with their answers, newest first."""
+    if webhook_id not in {each.id for each in read_webhooks(service.engine)}:
+        raise _no_webhook(webhook_id)
+    return [DeliveryPublic.of(row) for row in read_deliveries(service.engine, webhook_id)]
+
+
+def _no_webhook(webhook_id: int) -> ProblemError:
+    return ProblemError(404, f"there is no webhook {webhook_id}")

@@ -10,7 +10,7 @@ from api.auth.security import READS, SUBMITS, Caller, GuardedRoute
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import accepted
 from api.routes.jobs import After
-from api.schemas.trial_schemas import (
+from api.schemas.job_schemas import (
     Suggestions,
     SuggestionsCreate,
     TrialPage,

@@ -1,16 +1,19 @@
-"""Batches and the schedules that start them, over the wire."""
+"""Batches, the schedules that start them and webhooks that tell of them, over the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, HttpUrl, StringConstraints, Tag
 
 from api.schemas.job_schemas import JobChange, body, kind_in
 from db.nightly.batches import BatchRow, BatchState, ScheduleRow
 from db.schema.job_row import JobKind, asked_in
+from db.webhooks import EVENTS, Delivery, Event, State, Webhook
+from jobs.webhooks import event_text
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -197,3 +200,60 @@ def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is shown of a job's specification; one of an earlier version has not all of it."""
     shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
     return shown | asked_in(asked) | {"kind": asked.get("kind", JobKind.TUNE)}
+
+
+class WebhookCreate(BaseModel):
+    """A webhook to add."""
+
+    model_config = body(
+        {"url": "https://chat.example.com/hooks/abc", "events": ["regression_found"]}
+    )
+
+    url: HttpUrl = Field(description="URL to post messages to, without name and password.")
+    events: list[Event] = Field(
+        default=list(EVENTS),
+        min_length=1,
+        max_length=len(EVENTS),
+        description="`job_ended` without `winner_proven` also reports jobs with a winner.",
+    )
+
+
+class WebhookPublic(BaseModel):
+    """A webhook."""
+
+    id: int
+    url: str = Field(description="Host only, since the rest may be secret.")
+    events: list[Event]
+    submitter: str | None
+    created_at: datetime
+    secret: str | None = Field(
+        default=None,
+        description="Secret that signs messages; only in the answer that created the webhook.",
+    )
+
+    @classmethod
+    def of(cls, row: Webhook, secret: str | None = None) -> WebhookPublic:
+        """From a stored webhook."""
+        parts = urlsplit(row.url)
+        return cls(**vars(row) | {"url": f"{parts.scheme}://{parts.netloc}/...", "secret": secret})
+
+
+class DeliveryPublic(BaseModel):
+    """A message to a webhook, and its state."""
+
+    id: int
+    webhook_id: int
+    event: Event | Literal["test"]
+    text: str = Field(description="Text of the message, without its link.")
+    state: State
+    attempts: int
+    status: int | None = Field(description="HTTP status of the last answer.")
+    error: str | None = Field(description="Why the last attempt failed.")
+    created_at: datetime
+    tried_at: datetime | None = Field(description="Start of the last attempt.")
+    next_at: datetime = Field(description="Time of the next attempt, while waiting.")
+
+    @classmethod
+    def of(cls, row: Delivery) -> DeliveryPublic:
+        """From a stored delivery."""
+        return cls(**vars(row), text=event_text(row.event, row.about))

@@ -1,12 +1,18 @@
-"""The documents within a request: by the name of a shipped one, or as they are sent."""
+"""Documents within a request, by name or as they are sent; and the workloads that were sent."""
 
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from api.http.problems import shortened
+from api.auth.security import Caller
+from api.http.problems import ProblemError, field_problems, refused, shortened
+from api.schemas.catalogue_schemas import WorkloadCreate, WorkloadEntry, WorkloadPublic
+from api.schemas.job_schemas import public_specification
+from api.services.dependencies import Service
 from db.schema.types import safe_text
+from db.workloads import find_workload, keep_workload
 from jobs.batch.batch_plan import require_name
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (
@@ -15,12 +21,14 @@ from optimizer.objective.objective_file import (
     objective_from_document,
 )
 from sampler.common.documents import parse_toml
-from sampler.common.errors import InputError
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.options.normal_form import read_user_options
 from sampler.profile.profile import known_profile
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.workload.measurable import require_no_place
-from sampler.workload.workload_file import workload_document, workload_from_document
+from sampler.workload.workload import load_class
+from sampler.workload.workload_file import SHIPPED, workload_document, workload_from_document
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500
@@ -108,3 +116,75 @@ def require_plain(part: object, field: str) -> None:
         raise InputError(field, "contains an integer of more than 64 bits")
     if isinstance(part, str) and safe_text(part) != part:
         raise InputError(field, f"{shortened(part)} has characters that cannot be stored as text")
+
+
+def take_workload(
+    service: Service, asked: WorkloadCreate, caller: Caller, *, replace: bool
+) -> tuple[str, bool]:
+    """Keeps a workload that is sent; its name, and whether that is new.
+
+    Raises:
+        ProblemError: 422, something is wrong; 409, the name is that of a registered one.
+        WorkloadRefused: The name is that of another one, or there are too many.
+    """
+    try:
+        sent = _checked(asked)
+    except InputError as error:
+        raise refused(field_problems(error)) from None
+    name = sent["document"]["name"]
+    if name in service.registered:
+        taken = f"{name!r} is the name of a workload that comes with the service"
+        raise ProblemError(409, f"{taken}; rename yours")
+    new = keep_workload(service.engine, **sent, submitter=caller.name, replace=replace)
+    return name, new
+
+
+def _checked(asked: WorkloadCreate) -> dict[str, Any]:
+    found: list[InputError] = []
+    sent: dict[str, Any] = {"baseline_options": asked.baseline_options}
+    with noting(found):
+        sent["document"] = inline_workload(asked.workload)
+    if asked.profile is not None:
+        with noting(found):
+            sent["profile"] = inline_profile(asked.profile)
+    if asked.baseline_options is not None:
+        with noting(found):
+            require_plain(asked.baseline_options, "baseline_options")
+            read_user_options(asked.baseline_options, name="baseline_options")
+    refuse_noted(found)
+    return sent
+
+
+def workload_entries(service: Service) -> list[WorkloadEntry]:
+    """All, those that were sent last."""
+    known = service.workloads.items()
+    return [WorkloadEntry(**_about(service, name, document)) for name, document in known]
+
+
+def workload_public(service: Service, name: str) -> WorkloadPublic:
+    """One with all that is known of it; a ProblemError, 404, where there is none."""
+    if name in service.registered:
+        return WorkloadPublic(**_about(service, name, service.registered[name]))
+    row = find_workload(service.engine, name)
+    if row is None:
+        raise ProblemError(404, f"there is no workload {name!r}")
+    return WorkloadPublic(**{**vars(row), **_about(service, name, row.document)})
+
+
+def _about(service: Service, name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an entry. What the operator's command lines say is shown to nobody."""
+    kind, size = None, None
+    with suppress(InputError):  # it was sent to another version
+        load = workload_from_document(document, stored=True)
+        if load.by_db_bench:
+            keys = max(load.num, load.prepare.num if load.prepare else 0)
+            kind, size = load_class(load), keys * (load.key_size + load.value_size)
+    registered = "shipped" if name in SHIPPED else "operator"
+    return {
+        "name": name,
+        "help": document["help"],
+        "document": public_specification({"workload": document})["workload"],
+        "origin": registered if name in service.registered else "uploaded",
+        "load_class": kind,
+        "data_bytes": size,
+    }

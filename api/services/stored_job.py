@@ -16,7 +16,7 @@ from jobs.specification.resolved_job import resolve_stored
 from optimizer.trials.trial import Trial
 
 if TYPE_CHECKING:
-    from jobs.views.pick import Preference
+    from jobs.specification.experiments import PickRequest
 
 _MOST_LIVE = 5000
 MOST_TRIALS = 20_000
@@ -77,7 +77,7 @@ def measured_trials(
     return trials
 
 
-def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
+def picked(service: Service, job: JobRow, asked: PickRequest) -> dict[str, Any]:
     """The fittest of all measured configurations by a preference, as a document.
 
     Raises:

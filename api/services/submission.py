@@ -22,7 +22,7 @@ from api.http.problems import (
 )
 from api.schemas.job_schemas import JobChange, JobCreate, kind_in
 from api.schemas.schedule_schemas import BatchAsked
-from api.services.dependencies import Service
+from api.services.dependencies import KnownBuilds, Service
 from api.services.inline_documents import (
     Registry,
     inline_objective,
@@ -30,7 +30,6 @@ from api.services.inline_documents import (
     named_workload,
     require_plain,
 )
-from api.services.known_builds import KnownBuilds
 from db.jobs.job_queue import enqueue_job
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.workloads import find_workload

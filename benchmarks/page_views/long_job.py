@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from benchmarks.stocked import one_job
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.schema.tables import MAIN_METRICS, job, trial
 from optimizer.trials.trial import Phase, Purpose
 

@@ -28,7 +28,7 @@ from cli.client.client_errors import (
     understood,
 )
 from cli.options.connections import open_database, require_there
-from db.access.token_file import place_of_token, read_token
+from db.access.tokens import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable

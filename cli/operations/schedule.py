@@ -1,6 +1,7 @@
-"""`rocktune schedule`: batches that start by themselves, here or at a service."""
+"""`rocktune schedule` and `webhooks`: batches that start by themselves, and who hears of them."""
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +10,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rich.table import Table
 from typer import Argument, Option, Typer
 
-from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
+from api.schemas.schedule_schemas import BatchBrief, DeliveryPublic, SchedulePublic, WebhookPublic
 from cli.client.client_errors import understanding, understood
 from cli.client.remote import Db, Json, Remote, Url, asking, opened, require_json
 from cli.options.connections import open_database
-from cli.options.exits import complain
+from cli.options.exits import complain, leave
 from cli.render.outcome_screen import batch_table
 from cli.render.screen import bare_table, print_json, say, screen
 from cli.render.submitting import Replace, upload_loads
@@ -192,3 +193,87 @@ def _batches(last: list[BatchBrief]) -> Table:
         began = f"{each.created_at:%Y-%m-%d %H:%M}"
         table.add_row(str(each.id), due, began, each.state.value, each.why)
     return table
+
+
+ADD_WEBHOOK_EXAMPLES = """
+Examples:
+  rocktune webhooks add https://chat.example.com/hooks/abc       sends all events
+  rocktune webhooks add https://chat.example.com/hooks/abc --event winner_proven --event job_ended
+"""
+TEST_WEBHOOK_EXAMPLES = """
+Example:
+  rocktune webhooks test 1 || echo "no messages arrive"
+"""
+_ROUND_SECONDS = 0.5
+_PATIENCE_SECONDS = 60.0  # an attempt takes 35 at most
+webhooks_command = Typer(no_args_is_help=True, add_completion=False)
+WebhookId = Annotated[int, Argument(metavar="ID", help="Webhook number.", min=1)]
+
+
+@webhooks_command.command("list")
+@asking()
+def _list_webhooks(remote: Remote, as_json: Json = False) -> None:
+    """Lists the webhooks, with the host and the events of each."""
+    rows, documents = remote.told(list[WebhookPublic], "webhooks")
+    if as_json:
+        print_json(documents)
+    elif rows:
+        table = bare_table((), ("webhook",), ("URL", "added by", "events"), no_wrap=True)
+        for row in rows:
+            table.add_row(str(row.id), row.url, row.submitter or "", ", ".join(row.events))
+        screen().print(table)
+    else:
+        screen(stderr=True).print("no webhooks")
+
+
+@webhooks_command.command("add", epilog=ADD_WEBHOOK_EXAMPLES)
+@asking("URL")
+def _add_webhook(
+    remote: Remote,
+    address: Annotated[str, Argument(metavar="URL", help="URL to post messages to.")],
+    event: Annotated[
+        list[str] | None, Option(help="Event to send; repeatable. Default: all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Adds a webhook, and shows once the secret that signs its messages."""
+    document = remote.post("webhooks", {"url": address, **({"events": event} if event else {})})
+    made = understood(WebhookPublic, document)
+    if as_json:
+        print_json(document)
+        return
+    say(screen(), f"webhook {made.id} receives {', '.join(made.events)}")
+    say(screen(), f"Secret (shown only once): {made.secret}")
+
+
+@webhooks_command.command("test", epilog=TEST_WEBHOOK_EXAMPLES)
+@asking()
+def _test_webhook(remote: Remote, webhook_id: WebhookId) -> None:
+    """Sends a test message, and shows whether it was acknowledged.
+
+    The worker of the service sends it, like any other message.
+
+    Exit status: 0 acknowledged, 3 not, or not sent within a minute, 2 bad input.
+    """
+    path = f"webhooks/{webhook_id}"
+    sent = understood(DeliveryPublic, remote.post(f"{path}/test"))
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while sent.state == "waiting" and sent.error is None and time.monotonic() < until:
+        time.sleep(_ROUND_SECONDS)
+        listed, _ = remote.told(list[DeliveryPublic], f"{path}/deliveries")
+        sent = next((each for each in listed if each.id == sent.id), sent)
+    if sent.state == "sent":
+        say(screen(), f"webhook {webhook_id} acknowledged the message, status {sent.status}")
+    elif sent.error is not None:
+        again = "a retry follows" if sent.state == "waiting" else "no retry follows"
+        leave(f"webhook {webhook_id} did not acknowledge the message: {sent.error}; {again}")
+    else:
+        leave("the test message is still waiting for a worker; start `rocktune worker` or `serve`")
+
+
+@webhooks_command.command("delete")
+@asking()
+def _delete_webhook(remote: Remote, webhook_id: WebhookId) -> None:
+    """Deletes a webhook, with the messages that were not sent yet."""
+    remote.delete(f"webhooks/{webhook_id}")
+    say(screen(), f"webhook {webhook_id} deleted")

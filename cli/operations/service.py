@@ -11,7 +11,6 @@ import structlog
 from sqlalchemy import Engine
 from typer import Argument, Option, Typer, echo
 
-from cli.lazy_commands import importing
 from cli.options.connections import (
     Certificates,
     Db,
@@ -23,14 +22,18 @@ from cli.options.connections import (
     require_there,
     upgrade,
 )
-from cli.options.exits import complain, stop_on_signals
-from db.access.token_file import FIELD, VARIABLE, make_private_folder, place_of_token, read_token
+from cli.options.exits import complain, importing, stop_on_signals
 from db.access.tokens import (
+    FIELD,
+    VARIABLE,
     Role,
     ServerToken,
     any_valid_token,
     list_tokens,
+    make_private_folder,
     make_token,
+    place_of_token,
+    read_token,
     revoke_token,
     server_token,
 )

@@ -1,11 +1,11 @@
-"""The settings of a job as options of a terminal, made of the fields of a request."""
+"""The fields of a request as options of a terminal."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel
 from typer import Option
 
 from cli.options.exits import as_typed, complain
@@ -46,7 +46,7 @@ _AT_A_SERVICE = {
     "db_bench": "RocksDB build that measures, by the name that its hosts use.",
 }
 _USUAL = {"workload": "load-quick", "objective": None}
-_AGAIN = ("limits", "start_from")
+_AGAIN = ("limits", "limit", "slo", "start_from")
 
 
 def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]], Any]:
@@ -58,19 +58,30 @@ def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]],
     """
     helps = _FILES | (_AT_A_SERVICE if at_a_service else {})
     left_out = ("baseline_options",) if at_a_service else ("baseline_options", "priority")
+    return request_options(JobRequest, helps, left_out)
+
+
+def request_options(
+    request: type[BaseModel], helps: Mapping[str, str], left_out: Collection[str] = ()
+) -> Callable[[Callable[..., int | None]], Any]:
+    """Gives a command an option for each field of a request, before its own options.
+
+    The command's first parameter receives what was given, by the names of the fields. ``helps``
+    are those that differ from the fields' own; fields that are ``left_out`` get no option.
+    """
     options = [
-        _option(name, field, helps.get(name, field.description or ""))
-        for name, field in JobRequest.model_fields.items()
+        _option(name, request, helps.get(name, field.description or ""))
+        for name, field in request.model_fields.items()
         if name not in left_out
     ]
 
-    def made(command: Callable[..., int]) -> Callable[..., int]:
+    def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
         _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
         @wraps(command)
-        def asking(**given: Any) -> int:
+        def asking(**given: Any) -> int | None:
             asked = {each.name: given.pop(each.name) for each in options}
-            return command(_settings(asked), **given)
+            return command(_settings(asked, request), **given)
 
         both = [*options, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
         asking.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
@@ -79,7 +90,7 @@ def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]],
     return made
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(given: Mapping[str, Any], request: type[BaseModel]) -> dict[str, Any]:
     """What was asked for, by the names of a request and of its types; no list may be empty."""
     asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
     found: list[InputError] = []
@@ -87,10 +98,10 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         with noting(found):
             if name in _AGAIN:
                 asked[name] = list(value)
-            elif field_kind(name) == "list":
+            elif field_kind(name, request) == "list":
                 asked[name] = names_of(value, field=name)
             elif isinstance(value, str):
-                asked[name] = typed(name, value)
+                asked[name] = typed(name, value, request)
     refuse_noted(found)
     if line := renamed(asked.get("strategy")):
         complain(line)
@@ -115,8 +126,8 @@ def names_of(text: str, *, field: str) -> list[str]:
     return names
 
 
-def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
-    kind = field_kind(name)
+def _option(name: str, request: type[BaseModel], text: str) -> inspect.Parameter:
+    field, kind = request.model_fields[name], field_kind(name, request)
     if kind == "list" and name not in _AGAIN:
         text = text.removesuffix(".") + ", as NAME,NAME."
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}

@@ -13,8 +13,7 @@ from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
 from cli.options.exits import interruptible
 from cli.render.outcome_screen import print_contributions, show_explanation
-from cli.render.progress_screen import runs_observer
-from cli.render.screen import bare_table, if_known, print_json, say, screen
+from cli.render.screen import bare_table, if_known, print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
 from db.schema.job_row import JobKind, JobState

@@ -1,25 +1,113 @@
-"""`rocktune front` and `pick`: choices between what a job has measured."""
+"""`rocktune options`, `report`, `front`, `pick`: files of a job, and choices among its trials."""
 
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.table import Table
-from typer import Option
+from typer import Option, echo
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.exits import leave
+from cli.options.job_options import request_options
 from cli.render.outcome_screen import print_section
 from cli.render.screen import bare_table, print_json, say, screen
+from cli.stored.jobs import answer_may_be_no
 from jobs.report.changed import options_section
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
+from jobs.specification.experiments import FrontRequest, PickRequest
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
+from sampler.options.forms import FORMS
+
+OPTIONS_EXAMPLES = """
+Examples:
+  rocktune options 12                      prints the file
+  rocktune options 12 --out OPTIONS.ini    writes it to a file
+  rocktune options 12 --minimal            the fewest changes that keep the gain, by models
+  rocktune options 12 --fullest            the candidate before it was simplified
+  rocktune options 12 --format setoptions   the calls that change a running database
+  rocktune options 12 --format string      option strings, for MyRocks
+"""
+
+
+def options_command(
+    job_id: JobId,
+    out: Annotated[Path | None, Option(help="File to write. Default: standard output.")] = None,
+    minimal: Annotated[
+        bool, Option("--minimal", help="File with the fewest changes, according to models.")
+    ] = False,
+    fullest: Annotated[
+        bool, Option("--fullest", help="File of the candidate with the most changes, not proven.")
+    ] = False,
+    form: Annotated[str, Option("--format", help=f"Format: {', '.join(FORMS)}.")] = "ini",
+    url: Url = None,
+    db: Db = None,
+) -> None:
+    """Writes the OPTIONS file of a job's winner, or the same in another format.
+
+    Exit status: 0 written, 3 nothing was proven (or there is no file with fewer
+    changes for --minimal, with more for --fullest), 2 bad input.
+    """
+    if minimal and fullest:
+        raise InputError("--fullest", "give either --fullest or --minimal")
+    if form not in FORMS:
+        raise InputError("--format", f"{form!r} is not one of {', '.join(FORMS)}")
+    why = f"job {job_id} found nothing better than its baseline"
+    why += ", or none of its changes can be left out" if minimal else ""
+    why += ", or no candidate has more changes" if fullest else ""
+    asked = {
+        "minimal": "true" if minimal else None,  # what services of earlier versions know
+        "which": "fullest" if fullest else None,
+        "format": None if form == "ini" else form,
+    }
+    path = f"jobs/{job_id}/options"
+    with opened(url, db) as remote, answer_may_be_no(remote, job_id, f"{why}; there is no file"):
+        if form == "json":
+            text = json.dumps(remote.get(path, **asked), indent=1) + "\n"
+        else:
+            text = remote.file(path, "text/plain", **asked).text
+    if out is not None:
+        write_output(out, text.encode())
+    elif sys.stdout.isatty():
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
+    else:
+        sys.stdout.write(text)
+
+
+REPORT_EXAMPLES = """
+Examples:
+  rocktune report 12                        writes report-12.html
+  rocktune report 12 --out /tmp/load.html   writes /tmp/load.html
+  rocktune report 12 --db /tmp/other.db     a job in another database
+"""
+
+
+@asking()
+def report_command(
+    remote: Remote,
+    job_id: JobId,
+    out: Annotated[
+        Path | None, Option(help="HTML file to write. Default: report-ID.html.")
+    ] = None,
+) -> None:
+    """Writes the report of a finished job: one HTML file that opens offline.
+
+    A report by an earlier version of Rocktune is made anew from the stored trials.
+
+    Exit status: 0 written, 2 bad input, such as a job that has not ended.
+    """
+    path = Path(f"report-{job_id}.html") if out is None else out
+    write_output(path, remote.file(f"jobs/{job_id}/report", "text/html").content)
+    echo(f"Written to {path}")
+
 
 FRONT_EXAMPLES = """
 Examples:
@@ -29,20 +117,17 @@ Examples:
 """
 
 
-@asking()
+@request_options(FrontRequest, {})
 def front_command(
-    remote: Remote,
-    job_id: JobId,
-    x: Annotated[str | None, Option(help="First metric of a front of two; with --y.")] = None,
-    y: Annotated[str | None, Option(help="Second metric; the best in it is last.")] = None,
-    as_json: Json = False,
+    asked: Mapping[str, Any], job_id: JobId, as_json: Json = False, url: Url = None, db: Db = None
 ) -> None:
     """Lists the Pareto front of a job's measured configurations.
 
     Single runs: explored, not proven. `rocktune pick` chooses one of them by a
     service level or by weights.
     """
-    answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", x=x, y=y)
+    with opened(url, db) as remote:
+        answer, document = remote.told(ParetoFront, f"jobs/{job_id}/pareto", **asked)
     if as_json:
         print_json(document)
         return
@@ -63,6 +148,7 @@ def _amount(metrics: Mapping[str, float], name: str) -> str:
     return metric_amount(metrics[name], name) if name in metrics else "-"
 
 
+_OBJECTIVE = "Name or TOML file. Replaces the job's objective with its limits."
 PICK_EXAMPLES = """
 Examples:
   rocktune pick 12                                    by the job's own objective
@@ -74,32 +160,10 @@ Examples:
 """
 
 
+@request_options(PickRequest, {"objective": _OBJECTIVE})
 def pick_command(
+    asked: Mapping[str, Any],
     job_id: JobId,
-    weights: Annotated[
-        str | None, Option(help="METRIC=WEIGHT,METRIC=WEIGHT. Default: the objective's.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        Option(help="Further limit, such as 'sa <= 1.0 baseline'; repeatable."),
-    ] = None,
-    slo: Annotated[
-        list[str] | None,
-        Option(help="Service level, such as 'write_p99 <= 340 us'. Alone, the highest rate wins."),
-    ] = None,
-    objective: Annotated[
-        str | None, Option(help="Name or TOML file. Replaces the job's objective with its limits.")
-    ] = None,
-    top: Annotated[int, Option(help="Number of picks.", min=1, max=100)] = 5,
-    model: Annotated[
-        bool, Option("--model", help="Also show the predictions of models; takes seconds.")
-    ] = False,
-    column_family: Annotated[
-        str | None,
-        Option(
-            help="Column family to write the OPTIONS file for. Default: the one that was tuned."
-        ),
-    ] = None,
     out: Annotated[
         Path | None, Option(help="Folder for the OPTIONS file of the first pick.")
     ] = None,
@@ -117,21 +181,12 @@ def pick_command(
     """
     if out is not None:
         require_folder(out)
-    if objective is not None and objective not in SHIPPED:  # the interface takes what is in a file
+    objective = asked.get("objective")
+    if objective not in (None, *SHIPPED):  # the interface takes what is in a file
         read = objective_document(load_objective(objective))
-        objective = json.dumps(read, allow_nan=False)
+        asked = {**asked, "objective": json.dumps(read, allow_nan=False)}
     with opened(url, db) as remote:
-        answer, document = remote.told(
-            PickAnswer,
-            f"jobs/{job_id}/pick",
-            weights=weights,
-            limit=limit or None,
-            slo=slo or None,
-            objective=objective,
-            top=top,
-            model="true" if model else None,
-            column_family=column_family,
-        )
+        answer, document = remote.told(PickAnswer, f"jobs/{job_id}/pick", **asked)
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
@@ -141,7 +196,7 @@ def pick_command(
     if as_json:
         print_json(document)
     else:
-        _print(answer, model=model)
+        _print(answer, model="model" in asked)
     if text is None and not answer.picks:
         leave(f"none of {answer.judged} configurations keeps every limit: no file")
     if text is None:

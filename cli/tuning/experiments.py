@@ -1,4 +1,4 @@
-"""`rocktune compare` and `upgrade-check`: two sides measured in turn, and what differs."""
+"""`rocktune bench`, `compare`, `upgrade-check`: configurations measured outside of a search."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,16 +6,32 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
-from typer import Argument, Option
+from typer import Argument, Option, echo
 
 from cli.options.connections import Db, open_database, require_there
 from cli.options.exits import Exit, interruptible, terminate_like_interrupt
-from cli.options.job_options import ResumeRuns, Workload
+from cli.options.job_options import (
+    ColumnFamily,
+    DbBench,
+    DropUnknown,
+    ResumeRuns,
+    Scale,
+    Workload,
+    in_options,
+)
 from cli.render.outcome_screen import show_told
-from cli.render.progress_screen import runs_observer
-from cli.render.screen import json_alone, print_json, say, screen
+from cli.render.screen import (
+    TextConsole,
+    json_alone,
+    print_json,
+    runs_observer,
+    say,
+    screen,
+    told_on_change,
+)
 from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
+from jobs.execution.assembly import single_bench
 from jobs.experiments.comparison import (
     ComparisonRequest,
     comparison,
@@ -37,9 +53,78 @@ from sampler.bench.builds import Build
 from sampler.bench.installed import short_digest
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.untrusted_text import printable
 from sampler.options.normal_form import read_user_options
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value, parse_value
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
 from sampler.workload.workload_file import load_workload
+
+BENCH_EXAMPLES = """
+Examples:
+  rocktune bench                                                RocksDB's defaults
+  rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
+  rocktune bench --baseline OPTIONS.ini --workload load         your OPTIONS file
+  rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB build
+"""
+
+
+def bench_command(
+    workload: Workload = "load-quick",
+    assignments: Annotated[
+        list[str] | None, Option("--set", help="parameter=value at full scale; repeatable.")
+    ] = None,
+    baseline: Annotated[
+        str | None, Option(help="All other values: library, db_bench or an OPTIONS file.")
+    ] = None,
+    column_family: ColumnFamily = None,
+    drop_unknown: DropUnknown = False,
+    scale: Scale = None,
+    db_bench: DbBench = None,
+    runs: Annotated[int, Option(help="Number of runs.", min=1)] = 1,
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object per run.")] = False,
+) -> int:
+    """Runs the benchmark with one configuration, outside of any job."""
+    configuration: dict[str, Value] = {}
+    for assignment in assignments or []:
+        name, equals, text = assignment.partition("=")
+        if not equals or name not in catalogue():
+            raise InputError(
+                f"--set {assignment}", "write parameter=value; `rocktune space all` lists them"
+            )
+        configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
+    settings = load_settings()
+    single = single_bench(
+        workload,
+        settings,
+        baseline=baseline,
+        column_family=column_family,
+        drop_unknown=drop_unknown,
+        scale=scale,
+        db_bench=db_bench,
+        configuration=configuration,
+    )
+    console = TextConsole(stderr=True)
+    say(console, *(f"warning: {in_options(warning)}" for warning in single.warnings))
+    runner = LocalRunner(single.benchmark, settings, waiting=told_on_change(console))
+    status = Exit.DONE
+    for run in range(1, runs + 1):
+        outcome = runner.run(configuration)
+        status = status if outcome.state is TrialState.DONE else Exit.TOOL_FAILED
+        if as_json:
+            warnings = [*single.warnings, *outcome.warnings]
+            told = {"state": outcome.state.value, "metrics": dict(outcome.metrics)}
+            print_json({"run": run, **told, "failure": outcome.failure, "warnings": warnings})
+            continue
+        shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
+        said = printable(outcome.failure or shown)
+        echo(f"run {run} {outcome.state.value}: {said}")
+        for warning in outcome.warnings:
+            console.print(f"  {warning}", markup=False, highlight=False)
+    return status
+
 
 _KEPT = "interrupted; the runs are in {}. Continue with the same command and --resume"
 COMPARE_EXAMPLES = """

@@ -13,8 +13,7 @@ from typer import Option
 from cli.options.connections import Certificates, Db, Migrate, Scheduler, backend_of, open_database
 from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import in_options, job_options
-from cli.render.progress_screen import TuningProgress
-from cli.render.screen import TextConsole, Verbose, json_alone, print_json, say
+from cli.render.screen import TextConsole, TuningProgress, Verbose, json_alone, print_json, say
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 

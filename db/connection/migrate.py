@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from db.connection.engine import FIELD, shown_url
-from db.connection.transactions import reading
+from db.connection.engine import FIELD, reading, shown_url
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, or_, select, true, update
 
-from db.connection.transactions import (
+from db.connection.engine import (
     Counted,
     insert_into,
     moment_of,

@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from db.connection.transactions import (
+from db.connection.engine import (
     Counted,
     moment_of,
     now,

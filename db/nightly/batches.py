@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from db.connection.transactions import (
+from db.connection.engine import (
     change,
     insert_into,
     moment_of,

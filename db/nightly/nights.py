@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, or_, select
 
-from db.connection.transactions import read_all, reading
+from db.connection.engine import read_all, reading
 from db.nightly.batches import BATCH_ENDED
 from db.schema.job_row import JobKind
 from db.schema.tables import batch, job

@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS, document, job, trial
 from db.schema.types import Word

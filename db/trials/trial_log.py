@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Table, bindparam, insert, select, update
 
-from db.connection.transactions import insert_into, moment_of, reading, writing
+from db.connection.engine import insert_into, moment_of, reading, writing
 from db.leases import Lease, change_held, fence
 from db.schema.tables import document, trial
 from db.schema.types import storable

@@ -29,7 +29,7 @@ from sqlalchemy import (
     select,
 )
 
-from db.connection.transactions import read_all, reading
+from db.connection.engine import read_all, reading
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, storable
 from optimizer.trials.trial import PackedPoint, Phase, Purpose, Trial

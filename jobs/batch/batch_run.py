@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.connection.transactions import present, writing
+from db.connection.engine import present, writing
 from db.jobs.job_store import JobStore
 from db.leases import (
     LeaseHeld,

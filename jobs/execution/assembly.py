@@ -7,14 +7,9 @@ from typing import Any, Protocol
 
 from db.schema.job_row import JobRow
 from jobs.results.export import export_options
-from jobs.specification.compaction_debt import too_small_warnings
-from jobs.specification.measured_baseline import (
-    baseline_warnings,
-    measured_baseline,
-    scale_warnings,
-)
+from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
 from jobs.specification.named_files import baseline_named, specify
-from jobs.specification.resolved_job import ResolvedJob, resolve
+from jobs.specification.resolved_job import ResolvedJob, measured_baseline, resolve
 from jobs.specification.specification import Specification, wrong_scale_or_seed
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial

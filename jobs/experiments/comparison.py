@@ -20,12 +20,8 @@ from jobs.experiments.tables import (
     table_document,
     tables,
 )
-from jobs.specification.compaction_debt import too_small_warnings
-from jobs.specification.measured_baseline import (
-    baseline_warnings,
-    measured_baseline,
-    scale_warnings,
-)
+from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
+from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.builds import (

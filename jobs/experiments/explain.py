@@ -26,8 +26,8 @@ from jobs.experiments.experiment import (
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
+from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import specification_from_document
-from jobs.specification.trust import require_trusted
 from jobs.views.importance import explained_job
 from optimizer.confirmation.kept_limits import Margins, margins_of
 from optimizer.explanation.explanation import (

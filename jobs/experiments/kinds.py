@@ -22,13 +22,13 @@ from jobs.experiments.fidelity import fidelity_check
 from jobs.queue.lifecycle import is_external
 from jobs.specification import experiments
 from jobs.specification.experiments import ExperimentSpecification
+from jobs.specification.named_files import require_trusted
 from jobs.specification.request import StartFile
 from jobs.specification.specification import (
     Specification,
     require_tunes,
     specification_from_document,
 )
-from jobs.specification.trust import require_trusted
 from optimizer.budget.sample_size import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.common.errors import InputError, noting, refuse_noted

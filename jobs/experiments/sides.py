@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from jobs.results.figures import option_value
+from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import require_tunes, specification_from_document
-from jobs.specification.trust import require_trusted
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError

@@ -7,7 +7,7 @@ from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import LIVE, JobRow, JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
-from jobs.specification.trust import require_trusted
+from jobs.specification.named_files import require_trusted
 from sampler.common.errors import InputError
 
 WAITS = "waits for the bench host"

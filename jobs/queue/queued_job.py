@@ -15,8 +15,8 @@ from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.assembly import ExecutionBackend, ThisMachine
 from jobs.execution.held_job import JobCancelled, is_away
 from jobs.execution.run_job import run_job
+from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import specification_from_document
-from jobs.specification.trust import require_trusted
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase, Trial

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine
 
-from db.connection.transactions import present
+from db.connection.engine import present
 from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
 from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named

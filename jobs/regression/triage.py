@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.nightly.nights import Night
 from db.trials.trial_rows import read_baseline_whole
 from jobs.regression.detection import LevelChange, RegressionReport

@@ -1,4 +1,4 @@
-"""What may be asked of an experiment, and how it is stored: the other kinds of job.
+"""What may be asked of an experiment, and how it is stored; and what of a finished job.
 
 The bodies of ``POST /v1/jobs`` with a ``kind``, and the jobs of a batch that have one. Fields are
 those of the terminal's commands: what is a file there is its text here, and builds have names.
@@ -134,6 +134,52 @@ class ProfileCheckRequest(ExperimentRequest):
     kind: Literal["profile-check"]
     workload: Name = Field(description="Workload that was uploaded with its profile.")
     db_bench: Build | None = None
+
+
+_Bounds = Annotated[list[Annotated[str, StringConstraints(max_length=500)]], Field(max_length=100)]
+
+
+class FrontRequest(BaseModel):
+    """Two metrics for a front of a job's measured configurations: ``rocktune front``."""
+
+    x: str | None = Field(
+        default=None, max_length=200, description="First metric of a front of two; with y."
+    )
+    y: str | None = Field(
+        default=None, max_length=200, description="Second metric; the best in it is last."
+    )
+
+
+class PickRequest(BaseModel):
+    """A preference by which a job's measured configurations are picked: ``rocktune pick``."""
+
+    weights: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="METRIC=WEIGHT,METRIC=WEIGHT, such as waf=2,sa=1. Default: the objective's.",
+    )
+    limit: _Bounds | None = Field(
+        default=None, description="Further limit, such as 'sa <= 1.0 baseline'; repeatable."
+    )
+    slo: _Bounds | None = Field(
+        default=None,
+        description="Service level, such as 'write_p99 <= 340 us'; repeatable. Without weights or "
+        "an objective, the highest rate within it is picked.",
+    )
+    # A document as JSON takes a few thousand characters.
+    objective: str | None = Field(
+        default=None,
+        max_length=20_000,
+        description="Shipped name or JSON. Replaces the job's objective with its limits.",
+    )
+    top: int = Field(default=5, ge=1, le=100, description="Number of picks.")
+    model: bool = Field(
+        default=False, description="Also give the predictions of models; takes seconds."
+    )
+    column_family: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = Field(
+        default=None,
+        description="Column family to write the OPTIONS file for. Default: the tuned one.",
+    )
 
 
 REQUESTS: Mapping[JobKind, type[ExperimentRequest]] = {

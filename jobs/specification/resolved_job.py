@@ -1,11 +1,16 @@
 """From a specification to the problem that it poses: checked, but bound to no machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from db.schema.job_row import JobRow
-from jobs.specification.compaction_debt import shallow_warnings, small_load_warnings
-from jobs.specification.measured_baseline import baseline_warnings, better_scale, measured_baseline
+from jobs.specification.load_warnings import (
+    baseline_warnings,
+    better_scale,
+    shallow_warnings,
+    small_load_warnings,
+)
+from jobs.specification.request import require_file
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
 from optimizer.objective.objective_file import objective_from_document
@@ -13,14 +18,70 @@ from optimizer.trials.problem import Problem
 from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.user_options import UserOptions
+from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.catalogue import catalogue
-from sampler.space.space import LEAST_WRITE_BUFFER, Space, default_values, holding, memory_bytes
+from sampler.parameters.parameter import Value
+from sampler.space.space import (
+    LEAST_WRITE_BUFFER,
+    Space,
+    default_values,
+    holding,
+    memory_bytes,
+)
 from sampler.space.space_file import space_from_document
+from sampler.space.starting_points import baseline_values
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredBaseline:
+    """A baseline under a workload."""
+
+    values: Mapping[str, Value]  # of every known parameter, full scale
+    library: Mapping[str, Value]  # the library's defaults
+    own: UserOptions  # the user's file; empty without one
+
+    def plan(self, workload: Workload, space: Space) -> BenchPlan:
+        """How a space around this baseline is measured."""
+        around = space.at_baseline(self.values)
+        own = self.own
+        return BenchPlan(
+            workload, around, self.library, own.file, own.dropped, own.notes, own.text
+        )
+
+
+def measured_baseline(
+    workload: Workload,
+    installed: InstalledDbBench | None,
+    *,
+    library: Mapping[str, Value],
+    base: str = "library",
+    options: str | None = None,
+    column_family: str | None = None,
+    drop_unknown: bool = False,
+    field: str = "baseline_options",
+) -> MeasuredBaseline:
+    """The values of a baseline, the facts of the workload among them.
+
+    Without an ``installed`` db_bench, what it takes is found out later. The base is ``library``
+    (whose defaults are given), ``db_bench`` or a shipped starting point; the text of an OPTIONS
+    file over that may be without what its RocksDB does not know, and of its column families one
+    counts, by default ``default``. ``field`` is the user's word.
+
+    Raises:
+        InputError: The text is no OPTIONS file, it has no such family, or RocksDB refuses it.
+    """
+    require_file(column_family, options)
+    own = UserOptions()
+    if options is not None:
+        own = user_options(
+            options, installed, name=field, family=column_family, drop_unknown=drop_unknown
+        )
+    values = {**baseline_values(base, library), **own.values, **workload.facts()}
+    return MeasuredBaseline(values=values, library=library, own=own)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.schema.job_row import ENDED, JobRow
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_log import WAITS_FOR, recall_document

@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pydantic_core import from_json
+
 from jobs.report.options_comment import about_configuration
 from jobs.results.export import difference_of, export_options
 from jobs.results.fits import about_to_fit, fitted
+from jobs.specification.experiments import PickRequest
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import (
@@ -26,7 +29,14 @@ from optimizer.objective.objective import (
     require_possible,
     unmeasured_words,
 )
-from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
+from optimizer.objective.objective_file import (
+    SHIPPED,
+    load_objective,
+    objective_document,
+    objective_from_document,
+    parse_weights,
+    weights_words,
+)
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -38,50 +48,48 @@ EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"
 
 
-@dataclass(frozen=True)
-class Preference:
-    """What is asked for."""
-
-    weights: str | None = None  # `waf=2,sa=1`; None: those of the objective
-    objective: Objective | None = None  # instead of the job's own
-    limits: Sequence[str] = ()  # texts such as `sa <= 1.0 baseline`, beside those of the objective
-    # A service level, limits as well: `write_p99 <= 340 us`. Where neither weights nor an
-    # objective is named, what is picked within it is the highest throughput.
-    slos: Sequence[str] = ()
-    top: int = 5  # how many picks at most
-    model: bool = False  # whether the models are asked too
-    # Into which column family of the job's OPTIONS file it is written; None: the job's own.
-    column_family: str | None = None
-
-
-def preferred(own: Objective, preference: Preference) -> Objective:
+def preferred(own: Objective, preference: PickRequest) -> Objective:
     """The objective that a preference asks for; the fields of errors are those of the interface.
 
     The limits of the job hold as well, unless another objective is named. An InputError if weights
     or a limit are none, or limits contradict each other.
     """
-    base, weights = preference.objective or own, preference.weights
+    base, weights = own, preference.weights
     if preference.objective is not None:
+        base = _objective(preference.objective)
         if weights is not None:
             raise InputError("weights", "give either weights or an objective")
-    elif weights is None and preference.slos:
+    elif weights is None and preference.slo:
         weights = _THROUGHPUT
     if weights is not None:
         known = {term.metric: term.direction for term in own.terms}
         terms = parse_weights(weights, known, field="weights")
         base = replace(base, name=weights_words(terms), terms=terms, help="a preference")
-    added = [parse_limit(text, field="limit") for text in preference.limits]
-    added += [parse_limit(text, field="slo") for text in preference.slos]
+    added = [parse_limit(text, field="limit") for text in preference.limit or ()]
+    added += [parse_limit(text, field="slo") for text in preference.slo or ()]
     limits = (*base.limits, *added)
-    require_possible(limits, field="limit" if preference.limits else "slo")
+    require_possible(limits, field="limit" if preference.limit else "slo")
     return replace(base, limits=limits)
+
+
+def _objective(given: str) -> Objective:
+    if not given.lstrip().startswith("{"):
+        if given not in SHIPPED:
+            problem = f"{given!r:.80} is neither a JSON object nor one of {', '.join(SHIPPED)}"
+            raise InputError("objective", problem)
+        return load_objective(given)
+    try:
+        document = from_json(given, allow_inf_nan=False)
+    except ValueError:
+        raise InputError("objective", "is neither a name nor JSON") from None
+    return objective_from_document(document)
 
 
 def pick_of_job(
     job_id: int,
     framed: ResolvedJob,
     trials: Sequence[Trial],
-    preference: Preference,
+    preference: PickRequest,
     *,
     proven: int | None = None,
 ) -> dict[str, Any]:
@@ -101,7 +109,7 @@ def pick_of_job(
     except InputError as error:
         field = "objective" if preference.weights is None else "weights"
         if error.field == "limit":
-            field = "limit" if preference.limits or not preference.slos else "slo"
+            field = "limit" if preference.limit or not preference.slo else "slo"
         raise InputError(field, error.problem) from None
     found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
     asked = [each.first.number for each in found.best] if preference.model else []

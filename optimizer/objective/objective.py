@@ -10,8 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from sampler.common.documents import Finite, Switch, Text
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import (
     METRICS,
@@ -32,7 +35,9 @@ Metrics = Mapping[str, float]  # by name, each in its own unit
 Number = TypeVar("Number", float, "Floats")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
+MOST_WEIGHT = 1e6
 MOST_GAIN = 1e4  # of a term
+Ratio = Annotated[Finite, Field(gt=0, le=MOST_RATIO)]
 _PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 
 
@@ -40,9 +45,11 @@ _PARTIAL, _BROKEN = 1e13, 1e15  # far below any fitness that can be measured
 class Term:
     """One metric of the fitness: which way is better, and how much it weighs."""
 
-    metric: str
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    metric: Annotated[Text, Field(alias="name")]
     direction: Direction
-    weight: float = 1.0
+    weight: Annotated[Finite, Field(gt=0, le=MOST_WEIGHT)] = 1.0
 
     def gain(self, value: Number, baseline: float) -> Number:
         """The relative change against the baseline, positive when better; see ``gain_of``."""
@@ -62,13 +69,15 @@ class Term:
 class Limit:
     """A metric that must stay at or within a bound, whatever the fitness."""
 
-    metric: str
-    at_most: float = math.inf  # at_most, at_least: in the metric's own unit
-    at_least: float = -math.inf
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    metric: Text
+    at_most: Finite = math.inf  # at_most, at_least: in the metric's own unit
+    at_least: Finite = -math.inf
     # at_most_baseline, at_least_baseline: multiples of the baseline's figure (0.95 is 95% of it);
     # None: the baseline does not matter.
-    at_most_baseline: float | None = None
-    at_least_baseline: float | None = None
+    at_most_baseline: Ratio | None = None
+    at_least_baseline: Ratio | None = None
 
     @property
     def bounds(self) -> tuple[Limit, ...]:
@@ -111,6 +120,26 @@ class Limit:
         return value is not None and bound.at_least <= value <= bound.at_most
 
 
+def _each_once(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    if not terms:
+        raise InputError("", "list at least one [[metric]]")
+    if len({term.metric for term in terms}) < len(terms):
+        raise InputError("", "lists a metric twice")
+    return terms
+
+
+def _bounded(limit: Limit) -> Limit:
+    """A limit of a document, which has a bound, and none below another."""
+    bounds = {bound.name: getattr(limit, bound.name) for bound in fields(limit)[1:]}
+    if not limit.bounds:
+        raise InputError("at_most", f"give one of {', '.join(bounds)}")
+    for kind in ("", "_baseline"):
+        most, least = bounds[f"at_most{kind}"], bounds[f"at_least{kind}"]
+        if least is not None and most is not None and least > most:
+            raise InputError(f"at_least{kind}", f"{least:g} is above at_most{kind}, {most:g}")
+    return limit
+
+
 @dataclass(frozen=True)
 class Objective:
     """Eq. 2 of Jin et al. (JIPS 2022) over chosen metrics, each term with a weight.
@@ -120,11 +149,15 @@ class Objective:
     the terms are always shown beside the sum.
     """
 
-    name: str
-    terms: tuple[Term, ...]
-    limits: tuple[Limit, ...] = ()
-    pareto: bool = False
-    help: str = ""
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    name: Text
+    terms: Annotated[tuple[Term, ...], Field(alias="metric"), AfterValidator(_each_once)]
+    limits: Annotated[
+        tuple[Annotated[Limit, AfterValidator(_bounded)], ...], Field(alias="limit")
+    ] = ()
+    pareto: Switch = False
+    help: Annotated[str, BeforeValidator(str)] = ""
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _JOBS, _FILTER = "max_background_jobs", "filter_policy"
-# Of the measurement itself, or told by ``jobs.specification.measured_baseline``.
+# Of the measurement itself, or told by ``jobs.specification.resolved_job``.
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
     "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",

@@ -5,12 +5,20 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from sampler.common.errors import InputError
+from pydantic import Field, TypeAdapter, ValidationError
+
+from sampler.common.errors import InputError, InputErrors, value_problem
+
+T = TypeVar("T")
+Text = Annotated[str, Field(strict=True, min_length=1)]
+_UNKNOWN = "unexpected_keyword_argument"
+Switch = Annotated[bool, Field(strict=True)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 # What means something is nested three deep; what is nested a thousand deep cannot even be shown.
 _MOST_DEPTH = 16
@@ -47,6 +55,69 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
     if level:
         raise InputError(field, too_deep)
     return document
+
+
+def read_document(
+    kind: TypeAdapter[T], document: Mapping[str, Any], where: str, also: Iterable[str] = ()
+) -> T:
+    """Reads a parsed document into the class whose fields declare what it may hold.
+
+    ``where`` is the name of the document. A check of the class may raise an InputError, whose
+    field is within what is checked; an empty one is that itself. ``also`` are further fields that
+    the document may have, for the message about an unknown one.
+
+    Raises:
+        InputError: A field is unknown, missing, of the wrong type or out of range.
+        InputErrors: Several are.
+    """
+    try:
+        return kind.validate_python(document)
+    except ValidationError as error:
+        # An unknown field may be a missing one with a slip of the pen, so it is named first.
+        wrong = sorted(error.errors(), key=lambda each: each["type"] != _UNKNOWN)
+        found = [each for one in wrong for each in _findings(kind, one, where, also)]
+    raise InputErrors(found) if len(found) > 1 else found[0]
+
+
+def _findings(
+    kind: TypeAdapter[Any], error: Any, where: str, also: Iterable[str]
+) -> Iterator[InputError]:
+    """One of pydantic's errors as what is wrong with a field, or with several."""
+    place, problem = list(error["loc"]), value_problem(error)
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, InputError) and cause.field:
+        for each in cause.errors if isinstance(cause, InputErrors) else (cause,):
+            yield InputError(_named(where, [*place, each.field]), each.problem)
+        return
+    if isinstance(cause, InputError):
+        problem = cause.problem
+    if error["type"] == _UNKNOWN:
+        known = {*_fields_at(kind, place[:-1]), *(() if place[1:] else also)}
+        problem = f"is unknown; use one of {', '.join(sorted(known))}"
+    # Of a wrong entry the list is named: the problem shows the entry itself.
+    is_entry = bool(place) and isinstance(place[-1], int)
+    place = place[:-1] if is_entry else place
+    if error["type"] == "dataclass_type":
+        problem = f"write [[{place[-1]}]] tables" if is_entry else f"write a table [{place[-1]}]"
+    yield InputError(_named(where, place), problem)
+
+
+def _named(where: str, place: Sequence[Any]) -> str:
+    """A place in a document as errors name it: ``objective.metric[1].weight``."""
+    parts = (f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in place)
+    return where + "".join(parts)
+
+
+def _fields_at(kind: TypeAdapter[Any], place: Sequence[Any]) -> list[str]:
+    """The fields that a table of a document may have."""
+    whole = kind.json_schema()
+    schema = whole
+    for each in (None, *place):
+        if each is not None:
+            schema = schema["items"] if isinstance(each, int) else schema["properties"][each]
+        schema = next((s for s in schema.get("anyOf", ()) if "$ref" in s), schema)
+        schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return list(schema["properties"])
 
 
 def names_a_file(given: str | Path) -> bool:

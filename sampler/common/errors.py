@@ -105,7 +105,8 @@ def value_problem(found: Mapping[str, Any]) -> str:
         name, words = _BOUNDS[kind]
         bound = found["ctx"][name]
         if kind.startswith(("greater", "less")):
-            return f"{found['input']!s:.80} {words.format(format(bound, 'g'))}"
+            shown = str(int(bound)) if bound == int(bound) else f"{bound:g}"
+            return f"{found['input']!s:.80} {words.format(shown)}"
         return f"{shown} {words.format(bound)}"
     what = _WHAT.get(kind.partition("_")[0])
     return f"{shown} {what}" if what else str(found["msg"])

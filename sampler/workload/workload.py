@@ -6,8 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictInt,
+    StrictStr,
+)
+
+from sampler.common.documents import Finite, Switch, Text
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import (
     BenchmarkRun,
@@ -50,6 +62,55 @@ _SCANS = ("readseq", "readreverse", "multiscan", "multiscanrandom", "readwhilesc
 _MOSTLY, _HARDLY = 0.75, 0.1
 
 
+_MOST = 2**63 - 1  # of db_bench's own numbers
+_MOST_PACE = 1e9  # of a trace's speed, and of its seconds
+
+
+def _one_name(text: str) -> str:
+    if not text or "," in text or text != text.strip():
+        raise InputError("", f"{text!r} is not the name of one benchmark")
+    return text
+
+
+def _some(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise InputError("", "write a list of at least one string")
+    return names
+
+
+def _flags(given: Any) -> tuple[tuple[str, Value], ...]:
+    """A table of db_bench's flags, sorted by name."""
+    if not isinstance(given, dict):
+        raise InputError("", "write a table of flag = value")
+    found: list[InputError] = []
+    for name, value in given.items():
+        with noting(found):
+            if not name.isidentifier():
+                raise InputError(name, "is not a flag name; leave out the dashes")
+            if not isinstance(value, bool | int | float | str):
+                raise InputError(name, "write a string, a number, true or false")
+            if isinstance(value, int) and not -_MOST <= value <= _MOST:
+                raise InputError(name, f"is outside db_bench's range, {-_MOST} to {_MOST}")
+    refuse_noted(found)
+    return tuple(sorted(given.items()))
+
+
+def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
+    if any("\0" in argument for argument in argv) or not argv[0]:
+        raise InputError("", "has an empty program or a NUL character")
+    return argv
+
+
+Count = Annotated[int, Field(strict=True, ge=1, le=_MOST)]
+Seconds = Annotated[Finite, Field(gt=0, lt=MOST_SECONDS)]
+_Pace = Annotated[StrictInt | Finite, Field(le=_MOST_PACE)]  # whole numbers stay whole
+_Names = Annotated[
+    tuple[Annotated[StrictStr, AfterValidator(_one_name)], ...], AfterValidator(_some)
+]
+_Flags = Annotated[tuple[tuple[str, Value], ...], PlainValidator(_flags)]
+_KNOWN = ConfigDict(extra="forbid")
+
+
 def stretched(name: str, value: Value, times: float) -> Value:
     """A flag's value in a load so many times longer; db_bench's sine is a sin(b x + c) + d."""
     if isinstance(value, str | bool):
@@ -69,12 +130,14 @@ class Prepare:
     compaction left, and it counts as time of the benchmark but not in the metrics.
     """
 
-    benchmarks: tuple[str, ...]  # db_bench's benchmarks, run one after the other
-    num: int  # size of the key space, and operations per thread of each benchmark
-    threads: int = 1  # client threads
-    flags: tuple[tuple[str, Value], ...] = ()  # further db_bench flags, by name
+    __pydantic_config__ = _KNOWN
+
+    benchmarks: _Names  # db_bench's benchmarks, run one after the other
+    num: Count  # size of the key space, and operations per thread of each benchmark
+    threads: Count = 1  # client threads
+    flags: _Flags = ()  # further db_bench flags, by name
     # Whether a database may be copied that was prepared under equal options before.
-    share: bool = True
+    share: Switch = True
 
     @property
     def runs(self) -> tuple[BenchmarkRun, ...]:
@@ -110,48 +173,61 @@ class Prepare:
 class Trace:
     """A trace that RocksDB wrote (``DB::StartTrace``), replayed by db_bench."""
 
-    path: str
-    fast_forward: float = 1.0  # so many times as fast as it was recorded, if the database keeps up
+    __pydantic_config__ = _KNOWN
+
+    path: Annotated[Text, Field(alias="trace", pattern=r"\A[^\x00]*\z")]
+    # So many times as fast as it was recorded, if the database keeps up.
+    fast_forward: Annotated[_Pace, Field(gt=0)] = 1.0
     # The part that is replayed, in seconds since the trace began; without an end all of the rest.
-    begin: float = 0.0
-    end: float | None = None
+    begin: Annotated[_Pace, Field(alias="trace_from", ge=0)] = 0.0
+    end: Annotated[_Pace | None, Field(alias="trace_until", gt=0)] = None
+
+    def __post_init__(self) -> None:
+        """Refuses, with an InputError, a part without length."""
+        if self.end is not None and self.end <= self.begin:
+            raise InputError("trace_until", f"{self.end:g} is not after trace_from")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """A benchmark of the user's own, instead of db_bench."""
 
-    argv: tuple[str, ...]
-    timeout_seconds: float
+    __pydantic_config__ = _KNOWN
+
+    # The program and its arguments.
+    argv: Annotated[tuple[StrictStr, ...], AfterValidator(_some), AfterValidator(_program)]
+    timeout_seconds: Seconds = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """A load that is never tuned."""
 
-    name: str
-    help: str = ""
+    __pydantic_config__ = _KNOWN
+
+    name: Text
+    help: Annotated[str, BeforeValidator(str)] = ""
     # db_bench's benchmarks, run one after the other in one process.
-    benchmarks: tuple[str, ...] = ("fillrandom",)
+    benchmarks: _Names = ("fillrandom",)
     # Those of them that ``rate`` and latencies are taken from.
-    measured: tuple[str, ...] = ("fillrandom",)
-    num: int = 100_000  # size of the key space, and operations per thread of each benchmark
-    key_size: int = 16
-    value_size: int = 1024
-    threads: int = 1
-    compression_ratio: float = 0.5
+    measured: _Names = ("fillrandom",)
+    num: Count = 100_000  # size of the key space, and operations per thread of each benchmark
+    key_size: Count = 16
+    value_size: Count = 1024
+    threads: Count = 1
+    compression_ratio: Annotated[Finite, Field(gt=0, le=1)] = 0.5
     # What is paid before counting: ``wait`` flushes and waits until no compaction is left,
     # ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
     settle: Settle = "wait"
-    scale: int = 64  # the divisor of byte-sized options while measuring
+    scale: Count = 64  # the divisor of byte-sized options while measuring
     # The application keeps only so much: FIFO compaction drops the oldest tables beyond it. At the
     # load's scale; 0: it keeps all.
-    fifo_bytes: int = 0
-    seed: int = 42
-    flags: tuple[tuple[str, Value], ...] = ()  # further db_bench flags, by name
-    timeout_seconds: float = 600.0  # after it a trial is ``timed_out``
+    fifo_bytes: Count = 0
+    seed: Count = 42
+    flags: _Flags = ()  # further db_bench flags, by name
+    timeout_seconds: Seconds = 600.0  # after it a trial is ``timed_out``
     command: Command | None = None  # the user's own benchmark; then the other fields are unused
-    external: bool = False  # the user's own runner measures, anywhere, and tells the service
+    external: Switch = False  # the user's own runner measures, anywhere, and tells the service
     # What ``benchmarks = ["replay"]`` does. ``num`` is then about how many keys it writes.
     trace: Trace | None = None
     # What fills the database before, in a process of its own; None: nothing, the benchmarks begin

@@ -1,26 +1,19 @@
 """Workloads as TOML: the shipped ones by name, and the user's own."""
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from sampler.common.documents import (
-    find_document,
-    finite_number,
-    name_in,
-    names_a_file,
-    parse_toml,
-    refuse_unknown,
-    switch_in,
-)
+from pydantic import TypeAdapter
+
+from sampler.common.documents import find_document, names_a_file, parse_toml, read_document
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run, operations_of
+from sampler.workload.db_bench_benchmarks import fills, known_run, operations_of
 from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
-from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Trace, Workload
+from sampler.workload.workload import Command, Prepare, Trace, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
@@ -49,12 +42,9 @@ _TRACE = {
     "path": "trace", "fast_forward": "fast_forward", "begin": "trace_from", "end": "trace_until",
 }  # fmt: skip
 _REPLAY = "replay"
-_FIELDS = {
-    "name", "help", "benchmarks", "measured", *_INTEGERS, _FIFO, "compression_ratio", "settle",
-    "flags", "timeout_seconds", "command", "external", "prepare", *_TRACE.values(),
-}  # fmt: skip
-_MOST = 2**63 - 1  # of db_bench's own numbers
-_MOST_PACE = 1e9  # of fast_forward, and of a trace's seconds
+# A load that db_bench does not run, and the fields that it may have beside its name and help.
+_OWN = {"external": (), "command": ("scale",)}
+_DOCUMENT, _TRACE_DOCUMENT = TypeAdapter(Workload), TypeAdapter(Trace)
 
 
 def load_workload(given: str) -> Workload:
@@ -84,53 +74,41 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
-        InputErrors: Several flags or benchmarks are wrong.
+        InputErrors: Several are, or several flags or benchmarks are wrong.
     """
-    refuse_unknown(document, _FIELDS, "workload")
-    name = name_in(document, "workload")
-    known: dict[str, Any] = {"name": name, "help": str(document.get("help", ""))}
-    if "external" in document:
-        _refuse_beside(document, ("name", "help", "external"), "external")
-        if document["external"] is not True:
-            raise InputError("workload.external", "write true, or leave it out")
-        return Workload(**known, external=True, settle="none", scale=1)
-    if "command" in document:
-        return _own_program(document, known)
-    known |= {
-        key: _integer(document, key, "workload") for key in (*_INTEGERS, _FIFO) if key in document
-    }
     trace = _trace(document)
-    whole = {"benchmarks": [_REPLAY if trace else "fillrandom"], **document}
-    benchmarks, flags = _benchmarks_and_flags(whole, "workload", stored=stored)
-    measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
-    for benchmark in measured:
-        if benchmark not in benchmarks:
+    arranged = {name: value for name, value in document.items() if name not in _TRACE.values()}
+    if trace is not None:
+        arranged |= {"trace": trace, "benchmarks": document.get("benchmarks", [_REPLAY])}
+    for kind, beside in _OWN.items():
+        if kind in document:
+            if kind == "external" and document[kind] is not True:
+                raise InputError("workload.external", "write true, or leave it out")
+            for key in document:
+                if key not in ("name", "help", *beside, kind):
+                    named = "a [command]" if kind == "command" else kind
+                    problem = f"has no effect with {named}; leave it out"
+                    raise InputError(f"workload.{key}", problem)
+            arranged = {"settle": "none", "scale": 1, **arranged}
+    if isinstance(prepare := document.get("prepare"), dict):
+        num = document.get("num")
+        usual = num if isinstance(num, int) else Workload.num
+        arranged["prepare"] = {"num": usual, **prepare}
+    workload = read_document(_DOCUMENT, arranged, "workload", also=_TRACE.values())
+    if workload.command:
+        return replace(workload, timeout_seconds=workload.command.timeout_seconds)
+    if workload.external:
+        return workload
+    if "measured" not in document:
+        workload = replace(workload, measured=workload.benchmarks)
+    for benchmark in workload.measured:
+        if benchmark not in workload.benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not listed in benchmarks")
-    settle = document.get("settle", "wait")
-    if settle not in ("wait", "flush", "none"):
-        raise InputError("workload.settle", f"{settle!r} is not one of wait, flush, none")
-    ratio = finite_number(given := document.get("compression_ratio", 0.5))
-    if ratio is None or not 0 < ratio <= 1:
-        problem = f"{given!r} is out of range; write a number above 0, up to 1"
-        raise InputError("workload.compression_ratio", problem)
-    workload = Workload(
-        **known,
-        benchmarks=benchmarks,
-        measured=measured,
-        settle=settle,
-        compression_ratio=ratio,
-        flags=flags,
-        timeout_seconds=_seconds(document, "workload"),
-        trace=trace,
-    )
-    _require_whole(flags, _COUNTS, "workload.flags")
-    for name, value in flags:
-        if name in _NUMBERS and (isinstance(value, bool | str) or not math.isfinite(value)):
-            raise InputError(f"workload.flags.{name}", f"{value!r} is not a number")
-    if "prepare" in document:
-        prepare = _prepare(document["prepare"], workload, stored=stored)
-        workload = replace(workload, prepare=prepare)
-    _require_batches(workload.runs, workload.num, flags, "workload")
+    _require_sound(workload, "workload", (*_COUNTS, *_NUMBERS), stored=stored)
+    if workload.prepare:
+        _require_sound(workload.prepare, "workload.prepare", ("reads", "writes"), stored=stored)
+        _require_prepared(workload, workload.prepare)
+    _require_batches(workload, "workload")
     if not stored:
         refuse_noted(list(load_problems(workload)))
     return workload
@@ -154,25 +132,11 @@ def workload_document(workload: Workload) -> dict[str, Any]:
 
 
 def _trace(document: Mapping[str, Any]) -> Trace | None:
-    path = document.get("trace")
-    given = {of: document[name] for of, name in _TRACE.items() if name in document}
-    if path is None:
-        if given:
-            field = _TRACE[next(iter(given))]
-            raise InputError(f"workload.{field}", "has no effect without trace; leave it out")
-        return None
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise InputError("workload.trace", "write the path of a file written by DB::StartTrace")
-    for of in ("fast_forward", "begin", "end"):
-        number = finite_number(given.get(of, 1.0))
-        if number is None or number < 0 or (number == 0 and of != "begin") or number > _MOST_PACE:
-            least = "from 0" if of == "begin" else "above 0,"
-            problem = f"{given[of]!r:.40} is not a number {least} up to {_MOST_PACE:,.0f}"
-            raise InputError(f"workload.{_TRACE[of]}", problem)
-    trace = Trace(**given)
-    if trace.end is not None and trace.end <= trace.begin:
-        raise InputError("workload.trace_until", f"{trace.end:g} is not after trace_from")
-    return trace
+    given = {name: document[name] for name in _TRACE.values() if name in document}
+    if given and "trace" not in given:
+        field = f"workload.{next(iter(given))}"
+        raise InputError(field, "has no effect without trace; leave it out")
+    return read_document(_TRACE_DOCUMENT, given, "workload") if given else None
 
 
 def _table(of: Workload | Prepare | Command, *names: str) -> dict[str, Any]:
@@ -188,155 +152,55 @@ def _table(of: Workload | Prepare | Command, *names: str) -> dict[str, Any]:
     return found
 
 
-def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
-    _refuse_beside(document, ("name", "help", "scale", "command"), "a [command]")
-    table = document["command"]
-    if not isinstance(table, dict):
-        raise InputError("workload.command", "write a table [command] with argv")
-    refuse_unknown(table, ("argv", "timeout_seconds"), "workload.command")
-    argv = table.get("argv")
-    if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
-        problem = "write a list of strings: the program and its arguments"
-        raise InputError("workload.command.argv", problem)
-    if any("\0" in argument for argument in argv) or not argv[0]:
-        raise InputError("workload.command.argv", "has an empty program or a NUL character")
-    command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "workload.command"))
-    return Workload(
-        **known,
-        command=command,
-        timeout_seconds=command.timeout_seconds,
-        settle="none",
-        scale=_integer({"scale": 1, **document}, "scale", "workload"),
-    )
+def _require_sound(
+    process: Workload | Prepare, where: str, numbers: Collection[str], *, stored: bool
+) -> None:
+    """Refuses benchmarks and flags that are wrong, each of them named.
+
+    Those of a stored job, which was taken before, are taken as they are.
+    """
+    found: list[InputError] = []
+    for text in () if stored else process.benchmarks:
+        with noting(found):
+            known_run(text, f"{where}.benchmarks")
+    flags = dict(process.flags)
+    for name, value in flags.items():
+        field, is_number = f"{where}.flags.{name}", not isinstance(value, bool | str)
+        if name in SET_BY_ROCKTUNE:
+            found.append(InputError(field, SET_BY_ROCKTUNE[name]))
+        elif name in numbers and name in _NUMBERS:
+            if not is_number or not isfinite(float(value)):
+                found.append(InputError(field, f"{value!r} is not a number"))
+        elif name in numbers and not (is_number and isinstance(value, int)):
+            found.append(InputError(field, f"{value!r} is not a whole number"))
+    percent = flags.get("readwritepercent", 90)
+    if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
+        found.append(
+            InputError(f"{where}.flags.readwritepercent", f"{percent!r} is outside 0 to 100")
+        )
+    if not stored:
+        found += flag_problems(flags, f"{where}.flags")
+    refuse_noted(found)
 
 
-def _refuse_beside(document: Mapping[str, Any], known: Collection[str], beside: str) -> None:
-    for key in document:
-        if key not in known:
-            raise InputError(f"workload.{key}", f"has no effect with {beside}; leave it out")
-
-
-def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
-    """The table ``[prepare]`` of a workload, which is given without it."""
-    if not isinstance(given, dict):
-        raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
-    refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "workload.prepare")
-    if "benchmarks" not in given:
-        problem = 'name one that writes, such as ["fillrandom"]'
-        raise InputError("workload.prepare.benchmarks", problem)
-    share = switch_in(given, "share", "workload.prepare", default=True)
+def _require_prepared(workload: Workload, prepare: Prepare) -> None:
+    """Refuses a preparation that writes nothing, and benchmarks that would undo it."""
     emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
     if emptying:
         problem = f"{emptying[0]!r} needs an empty database, so db_bench skips it after [prepare]"
         raise InputError("workload.benchmarks", f"{problem}; move it there")
-    benchmarks, flags = _benchmarks_and_flags(given, "workload.prepare", stored=stored)
-    _require_whole(flags, ("reads", "writes"), "workload.prepare.flags")
-    sizes = {"num": workload.num, "threads": 1, **given}
-    prepare = Prepare(
-        benchmarks=benchmarks,
-        num=_integer(sizes, "num", "workload.prepare"),
-        threads=_integer(sizes, "threads", "workload.prepare"),
-        flags=flags,
-        share=share,
-    )
-    _require_batches(prepare.runs, prepare.num, prepare.flags, "workload.prepare")
+    _require_batches(prepare, "workload.prepare")
     if not prepare.writes:
         problem = f"none of these is known to write; use {fills()}"
         raise InputError("workload.prepare.benchmarks", problem)
-    return prepare
 
 
-def _integer(table: Mapping[str, Any], key: str, where: str) -> int:
-    """A whole number of at least 1, as db_bench can hold it."""
-    given, field = table[key], f"{where}.{key}"
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InputError(field, f"{given!r:.80} is not a whole number of at least 1")
-    if given > _MOST:
-        raise InputError(field, f"is above db_bench's maximum, {_MOST}")
-    return given
-
-
-def _seconds(table: Mapping[str, Any], where: str) -> float:
-    given = table.get("timeout_seconds", 600)
-    number = finite_number(given)
-    if number is None or not 0 < number < MOST_SECONDS:
-        problem = f"{given!r} is out of range; write seconds above 0, below {MOST_SECONDS:,.0f}"
-        raise InputError(f"{where}.timeout_seconds", problem)
-    return number
-
-
-def _benchmarks_and_flags(
-    table: Mapping[str, Any], where: str, *, stored: bool
-) -> tuple[tuple[str, ...], tuple[tuple[str, Value], ...]]:
-    """Both of a process; of a stored job, which was taken before, names are taken as they are."""
-    found: list[InputError] = []
-    benchmarks: tuple[str, ...] = ()
-    flags: tuple[tuple[str, Value], ...] = ()
-    with noting(found):
-        benchmarks = _names(table["benchmarks"], f"{where}.benchmarks")
-        for text in () if stored else benchmarks:
-            with noting(found):
-                known_run(text, f"{where}.benchmarks")
-    with noting(found):
-        flags = _flags(table.get("flags", {}), f"{where}.flags", stored=stored)
-    refuse_noted(found)
-    return benchmarks, flags
-
-
-def _names(given: object, field: str) -> tuple[str, ...]:
-    if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
-        raise InputError(field, "write a list of at least one string")
-    for text in given:
-        if not text or "," in text or text != text.strip():
-            raise InputError(field, f"{text!r} is not the name of one benchmark")
-    return tuple(given)
-
-
-def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value], ...]:
-    """Flags of db_bench that are not Rocktune's own, sorted by name.
-
-    Those of a stored job that do nothing are taken as they are.
-    """
-    if not isinstance(given, dict):
-        table = where.removeprefix("workload.")
-        raise InputError(where, f"write a table [{table}] of flag = value")
-    found: list[InputError] = []
-    for name, value in given.items():
-        with noting(found):
-            _require_flag(name, value, where)
-    percent = given.get("readwritepercent", 90)
-    if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
-        found.append(InputError(f"{where}.readwritepercent", f"{percent!r} is outside 0 to 100"))
-    if not stored:
-        found += flag_problems(given, where)
-    refuse_noted(found)
-    return tuple(sorted(given.items()))
-
-
-def _require_flag(name: str, value: object, where: str) -> None:
-    if not name.isidentifier():
-        raise InputError(f"{where}.{name}", "is not a flag name; leave out the dashes")
-    if name in SET_BY_ROCKTUNE:
-        raise InputError(f"{where}.{name}", SET_BY_ROCKTUNE[name])
-    if not isinstance(value, bool | int | float | str):
-        raise InputError(f"{where}.{name}", "write a string, a number, true or false")
-    if isinstance(value, int) and not -_MOST <= value <= _MOST:
-        raise InputError(f"{where}.{name}", f"is outside db_bench's range, {-_MOST} to {_MOST}")
-
-
-def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
-    for name, value in flags:
-        if name in names and (isinstance(value, bool) or not isinstance(value, int)):
-            raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
-
-
-def _require_batches(
-    runs: Sequence[BenchmarkRun], num: int, flags: tuple[tuple[str, Value], ...], where: str
-) -> None:
+def _require_batches(process: Workload | Prepare, where: str) -> None:
     """Refuses writes in batches that are smaller than one: nothing would be written."""
-    for run in runs:
+    flags = dict(process.flags)
+    for run in process.runs:
         each = run.benchmark
-        if each.loop in ("writes", "deletes") and not operations_of(each, num, dict(flags)):
-            batch = each.batch or dict(flags).get("batch_size")
+        if each.loop in ("writes", "deletes") and not operations_of(each, process.num, flags):
+            batch = each.batch or flags.get("batch_size")
             problem = f"{each.name} writes whole batches of {batch} keys; raise it"
             raise InputError(f"{where}.num", problem)

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import builds_here
+from api.services.dependencies import builds_here
 from db.hosts import see_host
 from db.jobs.job_store import JobStore
 from jobs.specification.named_files import specify

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import builds_here
+from api.services.dependencies import builds_here
 from db.workloads import keep_workload
 from jobs.execution.assembly import assemble, single_bench
 from jobs.experiments.comparison import on_one_build

@@ -96,7 +96,7 @@ def test_submit_sends_the_build_and_the_kind(monkeypatch: pytest.MonkeyPatch):
         sent.append(body)
         raise InputError("stop", "here")
 
-    monkeypatch.setattr("cli.stored.submit.submitted", keep)
+    monkeypatch.setattr("cli.stored.jobs.submitted", keep)
     asked = ["submit", "--db-bench", "9.7", "--host-kind", "nvme", "--url", "http://localhost:1"]
     assert main(asked) == 2
     assert (sent[0]["db_bench"], sent[0]["host_kind"]) == ("9.7", "nvme")

@@ -23,10 +23,10 @@ import jobs.cluster.host
 import jobs.cluster.scheduler
 from api.schemas.job_schemas import JobProgress
 from cli.main import main
-from cli.operations import webhooks
+from cli.operations import schedule
 from cli.options import exits
 from cli.options.exits import Exit
-from cli.render.progress_screen import JobView
+from cli.render.screen import JobView
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
@@ -195,7 +195,7 @@ def begun(desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ):  # fmt: skip
         monkeypatch.setattr(place, name, begun.waiting)
     monkeypatch.setattr(exits, "terminate_like_interrupt", lambda: None)
-    monkeypatch.setattr(webhooks, "_PATIENCE_SECONDS", 0)  # nobody sends here
+    monkeypatch.setattr(schedule, "_PATIENCE_SECONDS", 0)  # nobody sends here
     for name, value in (desk.variables() | {"ROCKTUNE_DB": "rocktune.db"}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)

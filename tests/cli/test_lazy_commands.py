@@ -6,8 +6,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from cli.lazy_commands import LazyCommand
-from cli.main import COMMANDS, main
+from cli.main import COMMANDS, LazyCommand, main
 
 
 @pytest.mark.parametrize("name", COMMANDS)

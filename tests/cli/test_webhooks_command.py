@@ -29,7 +29,7 @@ def run(database: Engine, monkeypatch: pytest.MonkeyPatch) -> Run:
     waits = SimpleNamespace(
         monotonic=time.monotonic, sleep=lambda _: deliver_due(database, SETTINGS)
     )
-    monkeypatch.setattr("cli.operations.webhooks.time", waits)
+    monkeypatch.setattr("cli.operations.schedule.time", waits)
     url = database.url.render_as_string(hide_password=False)
     return lambda *arguments: main(["webhooks", *arguments, "--db", url])
 
@@ -95,7 +95,7 @@ def test_a_test_message_arrives_or_its_error_is_told(run: Run, capsys: Capture):
 def test_without_a_worker_it_waits_and_there_must_be_one(
     run: Run, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cli.operations.webhooks._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("cli.operations.schedule._PATIENCE_SECONDS", 0.0)
     assert run("add", URL) == Exit.DONE
     assert run("test", "1") == Exit.ANSWER_IS_NO
     assert "the test message is still waiting for a worker" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, insert, select, update
 
-from db.connection.transactions import present, writing
+from db.connection.engine import present, writing
 from db.jobs.job_queue import queue_again
 from db.jobs.job_store import JobStore
 from db.leases import Lease, acquire, release, this_process_name

@@ -15,10 +15,9 @@ import yaml
 from prometheus_client import generate_latest
 from sqlalchemy import update
 
-from api.http.prometheus import REQUEST_SECONDS, REQUESTS, registry_of
-from db.connection.engine import make_engine
+from api.routes.health import REQUEST_SECONDS, REQUESTS, registry_of
+from db.connection.engine import make_engine, writing
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import writing
 from db.hosts import see_host
 from db.nightly.batches import add_schedule, read_batches
 from db.schema.tables import batch, job

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, writing
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import writing
 from db.schema.tables import batch
 from jobs.batch.batch_run import BatchTurn
 from tests.support.cli.launched import Zygote

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, insert, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import BatchState, batch_result
 from db.schema.job_row import JobState

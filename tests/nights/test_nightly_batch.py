@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs, batch_result, find_schedule, remove_schedule
 from db.nightly.nights import nights_of_batch

@@ -13,8 +13,7 @@ from typer.main import get_command
 
 from api.schemas.catalogue_schemas import WorkloadCreate
 from api.schemas.job_schemas import JobAsked
-from api.schemas.schedule_schemas import ScheduleCreate
-from api.schemas.webhook_schemas import WebhookCreate
+from api.schemas.schedule_schemas import ScheduleCreate, WebhookCreate
 from cli.main import app
 from jobs.batch.batch_plan import read_batch
 from optimizer.objective.objective_file import load_objective

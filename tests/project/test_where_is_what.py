@@ -58,7 +58,7 @@ DECLARED = re.compile(r"(?:Field|Option)\(")
 # The same names of something else: a machine's check and its memory, and figures of a result.
 OTHERS = {
     ("cli/tuning/doctor.py", "doctor_command"),
-    ("cli/tuning/guide.py", "guide_command"),
+    ("cli/tuning/catalogue.py", "guide_command"),
     ("optimizer/results/document.py", "Contributions"),
     ("optimizer/results/document.py", "Explanation"),
 }

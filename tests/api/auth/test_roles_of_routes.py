@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.pages.static_files import static_address
+from api.pages.page import static_address
 from db.access.tokens import Role, make_token, revoke_token
 from db.hosts import see_host
 from db.webhooks import read_webhooks, remove_webhook

@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.auth.security import Caller
-from api.http.json_body import MOST_VALUES
+from api.http.middleware import MOST_VALUES
 from api.http.problems import ProblemError
 from api.http.responses import MOST, MOST_OF_ONE, Exports
 from api.server import _listen

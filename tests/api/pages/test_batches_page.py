@@ -5,7 +5,7 @@ import re
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.nightly.batches import begin_batch
 from tests.support.api.browser import see
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.jobs.job_store import JobStore
 from db.leases import acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog

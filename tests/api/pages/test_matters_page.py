@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.schema.job_row import JobState
 from jobs.results.outcome import JobOutcome
 from tests.support.api.browser import see

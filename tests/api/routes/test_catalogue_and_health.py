@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text, update
 
 from api.app import make_app
-from db.access.token_file import new_token
+from db.access.tokens import new_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.hosts import see_host

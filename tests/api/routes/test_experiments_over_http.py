@@ -7,8 +7,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import KnownBuilds
-from db.connection.transactions import writing
+from api.services.dependencies import KnownBuilds
+from db.connection.engine import writing
 from db.schema.job_row import JobKind
 from db.schema.tables import job as job_table
 from jobs.experiments.kinds import KINDS

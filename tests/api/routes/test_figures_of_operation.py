@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, insert, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.hosts import see_host
 from db.jobs.job_store import JobStore
 from db.leases import BENCH, LeaderLease, give_back_lead, take_lead, this_process_name
@@ -24,7 +24,7 @@ AT = datetime(2026, 11, 1, 2, 30, tzinfo=UTC)
 @pytest.fixture
 def figures(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> Figures:
     """The values of a metric by those of its labels, as they are at that moment."""
-    monkeypatch.setattr("api.http.prometheus._FRESH_SECONDS", -1.0)
+    monkeypatch.setattr("api.routes.health._FRESH_SECONDS", -1.0)
 
     def read(name: str) -> dict[tuple[str, ...], float]:
         families = text_string_to_metric_families(client.get("/metrics").text)

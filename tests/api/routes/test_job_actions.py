@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore, restore_job
 from db.schema.job_row import JobState
-from jobs.specification.trust import DOCUMENT
+from jobs.specification.named_files import DOCUMENT
 from tests.support.api.callers import (
     EXTERNAL,
     OPTIONS,

@@ -32,7 +32,7 @@ REFUSED = [
     ({"objective": "{"}, "objective", "neither a name nor JSON"),
     ({"objective": "[" * 9000}, "objective", "neither a JSON object"),
     ({"objective": '{"a":' * 3000}, "objective", "neither a name nor JSON"),
-    ({"objective": '{"name": "x"}'}, "objective.metric", "at least one"),
+    ({"objective": '{"name": "x"}'}, "objective.metric", "is missing"),
     ({"objective": json.dumps({**OWN, "metric": [{"name": "luck", "direction": "min"}]})},
      "objective", "has not measured 'luck'"),
     ({"top": 0}, "top", "is below the minimum of 1"),

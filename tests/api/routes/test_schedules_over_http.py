@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, update
 
 from db.access.tokens import Role, make_token, revoke_token
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs, find_schedule
 from db.nightly.nights import nights_of_batch

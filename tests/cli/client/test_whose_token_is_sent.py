@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from db.access.token_file import keep_token, make_private_folder, new_token, place_of_token
+from db.access.tokens import keep_token, make_private_folder, new_token, place_of_token
 from tests.support.cli.client_scene import Answer, Asked, stub
 
 Client = Callable[..., int]

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, writing
 from db.connection.migrate import HEAD, current, upgrade_tables
-from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
 from jobs.archive import write_archive
 from tests.support.db.revisions import move

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.render.progress_screen import not_whole
+from cli.render.screen import not_whole
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import write_space, write_workload
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.access.token_file import keep_token, new_token, read_token
 from db.access.tokens import (
     Role,
     admit_token,
     find_token,
+    keep_token,
     list_tokens,
     make_token,
+    new_token,
+    read_token,
     revoke_token,
     server_token,
 )

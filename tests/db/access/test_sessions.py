@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from db.access.tokens import Role, find_token, make_token, open_session, token_of_session
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.schema.tables import browser_session
 from tests.support.db.server_clock import Clock, server_clock
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from db.access.token_file import (
+from db.access.tokens import (
     keep_token,
     make_private_folder,
     new_token,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, MetaData, Table, select
 
+from db.connection.engine import reading, writing
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import reading, writing
 from db.jobs.job_store import JobStore
 from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState

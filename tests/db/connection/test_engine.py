@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, reading, writing
 from db.connection.migrate import upgrade_tables
-from db.connection.transactions import reading, writing
 from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
 
@@ -108,7 +107,7 @@ class TestFiles:
     def test_a_file_that_another_program_holds(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("db.connection.transactions.BUSY_SECONDS", 0)
+        monkeypatch.setattr("db.connection.engine.BUSY_SECONDS", 0)
         engine = make_engine(tmp_path / "a.db")
         with writing(engine):
             assert "another program has locked it" in refusal(tmp_path / "a.db")

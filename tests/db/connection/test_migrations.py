@@ -10,8 +10,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 
+from db.connection.engine import reading, writing
 from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, is_current, upgrade_tables
-from db.connection.transactions import reading, writing
 from db.jobs.job_queue import enqueue_job, queue_again
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind, JobState

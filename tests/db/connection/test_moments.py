@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine, func, literal, select
 
-from db.connection.transactions import moment_of, reading
+from db.connection.engine import moment_of, reading
 
 
 def test_however_often_it_stands_in_a_statement_it_is_one_moment(database: Engine):

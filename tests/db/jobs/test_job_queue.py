@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,

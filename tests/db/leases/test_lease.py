@@ -8,8 +8,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from db.connection.engine import make_engine
-from db.connection.transactions import writing
+from db.connection.engine import make_engine, writing
 from db.jobs.job_store import JobStore
 from db.leases import Lease, LeaseHeld, acquire, fence, release, renew, this_process_name
 from db.schema.job_row import JobState

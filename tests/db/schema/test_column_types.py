@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Engine, MetaData, Table, insert, select
 
-from db.connection.transactions import reading, writing
+from db.connection.engine import reading, writing
 from db.schema.types import Document, SafeText, UtcDateTime, finite, safe_text, storable
 
 anything = Table(

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, insert
 
-from db.connection.transactions import reading, writing
+from db.connection.engine import reading, writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import trial
 from db.trials.trial_rows import TrialOrder, count_listed, proposal, read_listed

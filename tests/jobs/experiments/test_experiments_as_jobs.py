@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.services.known_builds import KnownBuilds
+from api.services.dependencies import KnownBuilds
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog

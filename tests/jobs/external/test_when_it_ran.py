@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, select
 
-from db.connection.transactions import reading
+from db.connection.engine import reading
 from db.schema.tables import job
 from jobs.execution.held_job import renewed_meanwhile
 from jobs.external import external

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, insert
 
 from cli.operations.nights import nights_command
 from cli.options.exits import Exit
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.nightly.nights import nights_of_batch as stored_nights
 from db.schema.job_row import JobState

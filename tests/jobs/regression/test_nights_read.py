@@ -7,8 +7,7 @@ import pytest
 from pydantic_core import from_json
 from sqlalchemy import Engine, insert, update
 
-from db.connection.engine import make_engine
-from db.connection.transactions import now, writing
+from db.connection.engine import make_engine, now, writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import BatchState, end_batch
 from db.nightly.nights import Night, night_result, night_states, nights_of_batch

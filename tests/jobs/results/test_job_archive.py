@@ -21,9 +21,8 @@ from jobs.execution.run_job import run_job
 from jobs.experiments.sides import side_of_job
 from jobs.queue.lifecycle import WrongState, delete_stored, resume_stored
 from jobs.queue.queued_job import Queued, ready_to_tune
-from jobs.specification.named_files import specify
+from jobs.specification.named_files import named_places, specify
 from jobs.specification.specification import Specification
-from jobs.specification.trust import named_places
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

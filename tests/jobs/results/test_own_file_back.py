@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.results.export import difference_of, export_options
-from jobs.specification.measured_baseline import measured_baseline
+from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.normal_form import read_user_options

@@ -50,7 +50,7 @@ def test_every_field_of_a_specification_at_once():
         seed=-1,
     ) == [
         "minutes", "trials", "minutes", "scale", "seed", "strategy", "workload.num",
-        "space.parameter", "objective.name", "baseline_options",
+        "space.parameter", "objective.name", "objective.metric", "baseline_options",
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
-from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.load_warnings import too_small_warnings
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.measured_baseline import baseline_warnings, measured_baseline
+from jobs.specification.load_warnings import baseline_warnings
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import measured_baseline
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.bench_plan import BenchPlan
 from sampler.common.errors import InputError

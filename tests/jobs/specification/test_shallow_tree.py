@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.specification.compaction_debt import deepest_level
+from jobs.specification.load_warnings import deepest_level
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from sampler.space.space import default_values

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, update
 
-from db.connection.transactions import present, writing
+from db.connection.engine import present, writing
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import delivery as deliveries

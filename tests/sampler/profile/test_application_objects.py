@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.measured_baseline import measured_baseline
+from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.application import application_steps
 from sampler.options.options_file import format_options, parse_options

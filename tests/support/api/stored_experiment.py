@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Engine, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.schema.job_row import JobState
 from db.schema.tables import job as job_table
 from tests.support.api.stored_job import remember

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine, insert, update
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import api.app
 import cli.render.outcome_screen
-import cli.render.progress_screen
+import cli.render.screen
 import jobs.execution.run_job
 import jobs.report.artifacts
 import jobs.worker
@@ -33,7 +33,7 @@ from optimizer.run.tuning import load_libraries
 assert (
     api.app
     and cli.render.outcome_screen
-    and cli.render.progress_screen
+    and cli.render.screen
     and jobs.report.artifacts
     and jobs.execution.run_job
     and jobs.worker

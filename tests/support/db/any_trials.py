@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import MAIN_METRICS, trial
 from db.trials.trial_rows import proposal

@@ -4,8 +4,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
+from db.connection.engine import writing
 from db.connection.migrate import current
-from db.connection.transactions import writing
 
 
 def move(engine: Engine, revision: str) -> None:

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine
 
 from db.access import tokens
-from db.connection import transactions
+from db.connection import engine
 from db.jobs import job_queue, job_store
 from db.trials import trial_log
 
-_WRITE = (tokens, transactions, job_queue, job_store, trial_log)
+_WRITE = (tokens, engine, job_queue, job_store, trial_log)
 
 
 class Clock:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, insert
 
-from db.connection.transactions import writing
+from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import trial

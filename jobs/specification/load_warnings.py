@@ -1,14 +1,121 @@
-"""Loads too small to judge by: they stay in memory, are never compacted, or fill no deep level."""
+"""Warnings about a load and a baseline that measure something else than they seem to."""
 
+from collections.abc import Mapping
 from math import ceil
 
+from sampler.bench.bench_plan import BenchPlan
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.options.option_values import filter_bits, prefix_of
+from sampler.options.options_file import CF, TABLE
 from sampler.parameters.parameter import Value
 from sampler.space.latent import Ranges
-from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
+from sampler.space.space import (
+    LEAST_WRITE_BUFFER,
+    Configuration,
+    Space,
+    cache_bytes,
+    flushed_at,
+    memtable_bytes,
+)
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
 from sampler.workload.workload_file import SHIPPED, load_workload
+
+# Bytes of db_bench's keys that differ: a number, the highest byte first (GenerateKeyFromInt).
+_NUMBERED = 8
+_UNDONE = "disable_auto_compactions"
+_USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
+
+
+def scale_warnings(
+    workload: Workload, values: Mapping[str, Value], *, field: str = "scale"
+) -> list[str]:
+    """What must be said where RocksDB would not use the write buffers that it is given.
+
+    Raises:
+        InputError: At this scale it would not use those of its own defaults either.
+    """
+    buffer = flushed_at(values)
+    if not workload.by_db_bench or buffer // workload.scale >= LEAST_WRITE_BUFFER:
+        return []
+    if _USUAL_BUFFER // workload.scale < LEAST_WRITE_BUFFER:
+        raise InputError(
+            field,
+            f"at the scale {workload.scale} of {workload.name}, a write buffer of "
+            f"{format_bytes(_USUAL_BUFFER)} falls below RocksDB's minimum of "
+            f"{format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(_USUAL_BUFFER)}",
+        )
+    raised = LEAST_WRITE_BUFFER * workload.scale
+    return [
+        f"at scale {workload.scale}, RocksDB raises a write buffer of {format_bytes(buffer)} to "
+        f"its minimum of {format_bytes(LEAST_WRITE_BUFFER)}, so one of "
+        f"{format_bytes(raised)} is measured; {better_scale(buffer)}"
+    ]
+
+
+def better_scale(buffer: int) -> str:
+    """At which scale write buffers of so many bytes are measured as they are."""
+    if most := buffer // LEAST_WRITE_BUFFER:
+        return f"use a `scale` of at most {most}"
+    return f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more"
+
+
+def baseline_warnings(plan: BenchPlan) -> list[str]:
+    """A line for each thing of the user's own file that the reader of the figures must know."""
+    found, own, kept = [*plan.notes], plan.baseline_file, "a resulting file keeps what"
+    found += _prefix_lines(plan)
+    if plan.elsewhere:
+        found.append(
+            f"{', '.join(plan.elsewhere)} of your OPTIONS file: left out while measuring, "
+            f"because each run writes only to its own folder; {kept} yours says"
+        )
+    if plan.unlogged:
+        found.append(
+            f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while "
+            f"measuring, because the LOG shows when the tree is at rest; {kept} yours says"
+        )
+    if own.get(CF, _UNDONE) in ("true", "1"):  # a write amplification that is owed, not saved
+        found.append(
+            f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts only "
+            "flushes and compaction debt is never paid; remove it from the file to tune "
+            "compactions"
+        )
+    if own.get(CF, "compaction_style") == "kCompactionStyleFIFO":  # one that costs data
+        found.append(
+            "compaction_style = kCompactionStyleFIFO: RocksDB deletes the oldest files beyond "
+            "max_table_files_size, so waf counts flushes and sa only what is left"
+        )
+    return found
+
+
+def _prefix_lines(plan: BenchPlan) -> list[str]:
+    """What becomes of prefixes, and of a filter that holds only them, under the load's keys."""
+    file, load = plan.baseline_file, plan.workload
+    text = file.get(CF, "prefix_extractor")
+    alone = bool(filter_bits(file)) and file.get(TABLE, "whole_key_filtering") in ("false", "0")
+    if text in (None, "", "nullptr"):
+        text = load.options.get("prefix_extractor")
+    if not load.by_db_bench or load.trace or not (text or alone):
+        return []
+    size, prefix = load.key_size, prefix_of(text)
+    said = f"prefix_extractor = {str(text)[:60]}"
+    holds = "the filter holds only prefixes (whole_key_filtering = false), so"
+    no_effect = f"{holds} it holds nothing and has no effect in what is measured"
+    if prefix is None:
+        return [f"{said if text else 'no prefix_extractor'}: {no_effect}"] if alone else []
+    kind, length = prefix
+    if kind == "fixed" and length > size:
+        line = f"{said}: not measured, because the load's keys of {size} bytes are shorter"
+        return [f"{line}; {no_effect}" if alone else line]
+    if not alone or dict(load.flags).get("keys_per_prefix"):
+        return []
+    different = -(-load.num // 256 ** max(0, min(size, _NUMBERED) - length))
+    if length < size and different < load.num:
+        many = f"{different:,} prefix{'es' if different > 1 else ''}"
+        little = f"holds {many} and has little effect in what is measured"
+        return [f"{said}: {holds} of the load's {load.num:,} keys it {little}"]
+    return [f"{said}: {holds} in what is measured it holds every key of the load"]
+
 
 _WRITES = "writes"  # db_bench's flag for how much is written, where it is not num
 _TRIGGER = "level0_file_num_compaction_trigger"
