@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sampler.stats_dumps.dumps import SLACK
 from sampler.stats_dumps.figure_lines import (
     DELAYS,
     L0_FILES,
@@ -19,6 +18,7 @@ from sampler.stats_dumps.figure_lines import (
     added,
 )
 from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.parts import SLACK
 
 _NO_STALL_LINE = "it has no line `Cumulative stall`, which RocksDB writes below ** DB Stats **"
 # Reason -> (what happened, option that delays, option that stops, what else to look at).

@@ -10,10 +10,9 @@ from jobs.interval_report import answers
 from sampler.common.errors import InputError
 from sampler.options.forms import is_options_file, other_form
 from sampler.profile.database_files import encoding_of, packed_with, quiet_log
-from sampler.stats_dumps.dumps import SLACK
 from sampler.stats_dumps.figure_lines import as_document
 from sampler.stats_dumps.opening import Opening, openings_in
-from sampler.stats_dumps.parts import Contents, Part, read_contents
+from sampler.stats_dumps.parts import SLACK, Contents, Part, read_contents
 
 MOST_BYTES = 2**30
 OLDEST = "2.0"

@@ -1,18 +1,18 @@
-"""An opening of a database: its intervals, its column families, and what it came to.
+"""An opening of a database: its dumps, its intervals, its column families, and what it came to.
 
 Idle families are left out of a dump since RocksDB 7.9, so a total is the sum of the last known
 total of each family.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 
-from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
 from sampler.stats_dumps.figure_lines import Figures, StallLine, Stalls, added
-from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part
+from sampler.stats_dumps.parts import DATABASE, DEFAULT, SLACK, Contents, Dump, Part, dumps_of
 
 _MIB = 1024.0  # in a GiB
+_HOUR = 3600.0
 _LEAST_OF_TABLE = 1.0  # GiB
 _STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 3.x
 
@@ -315,3 +315,97 @@ def _first(*values: float | None) -> float | None:
 
 def _per(amount: float | None, seconds: float, factor: float = 1.0) -> float | None:
     return None if amount is None or seconds <= 0 else amount * factor / seconds
+
+
+def openings_of(dumps: Iterable[Dump], contents: Contents) -> list[list[Dump]]:
+    """The dumps of each opening, by time.
+
+    What tells openings apart, the strongest first: a run of db_bench, or an opening that the LOG
+    tells of, that begins between two dumps; intervals that overlap or a clock that goes back; an
+    interval that begins where the one before ended; the moment of the opening, which is the LOG's
+    clock less the uptime; a total that goes back. A LOG's header is no sign: a rolled LOG repeats
+    it.
+
+    db_bench's last dump stands on its standard output, the others on standard error: kept in one
+    file, the last may stand first.
+    """
+    openings: list[_Opening] = []
+    runs = list(contents.runs)
+    for dump in dumps:
+        passed = {kind for line, kind in runs if line < dump.line}
+        runs = [each for each in runs if each[0] >= dump.line]
+        if not openings or not openings[-1].holds(dump, passed, contents.stamps):
+            openings.append(_Opening())
+        openings[-1].add(dump, passed)
+    return [_by_time(each.dumps) for each in openings]
+
+
+@dataclass
+class _Opening:
+    dumps: list[Dump] = field(default_factory=list)
+    ahead: list[Dump] = field(default_factory=list)  # those of standard output that stand first
+    runs: set[str] = field(default_factory=set)
+
+    def add(self, dump: Dump, passed: set[str]) -> None:
+        if self.dumps and dump.at < self.dumps[-1].at - SLACK:
+            self.ahead = list(self.dumps)
+        self.dumps.append(dump)
+        self.runs |= passed
+
+    def holds(self, dump: Dump, passed: set[str], stamps: dict[int, float]) -> bool:
+        newest = self.dumps[-1]
+        if passed & self.runs:
+            return False
+        if dump.at < newest.at - SLACK:
+            return self._stands_before(dump, passed, stamps)
+        exact = DATABASE in dump.parts  # a family alone may be told since a dump long before
+        if exact and any(_overlap(dump, each) for each in (newest, *self.ahead)):
+            return False
+        opened, known = _opened(dump, stamps), _opened(newest, stamps)
+        if exact and dump.begin > SLACK and abs(dump.begin - newest.at) <= SLACK:
+            return True
+        if opened is not None and known is not None:
+            apart = abs(opened - known)
+            return apart <= 2.0 or abs(apart - _HOUR) <= 2.0  # the clocks went to summer time
+        ingest, before = _ingest(dump), _ingest(newest)
+        return ingest is None or before is None or ingest >= before - 0.01
+
+    def _stands_before(self, dump: Dump, passed: set[str], stamps: dict[int, float]) -> bool:
+        """Whether the dumps so far are what db_bench printed last.
+
+        Its other output then begins between them, or with an interval since the opening.
+        """
+        first = min(each.begin for each in self.dumps)
+        other = bool(passed and self.runs) or dump.begin <= SLACK < first
+        is_before = dump.at <= first + SLACK and _opened(dump, stamps) is None
+        return other and not self.ahead and is_before
+
+
+def _opened(dump: Dump, stamps: dict[int, float]) -> float | None:
+    stamp = stamps.get(dump.block)
+    return None if stamp is None else stamp - dump.at
+
+
+def _overlap(one: Dump, other: Dump) -> bool:
+    if min(one.seconds, other.seconds) == 0.0 and abs(one.at - other.at) <= SLACK:
+        return False
+    return min(one.at, other.at) - max(one.begin, other.begin) > SLACK
+
+
+def _ingest(dump: Dump) -> float | None:
+    database = dump.parts.get(DATABASE)
+    found = database.figures.get("total_ingest_gib") if database is not None else None
+    return None if found is None else float(found)
+
+
+def _by_time(dumps: Sequence[Dump]) -> list[Dump]:
+    ordered: list[Dump] = []
+    for dump in sorted(dumps, key=lambda each: each.at):
+        if ordered and ordered[-1].at == dump.at:
+            last = ordered[-1]
+            for part in dump.parts.values():
+                last.add(part)
+            last.seconds = max(last.seconds, dump.seconds)
+        else:
+            ordered.append(dump)
+    return ordered

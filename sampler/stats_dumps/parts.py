@@ -1,4 +1,4 @@
-"""Reads a LOG or db_bench's output into the parts of its dumps, in the order of the file.
+"""Reads a LOG or db_bench's output into the parts of its dumps, and gathers the parts into dumps.
 
 A dump has a part for the database and one for each column family that is told. RocksDB 3.x writes
 the families first and the one clock last; 5.x and 6.x write each family twice, the second time
@@ -6,8 +6,8 @@ with an interval of 0; since 7.9 idle families are left out (pull request 10891)
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from io import StringIO
 
@@ -53,6 +53,8 @@ OPTIONS = (
 )  # fmt: skip
 DATABASE = None
 DEFAULT = "default"
+# Both clocks of a dump are rounded to tenths, and its parts are written one after the other.
+SLACK = 0.25
 
 
 @dataclass(kw_only=True)
@@ -323,3 +325,85 @@ def _stamp(line: str) -> float | None:
     except ValueError:
         return None
     return (moment - datetime(1970, 1, 1)).total_seconds() + float(f"0.{fraction or 0}")
+
+
+@dataclass
+class Dump:
+    """The database and the column families at one moment."""
+
+    at: float  # seconds since the opening
+    seconds: float  # length of the interval
+    line: int  # where it begins in the file
+    block: int  # of its parts
+    # By family; the database is under None. No family is twice in it.
+    parts: dict[str | None, Part] = field(default_factory=dict)
+
+    @property
+    def begin(self) -> float:
+        """Seconds since the opening at which the interval begins."""
+        return self.at - self.seconds
+
+    def add(self, part: Part) -> None:
+        """Takes a part in; one of the same family is merged with it."""
+        before = self.parts.get(part.family)
+        self.parts[part.family] = part if before is None else merged(before, part)
+
+
+def dumps_of(parts: Sequence[Part]) -> list[Dump]:
+    """The parts gathered into dumps; parts that no clock belongs to are left out."""
+    dumps: list[Dump] = []
+    waiting: list[Part] = []
+    for part in parts:
+        waiting = [each for each in waiting if each.block == part.block]
+        if part.at is None:
+            waiting.append(part)
+            continue
+        if not dumps or not _joins(part, dumps[-1]):
+            dumps.append(Dump(part.at, part.seconds or 0.0, part.line, part.block))
+        dump = dumps[-1]
+        for each in (*waiting, part):
+            _add(each, dump)
+        waiting = []
+    return dumps
+
+
+def _joins(part: Part, dump: Dump) -> bool:
+    """Whether a part is of the dump before it: of the same moment, and not its next telling."""
+    assert part.at is not None
+    if part.block != dump.block:
+        return False
+    before = dump.parts.get(part.family)
+    in_log = part.block > 0
+    if before is None:
+        return part.at >= dump.at - SLACK and (in_log or part.at <= dump.at + SLACK)
+    since = part.at - (before.at if before.at is not None else dump.at)
+    if in_log:  # 5.x and 6.x write a family again, with an interval since the first time
+        return since >= -SLACK and (part.seconds or 0.0) <= since + 0.15
+    return abs(since) <= SLACK and (part.seconds or 0.0) < 0.05
+
+
+def _add(part: Part, dump: Dump) -> None:
+    if part.at is None:
+        part.at, part.seconds, part.own_clock = dump.at, dump.seconds, False
+    if part.family is DATABASE and DATABASE not in dump.parts:
+        dump.at, dump.seconds = part.at, part.seconds or 0.0
+    dump.add(part)
+
+
+def merged(first: Part, second: Part) -> Part:
+    """One part of two that tell of the same family at the same moment.
+
+    Totals are of the second; what is of an interval is of the longer one: the other begins where
+    the first part ended, and is empty.
+    """
+    longer = first if (first.seconds or 0.0) >= (second.seconds or 0.0) else second
+    intervals = {n: v for n, v in longer.figures.items() if n.startswith("interval_")}
+    return replace(
+        first,
+        at=longer.at,
+        seconds=longer.seconds,
+        figures={**first.figures, **second.figures, **intervals},
+        stalls={**first.stalls, **second.stalls},
+        levels=longer.levels or first.levels or second.levels,
+        own_clock=first.own_clock or second.own_clock,
+    )
