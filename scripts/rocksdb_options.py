@@ -1,4 +1,4 @@
-"""What RocksDB's headers declare and ``sampler/options/rocksdb_options.csv`` does not have.
+"""What RocksDB's headers declare and ``sampler/rocksdb/rocksdb_options.csv`` does not have.
 
 ``python scripts/rocksdb_options.py INCLUDE`` reads the headers of one release (``/usr/include``
 of librocksdb-dev, or ``include`` of RocksDB's sources) and prints

@@ -16,7 +16,7 @@ from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.job_model import JobModel, job_surrogate
 from optimizer.trials.problem import Problem
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.latent import SPECIAL_SHARE, decode
 
 _SIGMAS = 1.96

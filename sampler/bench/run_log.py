@@ -8,9 +8,9 @@ from io import StringIO
 from pathlib import Path
 
 from sampler.bench.db_bench_output import complaint, parse_tickers
+from sampler.rocksdb.log_reader import LogEvent, read_log, stamp_of
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import EndedProcess, Ending
-from sampler.stats_dumps.log_reader import LogEvent, read_log, stamp_of
 from sampler.workload.db_bench_benchmarks import BenchmarkRun
 
 # Of files that were made: a blob file's event tells the bytes of its blobs, not its size.

@@ -8,10 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, MULTIPLIER, Guide, guide_cautions, whole
-from sampler.options.option_values import write_values
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.option_values import write_values
+from sampler.rocksdb.options_file import CF, DB, TABLE, OptionsFile, format_options
+from sampler.rocksdb.parameters import Value, catalogue
 
 TROCKSDB, ROCKSDB = "OPTIONS.trocksdb.ini", "OPTIONS.rocksdb.ini"
 _TROCKSDB_VERSION = "6.4.6"  # the RocksDB in TRocksDB t6.4.6.27, which the guide was tested with

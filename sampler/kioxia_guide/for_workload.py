@@ -12,7 +12,7 @@ from sampler.kioxia_guide.guide import (
     compute_guide,
     files_of,
 )
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.workload.workload import Workload
 
 NAME = "guide"

@@ -17,9 +17,9 @@ from sampler.common.byte_size import format_bytes
 from sampler.profile.family_events import FamilyEvents, Opened
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
-from sampler.stats_dumps.figure_lines import count_of
-from sampler.stats_dumps.opening import Opening
-from sampler.stats_dumps.parts import Part
+from sampler.rocksdb.figure_lines import count_of
+from sampler.rocksdb.opening import Opening
+from sampler.rocksdb.parts import Part
 
 TRACE = "record a trace with DB::StartTrace and profile it"
 STATISTICS = (

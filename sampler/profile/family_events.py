@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sampler.stats_dumps.log_reader import LogEvent
+from sampler.rocksdb.log_reader import LogEvent
 
 MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged
 FLUSH, COMPACTION = "flushes", "compactions"

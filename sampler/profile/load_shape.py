@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from sampler.parameters.parameter import Value
 from sampler.profile.profile import FamilyProfile, ValueSize
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import LEAST_WRITE_BUFFER
 
 # Bytes of keys and values that a run writes: seconds on a common machine.

@@ -26,7 +26,7 @@ from sampler.profile.family_events import (
     value_squares,
 )
 from sampler.profile.overwrites import Held, Merge, Writes
-from sampler.stats_dumps.log_reader import LogEvent, UnknownEvents, stamp_of
+from sampler.rocksdb.log_reader import LogEvent, UnknownEvents, stamp_of
 
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)( table)?")
 # A flush that the end of a process cancels makes a table and does not commit it.

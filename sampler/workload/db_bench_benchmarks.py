@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 
 # The keys that a benchmark leaves behind. ``sequential``: 0, 1, ... in order; ``unique``: drawn
 # without replacement; ``uniform``: drawn with replacement. Of ``counted`` no formula tells.

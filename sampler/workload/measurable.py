@@ -19,9 +19,9 @@ from typing import Any
 
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError, refuse_noted
-from sampler.options.option_facts import option_flags
-from sampler.options.options_file import CF, OptionsFile
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.option_facts import option_flags
+from sampler.rocksdb.options_file import CF, OptionsFile
+from sampler.rocksdb.parameters import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database, operations_of
 from sampler.workload.workload import Prepare, Workload
 

@@ -20,7 +20,7 @@ from pydantic import (
 
 from sampler.common.documents import Finite, Switch, Text
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.workload.db_bench_benchmarks import (
     BenchmarkRun,
     DbBenchBenchmark,
