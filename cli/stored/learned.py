@@ -47,12 +47,11 @@ def parameters_command(
 ) -> None:
     """Ranks the parameters of a job by importance.
 
-    Importance is the share of a metric's variance over the whole space. It is by
-    a random forest (functional analysis of variance) or a Gaussian process of all
-    trials, whichever predicts unseen trials better; the p-value of no effect is
-    by the process. --metric shows both side by side, the forest's other measures,
-    and the analysis of variance of the random configurations alone. p-values are corrected for
-    all parameters and metrics (Holm).
+    Importance is the share of a metric's variance over the whole space, by a
+    Gaussian process of all trials, with its p-value of no effect. --metric also
+    shows what a random forest says (permutation importance on unseen trials,
+    decrease in impurity), and the analysis of variance of the random
+    configurations alone. p-values are corrected for all parameters and metrics (Holm).
     """
     ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
     if as_json:
@@ -103,12 +102,17 @@ def _p_of(test: dict[str, Any]) -> str:
 
 def _both(found: dict[str, Any], metric: str) -> Table:
     """A metric by everything that ranks it, in the order of what is shown first."""
-    figures = ("forest", "95%", "process", "95%", "p", "permutation", "impurity")
+    rows = found["parameters"]
+    # Of earlier versions, whose forests have shares of the variance too.
+    by_forest = any("total" in row["importance"].get(metric, {}) for row in rows)
+    shared = ("forest", "95%") if by_forest else ()
+    figures = (*shared, "process", "95%", "p", "permutation", "impurity")
     tested = ("F", "p of F") if ranks_anova(found) else ()
     table = bare_table((), ("",), ("parameter",), (*figures, *tested), no_wrap=True)
-    for place, row in enumerate(found["parameters"], start=1):
+    for place, row in enumerate(rows, start=1):
         forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
-        cells = [cell for share in (forest, process) for cell in _share(share)]
+        shares = (forest, process) if by_forest else (process,)
+        cells = [cell for share in shares for cell in _share(share)]
         cells.append(_p(row, metric))
         cells += [if_known(forest.get(name), "{:.3f}", "-") for name in ("permutation", "mdi")]
         if tested:

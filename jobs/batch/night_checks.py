@@ -8,7 +8,7 @@ from typing import Any, Literal
 from jobs.regression.detection import RegressionReport, Series
 from jobs.regression.report import name_of, report_lines
 from jobs.results.pages import document_html
-from models.change_points.change_point import LEAST_VALUES
+from models.change_points import LEAST_VALUES
 from sampler.common.untrusted_text import printable
 
 

@@ -29,7 +29,7 @@ from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import specification_from_document
 from jobs.views.importance import explained_job
-from optimizer.confirmation.kept_limits import Margins, margins_of
+from optimizer.confirmation.paired_tests import Margins, margins_of
 from optimizer.explanation.explanation import (
     BASELINE,
     MINIMAL,
@@ -40,7 +40,7 @@ from optimizer.explanation.explanation import (
     judge_minimal,
 )
 from optimizer.results.document import tested_fitness
-from optimizer.simplification.changes import Changes
+from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jobs.experiments.experiment import MeasuredRun, Sets, Side
-from models.importance.anova import holm
+from models.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
-from optimizer.confirmation.paired_change import CONFIDENCE, Change, change, differences_of
+from optimizer.confirmation.paired_tests import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 from sampler.workload.metric_table import Direction
 

@@ -40,7 +40,7 @@ from jobs.experiments.paired import (
 )
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS, p_words
-from optimizer.confirmation.paired_change import Change, change
+from optimizer.confirmation.paired_tests import Change, change
 from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.installed import InstalledDbBench

@@ -22,7 +22,7 @@ from jobs.regression.detection import (
 )
 from jobs.results.figures import amount_with_unit, figure, share_percent
 from jobs.results.pages import document_html, whole_page
-from models.change_points.change_point import LEAST_VALUES
+from models.change_points import LEAST_VALUES
 from optimizer.budget.power import p_words
 from sampler.bench.installed import short_digest
 
