@@ -16,7 +16,7 @@ from cli.render.outcome_screen import print_contributions, show_explanation
 from cli.render.screen import bare_table, if_known, print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
-from db.schema.job_row import JobKind, JobState
+from db.schema.job_row import JobKind
 from jobs.results.ranking_words import (
     anova_words,
     disagreement_words,
@@ -226,11 +226,9 @@ def explain_command(
 def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> None:
-    from db.jobs.job_store import JobStore
     from db.leases import LeaseHeld
-    from jobs.experiments.experiment import InterleavedRuns
-    from jobs.experiments.explain import measure_explanation
-    from jobs.specification.specification import require_tunes
+    from jobs.experiments.experiment import Experiment, no_runs
+    from jobs.experiments.explain import explanation_check, finished_job
     from optimizer.budget.sample_size import parse_detect
     from sampler.runner.settings import load_settings
 
@@ -242,7 +240,7 @@ def _measure(
     require_there(db)
     console = screen(stderr=True)
 
-    def begins(runs: InterleavedRuns, left: int) -> None:
+    def begins(runs: Experiment, left: int) -> None:
         say(console, f"{left} runs: {runs.rounds} rounds of {', '.join(runs.sides)}")
 
     observer = replace(
@@ -253,17 +251,11 @@ def _measure(
         interruptible(f"interrupted; {kept}"),
         open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,
     ):
+        job = finished_job(engine, job_id, field="ID")
         try:
-            job = JobStore(engine).job(job_id)
-        except KeyError:
-            raise InputError("ID", f"there is no job {job_id}") from None
-        require_tunes(job, "ID")
-        if job.state is not JobState.DONE:
-            raise InputError("ID", f"job {job_id} is {job.state.value}; it has no result yet")
-        try:
-            measure_explanation(
-                engine, job, load_settings(),
-                runs=runs, steps=steps, margin=share, observer=observer,
-            )  # fmt: skip
+            settings = load_settings()
+            check = explanation_check(engine, job, settings, runs=runs, steps=steps, margin=share)
+            if check is not None:
+                check.measure(settings, no_runs(), observer)
         except LeaseHeld as held:
             raise InputError("ID", f"{held}") from None
