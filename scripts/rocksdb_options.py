@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parent.parent / "sampler" / "options" / "rocksdb_options.csv"
+TABLE = Path(__file__).parent.parent / "sampler" / "rocksdb" / "rocksdb_options.csv"
 # Each structure whose fields are keys of an OPTIONS file, and the section that holds them.
 STRUCTURES = {
     "DBOptions": "DBOptions",
