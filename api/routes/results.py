@@ -26,7 +26,7 @@ from jobs.results.pages import policy
 from optimizer.results.document import Contributions, Explanation, Result
 from optimizer.results.ranking import DocumentPart, ParameterRanking
 from sampler.common.errors import InputError
-from sampler.options.forms import Form, write_form
+from sampler.rocksdb.forms import Form, write_form
 
 _RESPONSES = {**EVERYWHERE, **described(404), **UNCHANGED}
 _ABOUT: dict[str, Any] = {"prefix": "/v1/jobs/{job_id}", "tags": ["results"]}

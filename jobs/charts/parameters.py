@@ -23,7 +23,7 @@ from optimizer.results.ranking import EffectTest, ParameterImportance, Parameter
 from optimizer.surrogate.parameter_effects import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.workload.metric_table import TIME_BASED
 
 _EACH = 2

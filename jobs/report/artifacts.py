@@ -72,8 +72,8 @@ from optimizer.trials.trial import Phase, Trial
 from sampler.common.atomic_write import atomic_write
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.options.application import application_names
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.application import application_names
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration
 from sampler.space.space_file import space_from_document
 

@@ -19,8 +19,7 @@ from optimizer.results.document import (
     Predicted,
     Result,
 )
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.measurable import READS
 
 TOP = 6

@@ -12,13 +12,13 @@ from jobs.specification.resolved_job import resolve_stored
 from optimizer.results.document import OptionChange, Result
 from optimizer.trials.problem import Problem
 from sampler.common.byte_size import format_bytes
-from sampler.options.application import application_steps
-from sampler.options.changes import Change, Steps, steps_of
-from sampler.options.measured_part import without_derived
-from sampler.options.normal_form import read_user_options
-from sampler.options.option_values import title_of, write_values
-from sampler.options.options_file import OptionsFile, leaves, parse_options
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.application import application_steps
+from sampler.rocksdb.changes import Change, Steps, steps_of
+from sampler.rocksdb.measured_part import without_derived
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.option_values import title_of, write_values
+from sampler.rocksdb.options_file import OptionsFile, leaves, parse_options
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.measurable import READS
 

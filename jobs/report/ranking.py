@@ -22,7 +22,7 @@ from optimizer.results.ranking import (
     ParameterImportance,
     ParameterRanking,
 )
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 
 _GOOD_R2 = 0.7
 _MOST_TESTS = 30

@@ -42,9 +42,9 @@ from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
-from sampler.options.application import application_steps
-from sampler.options.changes import steps_of
-from sampler.options.options_file import parse_options
+from sampler.rocksdb.application import application_steps
+from sampler.rocksdb.changes import steps_of
+from sampler.rocksdb.options_file import parse_options
 from sampler.space.space_file import space_from_document
 
 

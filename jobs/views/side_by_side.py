@@ -7,7 +7,7 @@ from typing import Any
 from db.schema.job_row import JobRow
 from jobs.results.figures import value_words
 from optimizer.results.document import Result
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 
 _RANKS = 12
 _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
