@@ -34,7 +34,7 @@ from jobs.regression.triage import counter_words
 from jobs.results.option_changes import value_words
 from optimizer.budget.power import p_words
 from sampler.bench.installed import build_words
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _ROWS = 20

@@ -34,7 +34,7 @@ from jobs.results.ranking_words import (
 )
 from optimizer.results.document import Contributions, Explanation
 from sampler.common.errors import InputError
-from sampler.options.forms import Form, write_form
+from sampler.rocksdb.forms import Form, write_form
 
 _RESPONSES = {**EVERYWHERE, **described(404), **UNCHANGED}
 _ABOUT: dict[str, Any] = {"prefix": "/v1/jobs/{job_id}", "tags": ["results"]}

@@ -22,7 +22,7 @@ from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.surrogate.parameter_effects import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.workload.metric_table import TIME_BASED
 
 _EACH = 2

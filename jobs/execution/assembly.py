@@ -28,7 +28,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.bench_folder import require_space
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import Benchmark, LocalRunner

@@ -35,9 +35,8 @@ from sampler.bench.user_options import require_known_filter
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
-from sampler.options.options_file import TABLE
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.options_file import TABLE
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.metric_table import better

@@ -37,7 +37,7 @@ from optimizer.results.result import Conclusion, fitness_by_trial, result_docume
 from optimizer.trials.problem import Problem
 from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
-from sampler.options.application import application_names
+from sampler.rocksdb.application import application_names
 from sampler.space.space import Configuration
 
 _made_anew = JobCache[str]()

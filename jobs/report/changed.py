@@ -19,7 +19,7 @@ from optimizer.results.document import (
     Result,
     Step,
 )
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.workload.measurable import READS
 
 TOP = 6

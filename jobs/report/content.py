@@ -32,7 +32,7 @@ from optimizer.results.document import Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_table import MACHINE, shown_in
 

@@ -8,7 +8,7 @@ from jobs.results.figures import option_value
 from optimizer.results.document import OptionChange, Result
 from optimizer.trials.problem import Problem
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.measurable import READS
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import BYTES, metric_unit
 
 

@@ -7,14 +7,13 @@ from typing import Any
 from db.schema.job_row import JobRow
 from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
-from sampler.options.application import application_steps
-from sampler.options.changes import Change, Steps, steps_of
-from sampler.options.measured_part import without_derived
-from sampler.options.normal_form import read_user_options
-from sampler.options.option_values import title_of, write_values
-from sampler.options.options_file import OptionsFile, leaves, parse_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.application import application_steps
+from sampler.rocksdb.changes import Change, Steps, steps_of
+from sampler.rocksdb.measured_part import without_derived
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.option_values import title_of, write_values
+from sampler.rocksdb.options_file import OptionsFile, leaves, parse_options
+from sampler.rocksdb.parameters import Parameter, catalogue
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.space.space_file import space_from_document
 
 

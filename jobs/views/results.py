@@ -19,9 +19,9 @@ from jobs.views.importance import explained_job
 from jobs.views.live import job_series_of
 from optimizer.results.document import Result
 from optimizer.trials.trial import Purpose
-from sampler.options.application import application_steps
-from sampler.options.changes import steps_of
-from sampler.options.options_file import parse_options
+from sampler.rocksdb.application import application_steps
+from sampler.rocksdb.changes import steps_of
+from sampler.rocksdb.options_file import parse_options
 
 
 def outcome_view(

@@ -7,7 +7,7 @@ from typing import Any
 from db.schema.job_row import JobRow
 from jobs.results.option_changes import value_words
 from optimizer.results.document import tested_fitness
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 
 _RANKS = 12
 _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
