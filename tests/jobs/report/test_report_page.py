@@ -231,7 +231,7 @@ class TestOtherJobs:
         assert job.result["verdict"] is None
         page = read(job)
         assert "No candidate could be measured against the baseline." in page.text
-        assert "too few to rank parameters" in page.text
+        assert "unknown, too few random configurations" in page.text
         assert "refused: " in page.text and "second line" not in page.text
 
     def test_one_metric_alone(self):
