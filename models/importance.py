@@ -95,7 +95,7 @@ class ForestImportance:
 
 
 def forest_importance(
-    features: FeatureMatrix, target: ArrayLike, *, seed: int, trees: int = 100
+    features: FeatureMatrix, target: ArrayLike, *, seed: int, trees: int = 50
 ) -> ForestImportance | None:
     """Grows a forest of a metric and asks it; None of fewer than 10 settings, or of a constant.
 

@@ -159,7 +159,7 @@ def grow_forest(
 
 
 FOLDS = 5
-_TREES_OF_A_FOLD = 25
+_TREES_OF_A_FOLD = 10
 
 
 @dataclass(frozen=True, eq=False)
