@@ -79,13 +79,24 @@ def test_ten_settings_are_shown() -> None:
     assert len({name for name, _, _ in SETTINGS}) == len(SETTINGS) == 10
 
 
-@pytest.mark.parametrize(("name", "path", "cls"), SETTINGS, ids=lambda each: each)
-def test_a_setting_is_declared_in_one_place(name: str, path: str, cls: str) -> None:
-    places = {
-        (str(file.relative_to(ROOT)), node.name)
+@pytest.fixture(scope="module")
+def modules() -> dict[str, list[ast.stmt]]:
+    """By path, what stands in the modules that could declare a setting."""
+    return {
+        str(file.relative_to(ROOT)): ast.parse(file.read_text()).body
         for folder in ("optimizer", "jobs", "api/pages", "api/services", "cli")
         for file in (ROOT / folder).rglob("*.py")
-        for node in ast.parse(file.read_text()).body
+    }
+
+
+@pytest.mark.parametrize(("name", "path", "cls"), SETTINGS, ids=lambda each: each)
+def test_a_setting_is_declared_in_one_place(
+    name: str, path: str, cls: str, modules: dict[str, list[ast.stmt]]
+) -> None:
+    places = {
+        (place, node.name)
+        for place, body in modules.items()
+        for node in body
         if declares(node, name)
     }
     assert places - OTHERS == {(path, cls)}

@@ -30,6 +30,7 @@ from tests.support.optimizer.pretend_bench import (
     trial_of,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 CLOCKS = {"time": 0.04, "rate": 0.02}
 
 
