@@ -15,10 +15,7 @@ from optimizer.trials.trial import Trial
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, problem_of
 from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts
 
-pytestmark = [
-    pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.usefixtures("unranked", "unsimplified"), pytest.mark.slow]
 
 MINUTES = 40.0
 
