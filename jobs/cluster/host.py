@@ -21,8 +21,8 @@ import dask
 import structlog
 from distributed import Security, Worker, get_worker
 
-from jobs.cluster.connection import DESCRIPTOR, FITNESS, RESOURCE, own_version
 from jobs.cluster.listening import HTTP_ADDRESS
+from jobs.cluster.scheduler import DESCRIPTOR, FITNESS, RESOURCE, own_version
 from jobs.execution.assembly import Assembly, assemble, environment_of, local_host
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification, specification_from_document
@@ -32,7 +32,7 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.settings import Settings, load_settings

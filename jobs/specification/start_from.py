@@ -7,15 +7,15 @@ from jobs.specification.request import NONE
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.kioxia_guide.for_workload import (
+from sampler.kioxia_guide.document import (
     guide_values,
     named_threads,
     names_guide,
     with_threads,
 )
 from sampler.machine.machine import cpu_threads
-from sampler.options.normal_form import read_user_options
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import memtable_bytes
 from sampler.space.starting_points import Room, handful, values_of
 from sampler.workload.workload import Workload
