@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.named_files import specified
+from jobs.specification.named_files import specify
 from jobs.specification.request import read_request
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, asked_for, specification_from_document
@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def asked(file: Path, family: str | None = None) -> Specification:
-    return specified({"workload": "load", "baseline": str(file), "column_family": family})
+    return specify(workload="load", baseline=str(file), column_family=family)
 
 
 def test_the_named_family_is_the_baseline_and_it_is_said_which_others_there_are(file: Path):
@@ -78,7 +78,7 @@ def test_a_family_that_is_not_there_is_refused(file: Path):
 @pytest.mark.parametrize("baseline", [None, "library", "db_bench"])
 def test_a_family_without_a_file_is_refused(baseline: str | None):
     with pytest.raises(InputError, match="needs an OPTIONS file for 'blocks'; give one"):
-        specified({"baseline": baseline, "column_family": "blocks"})
+        specify(baseline=baseline, column_family="blocks")
 
 
 def test_another_baseline_takes_the_family_back_and_another_file_keeps_it():

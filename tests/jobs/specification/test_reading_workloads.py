@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.specification.named_files import specified, specify
+from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import (
     Specification,
@@ -76,7 +76,7 @@ def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
 
 def test_where_no_objective_is_named_it_is_one_that_the_load_serves():
     assert specify(workload=READS).objective["name"] == "reading"
-    assert specified({"workload": READS}).objective["name"] == "reading"
+    assert specify(workload=READS).objective["name"] == "reading"
     assert specify(workload=BESIDE).objective["name"] == "reading"
     assert specify().objective["name"] == "paper"
 
