@@ -117,8 +117,8 @@ def test_where_nothing_was_judged_limits_are_told_all_the_same(verdict: dict[str
 def test_the_conditions_of_a_run_are_neither_a_limit_nor_an_objective(
     metric: str, own: bool, tmp_path: Path
 ):
-    load = write_workload(tmp_path) if own else "load-quick"
-    space = write_space(tmp_path) if own else "default"
+    load = str(write_workload(tmp_path)) if own else "load-quick"
+    space = str(write_space(tmp_path)) if own else "default"
     with pytest.raises(InputError, match=f"limits: {metric} is a condition of a run"):
         specify(workload=load, space=space, objective="waf", limits=[f"{metric} <= 2"])
     path = tmp_path / "mine.toml"

@@ -13,7 +13,6 @@ from jobs.specification.specification import (
     specification_from_document,
     usual_objective,
 )
-from optimizer.objective.objective import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
@@ -111,7 +110,7 @@ def test_a_limit_of_what_is_not_measured_is_refused():
     with pytest.raises(
         InputError, match=r"no measurement of the workload \S+ has 'waf'; name one of"
     ):
-        reading(limits=[parse_limit("waf <= 3", field="limits")])
+        reading(limits=["waf <= 3"])
 
 
 def test_the_confirmation_prepares_a_load_as_many_times_larger():

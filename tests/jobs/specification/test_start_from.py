@@ -8,7 +8,6 @@ from jobs.specification.named_files import inlined, specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from jobs.specification.start_from import require_starts
-from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.space.starting_points import handful
@@ -36,7 +35,7 @@ def test_every_search_begins_at_the_usual_points_unless_told_otherwise() -> None
 
 
 def test_a_job_about_space_begins_with_little_space() -> None:
-    for more in ({"objective": "sa"}, {"limits": [Limit("sa", at_most_baseline=0.9)]}):
+    for more in ({"objective": "sa"}, {"limits": ["sa <= 0.9 baseline"]}):
         assert begins(**more)[0] == "space-leveled"
 
 
