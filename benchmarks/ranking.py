@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.importance import rank_parameters
+from models.importance import rank_parameters
 from models.random_forest import FeatureMatrix
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document

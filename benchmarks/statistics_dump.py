@@ -10,7 +10,7 @@ import random
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from optimizer.budget.power import p_words
-from optimizer.confirmation.paired_change import change
+from optimizer.confirmation.paired_tests import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench
 from sampler.runner.outcome import Outcome

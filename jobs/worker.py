@@ -152,8 +152,8 @@ class Worker:
             self._stopping.wait(_ROUND_SECONDS)
 
     def _run_one(self, job_id: int, run: int) -> None:
-        from jobs.experiments.run_experiment import made_ready
-        from jobs.queue.queued_job import Queued, run_queued
+        from jobs.execution.run_job import Queued, run_queued
+        from jobs.experiments.kinds import made_ready
 
         self._job_id = job_id
         try:

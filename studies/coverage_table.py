@@ -17,7 +17,7 @@ from typing import Any
 
 from scipy import stats
 
-from models.importance.importance import rank_parameters
+from models.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from studies.study import made_by
 from tests.support import ROOT

@@ -77,8 +77,7 @@ def live_page(visit: Reader, job: JobDep) -> Response:
 
 def _experiment_page(visit: Visit, job: JobRow, result: Mapping[str, Any] | None) -> Response:
     """What an experiment asks, how it stands, and what it says once it is done."""
-    from jobs.experiments.run_experiment import kept_files
-    from jobs.experiments.told import told_of
+    from jobs.experiments.told import kept_files, told_of
 
     kept = kept_files(visit.service.store, job.id)
     return job_page(

@@ -19,7 +19,7 @@ from db.schema.job_row import LIVE, JobKind, JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_rows import TrialOrder, count_listed, read_listed
 from jobs.views.live import baseline_so_far, confirms_larger_load
-from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase

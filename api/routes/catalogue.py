@@ -25,9 +25,8 @@ from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import parse_toml
-from sampler.kioxia_guide.document import guide_document
-from sampler.kioxia_guide.for_workload import HELP, SOURCE
-from sampler.kioxia_guide.for_workload import NAME as GUIDE
+from sampler.kioxia_guide.document import HELP, SOURCE, guide_document
+from sampler.kioxia_guide.document import NAME as GUIDE
 from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text

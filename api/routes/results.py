@@ -98,7 +98,7 @@ def download_file(
 
 
 def _file(answer: JobAnswer, name: str) -> str:
-    from jobs.experiments.run_experiment import kept_files
+    from jobs.experiments.told import kept_files
 
     files: dict[str, str] = kept_files(answer.service.store, answer.job.id)["files"]
     if name not in files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request
@@ -149,10 +149,16 @@ def _checked(
 def _known_to(service: Service, workloads: Registry) -> Known:
     """What an experiment may name, the workloads among it."""
     from jobs.experiments.kinds import Known
+    from jobs.experiments.sides import Side, side_named, side_of_job
 
     def tuning(fields: Mapping[str, Any]) -> Specification:
         asked = on_own_baseline(service, JobRequest.model_validate(fields))
         return specification_from(asked, workloads, service.installed, builds=service.builds)
+
+    def side(text: str, field: str) -> Side:
+        names = {*builds.here, *builds.elsewhere()}
+        of_job = partial(side_of_job, service.engine)
+        return side_named(text, names, of_job, field=field, files=False)
 
     builds = service.builds
     return Known(
@@ -161,7 +167,7 @@ def _known_to(service: Service, workloads: Registry) -> Known:
         uploaded=lambda name: (
             None if name in service.registered else find_workload(service.engine, name)
         ),
-        builds={*builds.here, *builds.elsewhere()},
+        side=side,
         require_build=builds.find,
         tuning=tuning,
     )

@@ -25,7 +25,7 @@ from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
     from api.schemas.job_schemas import JobProgress
-    from jobs.experiments.experiment import InterleavedRuns, MeasuredRun, RunsObserver
+    from jobs.experiments.experiment import Experiment, MeasuredRun, RunsObserver
     from optimizer.run.planning import RunProgress
     from optimizer.trials.trial import Phase, Trial
 
@@ -227,7 +227,7 @@ class TuningProgress(_Bar):
         self.note(f"host {host} is excluded: {why}")
 
     def host_readmitted(self, host: str, why: str) -> None:
-        """A host that was set aside measures again."""
+        """An excluded host measures again."""
         self.note(f"host {host} is {why}")
 
     def tick(self) -> None:
@@ -271,7 +271,7 @@ def runs_observer(console: Console, run_of: str) -> RunsObserver:
     """
     from jobs.experiments.experiment import RunsObserver
 
-    def begins(runs: InterleavedRuns, left: int) -> None:
+    def begins(runs: Experiment, left: int) -> None:
         of_all = "" if left == runs.total else f" left of {runs.total}"
         say(console, f"{left} runs{of_all}")
 

@@ -16,7 +16,7 @@ from cli.render.outcome_screen import print_contributions, show_explanation
 from cli.render.screen import bare_table, if_known, print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
-from db.schema.job_row import JobKind, JobState
+from db.schema.job_row import JobKind
 from jobs.results.ranking_words import (
     anova_words,
     disagreement_words,
@@ -47,12 +47,11 @@ def parameters_command(
 ) -> None:
     """Ranks the parameters of a job by importance.
 
-    Importance is the share of a metric's variance over the whole space. It is by
-    a random forest (functional analysis of variance) or a Gaussian process of all
-    trials, whichever predicts unseen trials better; the p-value of no effect is
-    by the process. --metric shows both side by side, the forest's other measures,
-    and the analysis of variance of the random configurations alone. p-values are corrected for
-    all parameters and metrics (Holm).
+    Importance is the share of a metric's variance over the whole space, by a
+    Gaussian process of all trials, with its p-value of no effect. --metric also
+    shows what a random forest says (permutation importance on unseen trials,
+    decrease in impurity), and the analysis of variance of the random
+    configurations alone. p-values are corrected for all parameters and metrics (Holm).
     """
     ranking, document = remote.told(Ranking, f"jobs/{job_id}/parameters", metric=metric, top=top)
     if as_json:
@@ -103,12 +102,17 @@ def _p_of(test: dict[str, Any]) -> str:
 
 def _both(found: dict[str, Any], metric: str) -> Table:
     """A metric by everything that ranks it, in the order of what is shown first."""
-    figures = ("forest", "95%", "process", "95%", "p", "permutation", "impurity")
+    rows = found["parameters"]
+    # Of earlier versions, whose forests have shares of the variance too.
+    by_forest = any("total" in row["importance"].get(metric, {}) for row in rows)
+    shared = ("forest", "95%") if by_forest else ()
+    figures = (*shared, "process", "95%", "p", "permutation", "impurity")
     tested = ("F", "p of F") if ranks_anova(found) else ()
     table = bare_table((), ("",), ("parameter",), (*figures, *tested), no_wrap=True)
-    for place, row in enumerate(found["parameters"], start=1):
+    for place, row in enumerate(rows, start=1):
         forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
-        cells = [cell for share in (forest, process) for cell in _share(share)]
+        shares = (forest, process) if by_forest else (process,)
+        cells = [cell for share in shares for cell in _share(share)]
         cells.append(_p(row, metric))
         cells += [if_known(forest.get(name), "{:.3f}", "-") for name in ("permutation", "mdi")]
         if tested:
@@ -222,11 +226,9 @@ def explain_command(
 def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> None:
-    from db.jobs.job_store import JobStore
     from db.leases import LeaseHeld
-    from jobs.experiments.experiment import InterleavedRuns
-    from jobs.experiments.explain import measure_explanation
-    from jobs.specification.specification import require_tunes
+    from jobs.experiments.experiment import Experiment, no_runs
+    from jobs.experiments.explain import explanation_check, finished_job
     from optimizer.budget.sample_size import parse_detect
     from sampler.runner.settings import load_settings
 
@@ -238,7 +240,7 @@ def _measure(
     require_there(db)
     console = screen(stderr=True)
 
-    def begins(runs: InterleavedRuns, left: int) -> None:
+    def begins(runs: Experiment, left: int) -> None:
         say(console, f"{left} runs: {runs.rounds} rounds of {', '.join(runs.sides)}")
 
     observer = replace(
@@ -249,17 +251,11 @@ def _measure(
         interruptible(f"interrupted; {kept}"),
         open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,
     ):
+        job = finished_job(engine, job_id, field="ID")
         try:
-            job = JobStore(engine).job(job_id)
-        except KeyError:
-            raise InputError("ID", f"there is no job {job_id}") from None
-        require_tunes(job, "ID")
-        if job.state is not JobState.DONE:
-            raise InputError("ID", f"job {job_id} is {job.state.value}; it has no result yet")
-        try:
-            measure_explanation(
-                engine, job, load_settings(),
-                runs=runs, steps=steps, margin=share, observer=observer,
-            )  # fmt: skip
+            settings = load_settings()
+            check = explanation_check(engine, job, settings, runs=runs, steps=steps, margin=share)
+            if check is not None:
+                check.measure(settings, no_runs(), observer)
         except LeaseHeld as held:
             raise InputError("ID", f"{held}") from None

@@ -61,11 +61,11 @@ def autotune_command(
 ) -> None:
     """Compares compaction policies under a sine wave of writes."""
     from jobs.autotune.compare import run_alone, table, write_autotune_files
-    from jobs.autotune.policy import Marks
     from jobs.autotune.request import (
         FULL_SECONDS,
         AutotuneRequest,
         LoadShape,
+        Marks,
         configured,
         read_configuration,
         scaled_step,

@@ -29,9 +29,9 @@ from jobs.batch.batch_run import (
     open_batch,
     run_batch,
 )
-from jobs.batch.night_checks import checks_of_night, junit_text, markdown_text
 from jobs.execution.assembly import ExecutionBackend
 from jobs.regression.detection import regressions_of_batch
+from jobs.regression.report import checks_of_night, junit_text, markdown_text
 from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import REPORT, require_folder

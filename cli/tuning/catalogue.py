@@ -20,12 +20,14 @@ from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.document import (
     COUNTERPARTS,
+    HELP,
+    NAME,
     PRESET,
+    SOURCE,
     guide_document,
     rocksdb_values,
     settings,
 )
-from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
 from sampler.kioxia_guide.guide import Guide, compute_guide, read_planned, whole
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import SHIPPED as SPACES

@@ -1,11 +1,9 @@
 """`rocktune bench`, `compare`, `upgrade-check`: configurations measured outside of a search."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from rich.console import Console
 from typer import Argument, Option, echo
 
 from cli.options.connections import Db, open_database, require_there
@@ -18,6 +16,7 @@ from cli.options.job_options import (
     Scale,
     Workload,
     in_options,
+    names_of,
 )
 from cli.render.outcome_screen import show_told
 from cli.render.screen import (
@@ -32,26 +31,15 @@ from cli.render.screen import (
 from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.execution.assembly import single_bench
-from jobs.experiments.comparison import (
-    ComparisonRequest,
-    comparison,
-    require_workloads,
-    subjects_of,
-)
 from jobs.experiments.experiment import measure_in_folder
-from jobs.experiments.option_drift import Concern
-from jobs.experiments.sides import Side, of_files, read_side, side_of_job
-from jobs.experiments.tables import load_words, require_metrics
-from jobs.experiments.upgrade import (
-    BuildDifferences,
-    build_differences,
-    find_builds,
-    upgrade_check,
+from jobs.experiments.kinds import Known, prepared, specified
+from jobs.experiments.sides import Side, read_side, side_of_job
+from jobs.specification.experiments import (
+    CompareRequest,
+    ExperimentRequest,
+    UpgradeCheckRequest,
 )
 from jobs.specification.named_files import specify
-from sampler.bench.builds import Build
-from sampler.bench.installed import short_digest
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
 from sampler.options.normal_form import read_user_options
@@ -59,8 +47,8 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value, parse_value
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings, load_settings
-from sampler.workload.workload_file import load_workload
+from sampler.runner.settings import load_settings
+from sampler.workload.workload_file import load_workload, workload_document
 
 BENCH_EXAMPLES = """
 Examples:
@@ -126,7 +114,7 @@ def bench_command(
     return status
 
 
-_KEPT = "interrupted; the runs are in {}. Continue with the same command and --resume"
+_CONTINUE = "Continue with the same command and --resume"
 COMPARE_EXAMPLES = """
 Examples:
   rocktune compare default OPTIONS.ini                      your file against the defaults
@@ -193,58 +181,55 @@ def compare_command(
     terminate_like_interrupt()
     if a is None and around is None:
         raise InputError("A", "name what to compare, or give --around PARAMETER")
-    if (b is None) == (around is None):
-        raise InputError("B", "give either B or --around PARAMETER")
-    if around is not None and db_bench_b is not None:
-        raise InputError("--db-bench-b", "does not apply with --around; use --db-bench-a")
-    settings = load_settings()
-    answer, aside = screen(stderr=as_json), screen(stderr=True)
-    sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
-    if b is not None:
-        sides.append(_read(b, settings, db, "B", db_bench_b))
-    sides = of_files(sides, column_family, drop_unknown)
-    with interruptible(_KEPT.format(out)):
-        loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
-        names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
-        chosen = require_metrics(names, loads)
-        asked = ComparisonRequest(
-            subjects=subjects_of(sides, around, loads, settings),
-            workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed,
-        )  # fmt: skip
-        _show_subjects(answer, asked)
-        experiment = comparison(asked, settings)
-        say(aside, *(f"note: {line}" for line in experiment.cautions))
-        observer = runs_observer(aside, "{case}, {side}")
-        compared = measure_in_folder(experiment, out, resume=resume, observer=observer)
-    show_told(answer, JobKind.COMPARE, compared.document)
-    say(aside, f"written to {out}")
-    if as_json:
-        print_json(compared.document)
-    all_ran = all(table["metrics"] for table in compared.document["tables"])
+    request = CompareRequest.model_construct(
+        kind="compare", a="default" if a is None else a, b=b, around=around,
+        db_bench_a=db_bench_a, db_bench_b=db_bench_b, workload=workloads or ["load-quick"],
+        metrics=names_of(metrics, field="metrics") if metrics else None, rounds=rounds, seed=seed,
+        scale=scale, column_family=column_family, drop_unknown=drop_unknown,
+    )  # fmt: skip
+    document = _measured(request, db, "{case}, {side}", out, resume=resume, as_json=as_json)
+    say(screen(stderr=True), f"written to {out}")
+    all_ran = all(table["metrics"] for table in document["tables"])
     return Exit.DONE if all_ran else Exit.TOOL_FAILED
 
 
-def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
+def _measured(
+    request: ExperimentRequest,
+    db: str | None,
+    run_of: str,
+    out: Path,
+    *,
+    resume: bool,
+    as_json: bool,
+    baseline: str | None = None,
+) -> Mapping[str, Any]:
+    """The result of an experiment that is measured and shown here, and kept in a folder."""
+
     def of_job(number: int, field: str) -> Side:
         require_there(db)
         with open_database(db) as engine:
             return side_of_job(engine, number, field)
 
-    side = read_side(text, settings, of_job, field=field)
-    return side if build is None else replace(side, build=build)
+    settings = load_settings()
+    answer, aside = screen(stderr=as_json), screen(stderr=True)
+    known = Known(
+        workload=lambda name: workload_document(load_workload(name)),
+        tuning=lambda fields: specify(**fields, baseline=baseline),
+        side=lambda text, field: read_side(text, settings, of_job, field=field),
+    )
+    with interruptible(f"interrupted; the runs are in {out}. {_CONTINUE}"):
+        specification = specified(request, known)
+        experiment = prepared(specification, None, settings)
+        say(answer, *experiment.subjects)
+        say(aside, *(f"note: {line}" for line in experiment.cautions))
+        observer = runs_observer(aside, run_of)
+        found = measure_in_folder(experiment, settings, out, resume=resume, observer=observer)
+    show_told(answer, specification.kind, found.document)
+    if as_json:
+        print_json(found.document)
+    return found.document
 
 
-def _show_subjects(console: Console, asked: ComparisonRequest) -> None:
-    """One line a subject: what it is, what runs it, what it holds in memory; one a workload."""
-    for each in asked.subjects:
-        facts = each.build.facts
-        version = f"RocksDB {facts.version}, " if facts else ""
-        what = f"{each.name}: {each.side.what}; {version}{each.build.program}"
-        say(console, f"{what}, memtables and cache {format_bytes(each.memory)}")
-    say(console, *map(load_words, asked.workloads))
-
-
-_MOST_NAMES = 12
 UPGRADE_CHECK_EXAMPLES = """
 Examples:
   rocktune upgrade-check default /opt/10.2/db_bench      builds by name or path
@@ -288,31 +273,22 @@ def upgrade_check_command(
     terminate_like_interrupt()
     if options is not None:
         _require_options(options)
-    specification = specify(
-        workload=workload,
-        space=space,
+    request = UpgradeCheckRequest.model_construct(
+        kind="upgrade-check", old=old, new=new, workload=workload, pairs=pairs, space=space,
+        configurations=configurations, column_family=column_family, drop_unknown=drop_unknown,
+        scale=scale, seed=seed,
+    )  # fmt: skip
+    run_of = "{case} on the {side} build"
+    document = _measured(
+        request,
+        None,
+        run_of,
+        out,
+        resume=resume,
+        as_json=as_json,
         baseline=None if options is None else str(options.absolute()),
-        column_family=column_family,
-        drop_unknown=drop_unknown,
-        scale=scale,
-        seed=seed,
     )
-    settings = load_settings()
-    answer = screen(stderr=as_json)
-    with interruptible(_KEPT.format(out)):
-        builds = find_builds(old, new, settings)
-        say(answer, f"old: {_build(builds.old)}", f"new: {_build(builds.new)}")
-        found = build_differences(builds, specification)
-        _show_differences(answer, found)
-        experiment = upgrade_check(
-            specification, builds, found, settings, pairs=pairs, draws=configurations
-        )
-        observer = runs_observer(screen(stderr=True), "{case} on the {side} build")
-        checked = measure_in_folder(experiment, out, resume=resume, observer=observer)
-    show_told(answer, JobKind.UPGRADE_CHECK, checked.document)
-    if as_json:
-        print_json(checked.document)
-    return Exit.ANSWER_IS_NO if checked.document["worse"] else Exit.DONE
+    return Exit.ANSWER_IS_NO if document["worse"] else Exit.DONE
 
 
 def _require_options(path: Path) -> None:
@@ -321,43 +297,3 @@ def _require_options(path: Path) -> None:
     except (OSError, UnicodeDecodeError):
         raise InputError("--options", f"{str(path)!r} is not a readable OPTIONS file") from None
     read_user_options(text, name=f"--options {path}")
-
-
-def _show_differences(console: Console, found: BuildDifferences) -> None:
-    drift = found.drift
-    for concern in Concern:
-        changed = [each for each in drift.changed if each.concern is concern]
-        if changed:
-            console.print(f"Changed defaults, {concern.value}:")
-            say(console, *(f"  {each.key}: {each.old} -> {each.new}" for each in changed))
-    if not drift.changed:
-        console.print("No default changed.")
-    for title, names in (
-        ("Options only of the new build", [each.key for each in drift.added]),
-        ("Options only of the old build", [each.key for each in drift.removed]),
-        ("db_bench flags only of the new build", drift.flags_added),
-        ("db_bench flags only of the old build", drift.flags_removed),
-    ):
-        if names:
-            say(console, f"{title} ({len(names)}): {_some(names)}")
-    say(console, *(f"Your OPTIONS file: {note}" for note in found.notes))
-
-
-def _build(build: Build) -> str:
-    facts = build.facts
-    if facts is None:
-        return f"{build.program}: {build.problem}"
-    parts = [f"RocksDB {facts.version}", build.program, f"file {short_digest(facts.digest)}"]
-    if facts.source:
-        parts.append(f"source {short_digest(facts.source)}")
-    if facts.compiled:
-        parts.append(f"compiled {facts.compiled}")
-    parts.append("assertions on" if facts.assertions else "without assertions")
-    if not facts.optimised:
-        parts.append("not optimised")
-    return ", ".join(parts)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more

@@ -27,7 +27,7 @@ from cli.render.screen import (
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
-from jobs.experiments.experiment import KeptRuns, RunsObserver
+from jobs.experiments.experiment import RunsObserver, no_runs
 from jobs.experiments.fidelity import fidelity_check
 from jobs.profile import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
@@ -187,16 +187,17 @@ def _fidelity(
 ) -> Mapping[str, Any]:
     """Runs the load, and lays it beside the database."""
     load, options = load_workload(str(workload)), found.profile.options
+    settings = load_settings()
     experiment = fidelity_check(
-        found.profile, found.family, load, load_settings(), options=options, db_bench=db_bench
+        found.profile, found.family, load, settings, options=options, db_bench=db_bench
     )
     observer = RunsObserver(
         waiting=told_on_change(console),
         starts=lambda _case, _side, number: say(
-            console, f"Check: run {number} of at most {experiment.runs}"
+            console, f"Check: run {number} of at most {experiment.total}"
         ),
     )
-    return experiment.measure(KeptRuns([], lambda _: None), observer).document
+    return experiment.measure(settings, no_runs(), observer).document
 
 
 def _show(console: Console, found: Profiled) -> None:

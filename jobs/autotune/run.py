@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.autotune.database import LevelFiles, TunedDatabase, rocksdb_version
-from jobs.autotune.policy import SWITCHING, first_switch, next_switch
-from jobs.autotune.request import AutotuneRequest
+from jobs.autotune.request import SWITCHING, AutotuneRequest, first_switch, next_switch
 from jobs.charts.curves import Span
 
 _POLL_SECONDS = 0.02

@@ -14,8 +14,10 @@ from jobs.results.ranking_words import (
     by_models,
     disagreement_words,
     held_out,
+    rank_interval,
     ranked_r2,
     ranks_anova,
+    reliable,
     share_cells,
     shown_first,
     trust_words,
@@ -200,19 +202,18 @@ def stability_chart(
     resampled.
     """
     rows = list(parameters[:_MOST])
-    drawn = [m for m in metrics if any("rank_low" in r["importance"].get(m, {}) for r in rows)]
+    drawn = [m for m in metrics if any(rank_interval(row, m) for row in rows)]
     drawn = drawn[: len(chart.SERIES)]
     if not drawn:
         return None
-    highs = [[row["importance"].get(m, {}).get("rank_high", 99) for m in drawn] for row in rows]
-    steady = sum(min(each) <= 5 for each in highs)
+    steady = sum(any(reliable(row, metric) for metric in drawn) for row in rows)
     return chart.Chart(
         name="stability",
         title=f"Stable in the top five of a metric: {steady} of the first {len(rows)}"
         if steady
         else "No parameter is stable in the top five of any metric",
-        caption="95% intervals of the rank by the forest, over bootstrap resamples of its trials. "
-        "A short line is a stable rank, a long one an uncertain rank.",
+        caption="95% intervals of the rank, by the model that ranks. A short line is a stable "
+        "rank, a long one an uncertain rank.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
         y=chart.rows_axis([row["name"] for row in rows]),
@@ -224,10 +225,10 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
     points: list[tuple[float | None, float | None]] = []
     said: list[str | None] = []
     for index, row in enumerate(rows):
-        found = row["importance"].get(metric, {})
-        if "rank_low" not in found:
+        within = rank_interval(row, metric)
+        if within is None:
             continue
-        low, high = found["rank_low"], found["rank_high"]
+        low, high = within
         level = index + (place - (of - 1) / 2) * 0.8 / of
         text = f"{chart.words(row['name'])}, {chart.words(metric)}: rank {low:.0f} to {high:.0f}"
         points += [(low, level), (high, level), (None, None)]  # None parts the lines

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from jobs.charts import chart
 from jobs.results.figures import figure
-from models.importance.anova import group_labels
+from models.anova import group_labels
 from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
-from optimizer.ranking.dependence import EffectCurve, Together
+from optimizer.surrogate.parameter_effects import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value

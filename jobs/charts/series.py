@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jobs.charts import chart
-from optimizer.baseline.baseline import Baseline, MetricNoise
+from optimizer.evaluation.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.workload.metric_table import BYTES, metric_unit

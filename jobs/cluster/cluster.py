@@ -16,8 +16,8 @@ from typing import Any
 from distributed import Client, Future, Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.connection import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.cluster.host import HostUnfit, describe_build, export_here, measure_trial
+from jobs.cluster.scheduler import HostSeen, SchedulerConnection, own_version, submitted
 from jobs.execution.assembly import Assembly, JobEvents, assembly_of
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial, Hosts

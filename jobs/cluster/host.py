@@ -21,8 +21,8 @@ import dask
 import structlog
 from distributed import Security, Worker, get_worker
 
-from jobs.cluster.connection import DESCRIPTOR, FITNESS, RESOURCE, own_version
 from jobs.cluster.listening import HTTP_ADDRESS
+from jobs.cluster.scheduler import DESCRIPTOR, FITNESS, RESOURCE, own_version
 from jobs.execution.assembly import Assembly, assemble, environment_of, local_host
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification, specification_from_document

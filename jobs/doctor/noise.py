@@ -16,10 +16,10 @@ from jobs.doctor.findings import (
 )
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
-from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import p_words, pairs_for, smallest_change
-from optimizer.confirmation.paired_change import CONFIDENCE
+from optimizer.confirmation.paired_tests import CONFIDENCE
+from optimizer.evaluation.baseline import MetricNoise, summarise
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

@@ -5,23 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.experiments.experiment import (
-    Experiment,
-    Findings,
-    InterleavedRuns,
-    KeptRuns,
-    RunsObserver,
-    measure_interleaved,
-)
+from jobs.experiments.experiment import Experiment, Findings, Sets
 from jobs.experiments.sides import MIDDLE, Side, sides_around, worked_out
 from jobs.experiments.tables import (
+    compare_cases,
     comparison_files,
     comparison_sentences,
+    load_words,
     table_document,
-    tables,
 )
 from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
 from jobs.specification.resolved_job import measured_baseline
+from optimizer.objective.objective import Term
 from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.builds import (
@@ -37,6 +32,7 @@ from sampler.bench.builds import (
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import require_known_filter
+from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
 from sampler.options.options_file import TABLE
@@ -45,6 +41,7 @@ from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, memory_bytes
 from sampler.space.space_file import load_space
+from sampler.workload.metric_table import better
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_document
 
@@ -75,6 +72,25 @@ class Subject:
     def memory(self) -> int:
         """The most that it holds of them under any workload."""
         return max(self.memories)
+
+    def identity(self) -> dict[str, Any]:
+        """All that must be the same to go on with its runs."""
+        options, family = self.side.options, self.side.column_family
+        return {
+            "build": self.build.document(),
+            "base": self.side.base,
+            "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+            **({"column_family": family} if family is not None else {}),
+            **self.side.set_values(),
+        }
+
+    @property
+    def words(self) -> str:
+        """One line: what it is, what runs it, what it holds in memory."""
+        facts = self.build.facts
+        version = f"RocksDB {facts.version}, " if facts else ""
+        what = f"{self.name}: {self.side.what}; {version}{self.build.program}"
+        return f"{what}, memtables and cache {format_bytes(self.memory)}"
 
     def document(self) -> dict[str, Any]:
         """As result.json holds it."""
@@ -155,18 +171,6 @@ def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: st
     asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
     _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
     return [f"RocksDB changes {line}" for line in changed]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparisonRequest:
-    """What is to be compared."""
-
-    subjects: Sequence[Subject]  # the first is what the others are compared with
-    workloads: Sequence[Workload]
-    metrics: Sequence[str]
-    around: str | None  # the parameter that is halved and doubled; None otherwise
-    rounds: int  # how often each subject is measured under each workload
-    seed: int  # decides the order of the runs
 
 
 def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Workload]:
@@ -269,63 +273,62 @@ def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
     return told
 
 
-def comparison(asked: ComparisonRequest, settings: Settings) -> Experiment:
-    """The runs of a comparison, and what is made of them."""
-    told = comparison_cautions(asked.subjects)
-    by_name = {subject.name: subject for subject in asked.subjects}
-    names, loads = [*by_name], [workload.name for workload in asked.workloads]
-    turns = InterleavedRuns(
-        cases=loads,
-        sides=names,
-        bench=lambda load, name: by_name[name].under(load),
-        rounds=asked.rounds,
-        seed=asked.seed,
-    )
+def comparison(
+    subjects: Sequence[Subject],
+    workloads: Sequence[Workload],
+    settings: Settings,
+    *,
+    metrics: Sequence[str],
+    around: str | None,
+    rounds: int,
+    seed: int,
+) -> Experiment:
+    """The runs of a comparison, and what is made of them.
 
-    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
-        sets = measure_interleaved(turns, settings, kept, observer)
-        found = tables(sets, loads, names[0], names[1:], asked.metrics)
+    The other subjects are compared with the first, each measured ``rounds`` times under each
+    workload. ``around`` is the parameter that is halved and doubled, None otherwise.
+    """
+    cautions = comparison_cautions(subjects)
+    by_name = {subject.name: subject for subject in subjects}
+    names, loads = [*by_name], [workload.name for workload in workloads]
+    documents = [workload_document(each) for each in workloads]
+    terms = [Term(name, better(name) or "min") for name in metrics]
+
+    def conclude(sets: Sets) -> Findings:
+        found = compare_cases(sets, names[0], names[1:], loads, terms)
         runs = [run for each in sets.values() for run in each.values()]
         runs.sort(key=lambda run: run.started_at)
         document = {
             "schema": 1,
             "machine": fingerprint(settings.bench_dir),
-            "subjects": {each.name: each.document() for each in asked.subjects},
-            "around": asked.around,
-            "workloads": [workload_document(each) for each in asked.workloads],
-            "rounds": asked.rounds,
-            "seed": asked.seed,
-            "cautions": told,
+            "subjects": {each.name: each.document() for each in subjects},
+            "around": around,
+            "workloads": documents,
+            "rounds": rounds,
+            "seed": seed,
+            "cautions": cautions,
             "tables": [table_document(table) for table in found],
             "verdict": comparison_sentences(found),
             "seconds": sum(run.seconds for run in runs),
         }
-        files = comparison_files(document, asked.workloads, runs, found)
+        files = comparison_files(document, workloads, runs, found)
         return Findings(document=document, more=files)
 
-    identity = _identity(asked)
-    return Experiment(identity=identity, runs=turns.total, measure=measure, cautions=told)
-
-
-def _identity(asked: ComparisonRequest) -> dict[str, Any]:
-    """What the runs in a folder are runs of: all that must be the same to go on with them."""
-
-    def known(subject: Subject) -> dict[str, Any]:
-        side, options = subject.side, subject.side.options
-        family = {"column_family": side.column_family} if side.column_family is not None else {}
-        return {
-            "build": subject.build.document(),
-            "base": side.base,
-            "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
-            **family,
-            **side.set_values(),
-        }
-
-    return {
-        "comparison": 1,
-        "host": host_name(),
-        **{subject.name: known(subject) for subject in asked.subjects},
-        "workloads": [workload_document(each) for each in asked.workloads],
-        "rounds": asked.rounds,
-        "seed": asked.seed,
-    }
+    return Experiment(
+        identity={
+            "comparison": 1,
+            "host": host_name(),
+            **{subject.name: subject.identity() for subject in subjects},
+            "workloads": documents,
+            "rounds": rounds,
+            "seed": seed,
+        },
+        cases=loads,
+        sides=names,
+        bench=lambda load, name: by_name[name].under(load),
+        rounds=rounds,
+        seed=seed,
+        conclude=conclude,
+        cautions=cautions,
+        subjects=[*(each.words for each in subjects), *map(load_words, workloads)],
+    )

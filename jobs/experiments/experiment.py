@@ -6,12 +6,14 @@ round and turned round in the next, and the cases of a round (workloads, configu
 random order. A terminal keeps the runs in a folder, a job in the database; all else is the same.
 """
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,8 +62,9 @@ class KeptRuns:
     keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
 
 
-NOTHING_KEPT = KeptRuns([], lambda _: None)
-"""For an experiment without runs that could be gone on with."""
+def no_runs() -> KeptRuns:
+    """For an experiment whose runs are not kept: none yet, and nothing is stored."""
+    return KeptRuns([], lambda _: None)
 
 
 @contextmanager
@@ -130,46 +133,6 @@ def _write(file: BinaryIO, document: Mapping[str, Any]) -> None:
 Sets = Mapping[tuple[int, str], Mapping[Side, MeasuredRun]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class InterleavedRuns:
-    """What is measured."""
-
-    # each is measured on all sides before the next one; one without a name is alone
-    cases: Sequence[str]
-    sides: Sequence[Side]  # which are compared with each other
-    # the benchmark and the configuration of a case on a side
-    bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
-    rounds: int  # how often each case is measured
-    seed: int  # decides the order, the same when it is gone on with
-    # whether the runs so far are enough, though rounds are left; what it raises ends all
-    enough: Callable[[Sequence[MeasuredRun]], bool] = lambda _: False
-
-    @property
-    def total(self) -> int:
-        """How many runs that is, at most."""
-        return self.rounds * len(self.cases) * len(self.sides)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunsObserver:
-    """Who is told what, while it goes on."""
-
-    # what is measured, and how many runs of it are left
-    begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
-    waiting: Callable[[str], None] = lambda _: None  # who holds the host
-    starts: Callable[[str, Side, int], None] = lambda _case, _side, _round: None
-    ended: Callable[[MeasuredRun], None] = lambda _: None  # a run that did
-    # called about every second of a run; what it raises ends the run
-    meanwhile: Callable[[], None] = lambda: None
-    pause: Callable[[float], None] = time.sleep  # between looks at the host's lock
-    away: Callable[[str], None] = lambda _: None  # the database is, or is back
-
-    def run(self, bench: Benchmark, configuration: Configuration, settings: Settings) -> Outcome:
-        """Measures once; an InputError if the machine cannot."""
-        runner = LocalRunner(bench, settings, waiting=self.waiting, pause=self.pause)
-        return runner.run(configuration, meanwhile=self.meanwhile)
-
-
 def order_of_runs(
     cases: Sequence[str], sides: Sequence[Side], *, rounds: int, seed: int
 ) -> Iterator[tuple[int, str, list[Side]]]:
@@ -202,43 +165,24 @@ def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
     return sets
 
 
-def measure_interleaved(
-    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, observer: RunsObserver
-) -> Sets:
-    """Measures what is missing; returns the runs that count, those of before among them.
+@dataclass(frozen=True, kw_only=True)
+class RunsObserver:
+    """Who is told what, while it goes on."""
 
-    Each run holds the host-wide lock, and is kept as it ends.
+    # what is measured, and how many runs of it are left
+    begins: Callable[[Experiment, int], None] = lambda _runs, _left: None
+    waiting: Callable[[str], None] = lambda _: None  # who holds the host
+    starts: Callable[[str, Side, int], None] = lambda _case, _side, _round: None
+    ended: Callable[[MeasuredRun], None] = lambda _: None  # a run that did
+    # called about every second of a run; what it raises ends the run
+    meanwhile: Callable[[], None] = lambda: None
+    pause: Callable[[float], None] = time.sleep  # between looks at the host's lock
+    away: Callable[[str], None] = lambda _: None  # the database is, or is back
 
-    Raises:
-        InputError: The machine cannot run it.
-    """
-    there = whole_sets(kept.runs, turns.sides)
-    order = order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)
-    missing = [turn for turn in order if turn[:2] not in there]
-    observer.begins(turns, len(missing) * len(turns.sides))
-    for number, case, sides in missing:
-        if turns.enough(kept.runs):
-            break
-        for side in sides:
-            bench, configuration = turns.bench(case, side)
-            observer.starts(case, side, number)
-            outcome = observer.run(bench, configuration, settings)
-            # It may have waited for the host before.
-            started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
-            run = MeasuredRun(
-                round=number,
-                case=case,
-                side=side,
-                started_at=started.isoformat(timespec="milliseconds"),
-                state=outcome.state.value,
-                failure=outcome.failure,
-                metrics=dict(outcome.metrics),
-                seconds=outcome.bench_seconds,
-            )
-            kept.keep(run)
-            kept.runs.append(run)
-            observer.ended(run)
-    return whole_sets(kept.runs, turns.sides)
+    def run(self, bench: Benchmark, configuration: Configuration, settings: Settings) -> Outcome:
+        """Measures once; an InputError if the machine cannot."""
+        runner = LocalRunner(bench, settings, waiting=self.waiting, pause=self.pause)
+        return runner.run(configuration, meanwhile=self.meanwhile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,18 +201,80 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is measured, bound to this machine."""
+    """Cases measured on sides in interleaved rounds on this machine, and the conclusion."""
 
     # What its runs are runs of: all that must be the same to go on with them.
     identity: Mapping[str, Any]
-    runs: int  # how many it makes; 0: nothing is measured
-    # Measures what is missing of the runs kept, and concludes.
-    measure: Callable[[KeptRuns, RunsObserver], Findings]
-    cautions: Sequence[str] = field(default=())  # to be known before figures are read
+    # each is measured on all sides before the next one; one without a name is alone
+    cases: Sequence[str]
+    sides: Sequence[Side]  # which are compared with each other
+    # the benchmark and the configuration of a case on a side
+    bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
+    rounds: int  # how often each case is measured; 0: nothing is measured
+    seed: int  # decides the order, the same when it is gone on with
+    conclude: Callable[[Sets], Findings]  # from the runs that count
+    # whether the runs so far are enough, though rounds are left
+    enough: Callable[[Sequence[MeasuredRun]], bool] = lambda _: False
+    # the field of the InputError with which a run that fails ends it; that run is made again when
+    # it is gone on with. None: a failure is a finding.
+    failure_field: str | None = None
+    cautions: Sequence[str] = ()  # to be known before figures are read
+    subjects: Sequence[str] = ()  # what is measured, a line each
+
+    @property
+    def total(self) -> int:
+        """The number of runs, at most."""
+        return self.rounds * len(self.cases) * len(self.sides)
+
+    def measure(self, settings: Settings, kept: KeptRuns, observer: RunsObserver) -> Findings:
+        """Measures what is missing of the runs kept, and concludes.
+
+        Each run holds the host-wide lock, and is kept as it ends.
+
+        Raises:
+            InputError: The machine cannot run it.
+        """
+        if self.failure_field is not None:
+            kept.runs[:] = [run for run in kept.runs if run.done]
+        there = whole_sets(kept.runs, self.sides)
+        order = order_of_runs(self.cases, self.sides, rounds=self.rounds, seed=self.seed)
+        missing = [turn for turn in order if turn[:2] not in there]
+        if self.rounds:
+            observer.begins(self, len(missing) * len(self.sides))
+        for number, case, sides in missing:
+            if self.enough(kept.runs):
+                break
+            for side in sides:
+                run = self._run(number, case, side, settings, observer)
+                kept.keep(run)
+                kept.runs.append(run)
+                observer.ended(run)
+                if self.failure_field is not None and not run.done:
+                    raise InputError(self.failure_field, f"the load failed: {run.failure}")
+        return self.conclude(whole_sets(kept.runs, self.sides))
+
+    def _run(
+        self, number: int, case: str, side: Side, settings: Settings, observer: RunsObserver
+    ) -> MeasuredRun:
+        bench, configuration = self.bench(case, side)
+        observer.starts(case, side, number)
+        outcome = observer.run(bench, configuration, settings)
+        # It may have waited for the host before.
+        started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
+        return MeasuredRun(
+            round=number,
+            case=case,
+            side=side,
+            started_at=started.isoformat(timespec="milliseconds"),
+            state=outcome.state.value,
+            failure=outcome.failure,
+            metrics=dict(outcome.metrics),
+            seconds=outcome.bench_seconds,
+        )
 
 
 def measure_in_folder(
-    experiment: Experiment, out: Path, *, resume: bool, observer: RunsObserver
+    experiment: Experiment, settings: Settings, out: Path, *, resume: bool, observer: RunsObserver
 ) -> Findings:
     """Measures what is missing; ``out`` receives every run as it ends, and the files.
 
@@ -277,12 +283,13 @@ def measure_in_folder(
             experiment; or this machine cannot measure it.
     """
     require_folder(out)
-    if experiment.runs:
-        with runs_file(out, experiment.identity, resume=resume) as kept:
-            found = experiment.measure(kept, observer)
-    else:
-        found = experiment.measure(NOTHING_KEPT, observer)
-    files = found.files.items()
+    with (
+        runs_file(out, experiment.identity, resume=resume)
+        if experiment.rounds
+        else nullcontext(no_runs())
+    ) as kept:
+        found = experiment.measure(settings, kept, observer)
     # A page leaves with what draws its plots.
+    files = found.files.items()
     write_files(out, {n: whole_page(text) if n.endswith(".html") else text for n, text in files})
     return found

@@ -10,26 +10,26 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
-from db.schema.job_row import JobRow
+from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble, environment_of
 from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
 from jobs.experiments.experiment import (
-    InterleavedRuns,
+    Experiment,
+    Findings,
     KeptRuns,
     MeasuredRun,
     RunsObserver,
     Sets,
-    measure_interleaved,
     whole_sets,
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.named_files import require_trusted
-from jobs.specification.specification import specification_from_document
+from jobs.specification.specification import require_tunes, specification_from_document
 from jobs.views.importance import explained_job
-from optimizer.confirmation.kept_limits import Margins, margins_of
+from optimizer.confirmation.paired_tests import Margins, margins_of
 from optimizer.explanation.explanation import (
     BASELINE,
     MINIMAL,
@@ -40,7 +40,7 @@ from optimizer.explanation.explanation import (
     judge_minimal,
 )
 from optimizer.results.document import tested_fitness
-from optimizer.simplification.changes import Changes
+from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
@@ -128,29 +128,81 @@ _RUNS = "explanation_runs"
 _MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
 
 
-def measure_explanation(
-    engine: Engine,
-    job: JobRow,
-    settings: Settings,
-    *,
-    runs: int,
-    steps: int,
-    margin: float,
-    observer: RunsObserver,
-) -> Mapping[str, Any] | None:
-    """Measures what an explanation says, keeps it in the job's result and report, and returns it.
+@dataclass(frozen=True, kw_only=True)
+class ExplanationCheck(Experiment):
+    """Runs that check a job's explanation. They and what they say are kept with that job."""
 
-    The whole rounds that an interruption left of the same design are gone on with, on the same
-    host with the same RocksDB; else all is measured anew. ``job`` is done; see ``design_of`` for
-    ``runs``, ``steps`` and ``margin``. None where there is nothing to explain.
+    engine: Engine
+    job: int
+
+    def measure(
+        self,
+        settings: Settings,
+        kept: KeptRuns,  # noqa: ARG002, its runs are kept with the job
+        observer: RunsObserver,
+    ) -> Findings:
+        """Measures under the job's lease, and updates its result and report; ignores ``kept``.
+
+        Raises:
+            InputError: This machine cannot measure it.
+            LeaseHeld: Another process is busy with the job.
+        """
+        lease = acquire(self.engine, self.job, this_process_name())
+        try:
+            retry = Retry(self.engine, pause=observer.pause, told=observer.away)
+            log = RetryingLog(StoredTrialLog(self.engine, lease), retry)
+            with renewed_meanwhile(self.engine, lease):
+                found = super().measure(settings, self._kept_runs(log), observer)
+            store = JobStore(self.engine)
+            explanation = {name: each for name, each in found.document.items() if name != "job"}
+            result = retry(lambda: store.result(self.job)) or {}
+            whole = {**result, "explanation": explanation}
+            retry(lambda: store.save_result(self.job, whole, lease=lease))
+            keep_report(log, report_html(retry(lambda: job_outcome(self.engine, self.job))))
+            return found
+        finally:
+            with unless_away(self.engine):  # then it runs out by itself
+                release(self.engine, lease)
+
+    def _kept_runs(self, log: RetryingLog) -> KeptRuns:
+        """The runs of an interrupted check of the same identity, each kept as it ends."""
+        kept = log.recall(_RUNS) or {}
+        same = all(name in kept and kept[name] == each for name, each in self.identity.items())
+        there = kept["runs"] if same and len(kept["runs"]) < self.total else []
+        there = [MeasuredRun(case="", side=each.pop("subject"), **each) for each in there]
+        runs = [run for each in whole_sets(there, self.sides).values() for run in each.values()]
+
+        def keep(run: MeasuredRun) -> None:
+            documents = [run_document(each) for each in (*runs, run)]
+            log.remember(_RUNS, {**self.identity, "runs": documents})
+
+        return KeptRuns(runs, keep)
+
+
+def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
+    """A tuning job that is done; an InputError of the field where there is none."""
+    try:
+        job = JobStore(engine).job(number)
+    except KeyError:
+        raise InputError(field, f"there is no job {number}") from None
+    require_tunes(job, field)
+    if job.state is not JobState.DONE:
+        raise InputError(field, f"job {number} is {job.state.value}; it has no result yet")
+    return job
+
+
+def explanation_check(
+    engine: Engine, job: JobRow, settings: Settings, *, runs: int, steps: int, margin: float
+) -> ExplanationCheck | None:
+    """The runs that check the explanation of a finished job; None where nothing is explained.
+
+    See ``design_of`` for ``runs``, ``steps`` and ``margin``.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
-        LeaseHeld: Another process is busy with the job.
     """
-    store = JobStore(engine)
-    result = store.result(job.id)
+    result = JobStore(engine).result(job.id)
     assert result is not None
     explanation = explained_job(engine, job, result)["explanation"]
     if explanation is None or not explanation["steps"]:
@@ -163,50 +215,22 @@ def measure_explanation(
         assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
     )
     environment = environment_of(assembly, settings)
-    what = {"design": design.document(), **{name: environment[name] for name in _MEASURED_ON}}
-    lease = acquire(engine, job.id, this_process_name())
-    try:
-        retry = Retry(engine, pause=observer.pause, told=observer.away)
-        log = RetryingLog(StoredTrialLog(engine, lease), retry)
-        kept = _kept_runs(log, design, what)
-        turns = InterleavedRuns(
-            cases=[""],
-            sides=list(design.configurations),
-            bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
-            rounds=design.rounds,
-            seed=design.seed,
-        )
-        with renewed_meanwhile(engine, lease):
-            sets = measure_interleaved(turns, settings, kept, observer)
+
+    def conclude(sets: Sets) -> Findings:
         measured = measured_document(assembly, design, sets, explanation)
-        whole = {**explanation, "measured": measured}
-        kept_with = {**result, "explanation": whole}
-        retry(lambda: store.save_result(job.id, kept_with, lease=lease))
-        keep_report(log, report_html(retry(lambda: job_outcome(engine, job.id))))
-        return whole
-    finally:
-        with unless_away(engine):  # then it runs out by itself
-            release(engine, lease)
+        return Findings(document={"job": job.id, **explanation, "measured": measured})
 
-
-def _kept_runs(log: RetryingLog, design: Design, what: Mapping[str, Any]) -> KeptRuns:
-    """The runs of a design, each kept with the job as it ends.
-
-    Only whole rounds are gone on with: what an interruption left of one is measured again.
-    """
-    kept = log.recall(_RUNS) or {}
-    whole = len(design.configurations) * design.rounds
-    same = all(name in kept and kept[name] == each for name, each in what.items())
-    there = kept["runs"] if same and len(kept["runs"]) < whole else []
-    there = [MeasuredRun(case="", side=each.pop("subject"), **each) for each in there]
-    sets = whole_sets(there, list(design.configurations))
-    runs = [run for each in sets.values() for run in each.values()]
-
-    def keep(run: MeasuredRun) -> None:
-        documents = [run_document(each) for each in (*runs, run)]
-        log.remember(_RUNS, {**what, "runs": documents})
-
-    return KeptRuns(runs, keep)
+    return ExplanationCheck(
+        identity={"design": design.document(), **{n: environment[n] for n in _MEASURED_ON}},
+        cases=[""],
+        sides=list(design.configurations),
+        bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
+        rounds=design.rounds,
+        seed=design.seed,
+        conclude=conclude,
+        engine=engine,
+        job=job.id,
+    )
 
 
 def run_document(run: MeasuredRun) -> dict[str, Any]:

@@ -19,15 +19,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from jobs.execution.assembly import single_bench
-from jobs.experiments.experiment import (
-    Experiment,
-    Findings,
-    InterleavedRuns,
-    KeptRuns,
-    MeasuredRun,
-    RunsObserver,
-    measure_interleaved,
-)
+from jobs.experiments.experiment import Experiment, Findings, MeasuredRun, Sets
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.options.option_facts import usual_number
@@ -197,34 +189,25 @@ def fidelity_check(
         plan = replace(plan, workload=replace(load, settle="none"))
     measured = _FiguresOfLoad(bench.installed, plan)
     figures = figures_of(profile, family, 1)
-    turns = InterleavedRuns(
+
+    def fidelity(runs: Sequence[MeasuredRun]) -> Fidelity:
+        return Fidelity(tuple(compared(figures, [run.metrics for run in runs])))
+
+    def conclude(sets: Sets) -> Findings:
+        found = fidelity([run for runs in sets.values() for run in runs.values()])
+        return Findings(document=found.document() | {"warnings": list(single.warnings)})
+
+    return Experiment(
+        identity={"load": load.name, "rocksdb": bench.installed.version, "database": figures},
         cases=[load.name],
         sides=["load"],
         bench=lambda _case, _side: (measured, {}),
         rounds=MOST_RUNS,
         seed=0,  # of one case on one side there is one order
-        enough=lambda runs: _decided(figures, runs),
+        conclude=conclude,
+        enough=lambda runs: len(runs) >= LEAST_RUNS and fidelity(runs).fits is not None,
+        failure_field="check",
     )
-
-    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
-        kept.runs[:] = [run for run in kept.runs if run.done]  # one that failed is made again
-        measure_interleaved(turns, settings, kept, observer)
-        _decided(figures, kept.runs)  # the last run must have ended well, too
-        rows = compared(figures, [run.metrics for run in kept.runs])
-        told = {"warnings": list(single.warnings)}
-        return Findings(document=Fidelity(tuple(rows)).document() | told)
-
-    identity = {"load": load.name, "rocksdb": bench.installed.version, "database": figures}
-    return Experiment(identity=identity, runs=turns.total, measure=measure)
-
-
-def _decided(figures: Figures, runs: Sequence[MeasuredRun]) -> bool:
-    """Whether the runs tell if the load fits; an InputError where one did not end well."""
-    failed = next((run for run in runs if not run.done), None)
-    if failed is not None:
-        raise InputError("check", f"the load failed: {failed.failure}")
-    rows = tuple(compared(figures, [run.metrics for run in runs]))
-    return len(runs) >= LEAST_RUNS and Fidelity(rows).fits is not None
 
 
 def compared(figures: Figures, runs: Sequence[Figures]) -> Iterator[FidelityRow]:

@@ -1,37 +1,51 @@
-"""The kinds of experiment: how each is checked, measured and told. One place for all of them.
+"""The kinds of experiment: how each is checked and measured, in a terminal or as a job.
 
 A request becomes a specification that holds every document, then an ``Experiment`` on the machine
-that measures, then findings; ``jobs.experiments.told`` shows those.
+that measures, then findings; ``jobs.experiments.told`` shows those. A job keeps each run as it
+ends: a worker that was killed, stopped or cancelled goes on from what is measured.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from itertools import count
 from typing import Any
 
+import structlog
 from sqlalchemy import Engine
 
-from db.jobs.job_store import JobStore
-from db.schema.job_row import JobKind, JobState
+from db.schema.job_row import JobKind, JobRow, JobState
+from db.schema.types import storable
 from db.workloads import WorkloadRow
+from jobs.execution.held_job import HeldJob, JobCancelled, held_job, renewed_meanwhile
+from jobs.execution.run_job import LoggedProgress, Queued, Run, ready_to_tune
 from jobs.experiments import comparison, sides, tables, upgrade
-from jobs.experiments.experiment import Experiment, Findings, KeptRuns, RunsObserver
-from jobs.experiments.explain import measure_explanation
+from jobs.experiments.experiment import (
+    RUNS,
+    Experiment,
+    KeptRuns,
+    MeasuredRun,
+    RunsObserver,
+    jsonl_text,
+    whole_sets,
+)
+from jobs.experiments.explain import explanation_check, finished_job
 from jobs.experiments.fidelity import fidelity_check
+from jobs.experiments.told import FILES
 from jobs.queue.lifecycle import is_external
 from jobs.specification import experiments
-from jobs.specification.experiments import ExperimentSpecification
+from jobs.specification.experiments import ExperimentSpecification, stored_specification
 from jobs.specification.named_files import require_trusted
 from jobs.specification.request import StartFile
 from jobs.specification.specification import (
     Specification,
-    require_tunes,
     specification_from_document,
 )
 from optimizer.budget.sample_size import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.machine.machine import fingerprint
 from sampler.profile.profile import profile_from_document
 from sampler.runner.settings import Settings
 from sampler.workload.workload_file import workload_document, workload_from_document
@@ -41,12 +55,12 @@ from sampler.workload.workload_file import workload_document, workload_from_docu
 class Known:
     """What a request may name. Each raises an InputError of what there is not."""
 
-    engine: Engine
     workload: Callable[[str], Mapping[str, Any]]  # the document of a name
-    uploaded: Callable[[str], WorkloadRow | None]  # the same of one that was sent
-    builds: Collection[str]  # the names of all builds, as far as hosts have told them
-    require_build: Callable[[str], object]
     tuning: Callable[[Mapping[str, Any]], Specification]  # of a tuning job with these fields
+    side: Callable[[str, str], sides.Side]  # of a text and the field that holds it
+    require_build: Callable[[str], object] = lambda _: None
+    uploaded: Callable[[str], WorkloadRow | None] = lambda _: None  # a workload that was sent
+    engine: Engine | None = None  # of the jobs that may be named
 
 
 def specified(asked: experiments.ExperimentRequest, known: Known) -> ExperimentSpecification:
@@ -55,7 +69,7 @@ def specified(asked: experiments.ExperimentRequest, known: Known) -> ExperimentS
 
 
 def prepared(
-    specification: ExperimentSpecification, engine: Engine, settings: Settings
+    specification: ExperimentSpecification, engine: Engine | None, settings: Settings
 ) -> Experiment:
     """The experiment on this machine; an InputError if it cannot be measured here."""
     return KINDS[specification.kind][1](specification.asked, engine, settings)
@@ -64,12 +78,13 @@ def prepared(
 def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpecification:
     found: list[InputError] = []
     if (asked.b is None) == (asked.around is None):
-        found.append(InputError("b", "give either b, or a parameter in around"))
+        found.append(InputError("b", "give either `b`, or a parameter in `around`"))
     if asked.around is not None:
         with noting(found):
             sides.halved_parameter(asked.around)
         if asked.db_bench_b is not None:
-            found.append(InputError("db_bench_b", "does not apply with around; use db_bench_a"))
+            problem = "does not apply with `around`; use `db_bench_a`"
+            found.append(InputError("db_bench_b", problem))
     both: list[sides.Side] = []
     for field, given in (("a", asked.a), ("b", asked.b)):
         with noting(found):
@@ -106,8 +121,7 @@ def _side(given: str | StartFile, build: str | None, known: Known, field: str) -
     if isinstance(given, StartFile):
         side = sides.side_of_options(given.name, given.options, field=field)
     else:
-        of_job = partial(sides.side_of_job, known.engine)
-        side = sides.side_named(given, known.builds, of_job, field=field, files=False)
+        side = known.side(given, field)
     build = build or side.build
     if build not in (None, JAVA):
         with _about(f"db_bench_{field}"):
@@ -115,15 +129,15 @@ def _side(given: str | StartFile, build: str | None, known: Known, field: str) -
     return replace(side, build=build)
 
 
-def _comparison(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
+def _comparison(asked: Mapping[str, Any], _: Engine | None, settings: Settings) -> Experiment:
     loads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
     both = [sides.side_from_document(each) for each in asked["sides"]]
-    request = comparison.ComparisonRequest(
-        subjects=comparison.subjects_of(both, asked["around"], loads, settings),
-        workloads=loads,
+    return comparison.comparison(
+        comparison.subjects_of(both, asked["around"], loads, settings),
+        loads,
+        settings,
         **{name: asked[name] for name in ("metrics", "around", "rounds", "seed")},
     )
-    return comparison.comparison(request, settings)
 
 
 def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> ExperimentSpecification:
@@ -154,25 +168,23 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> Experiment
     )
 
 
-def _checked_upgrade(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
+def _checked_upgrade(asked: Mapping[str, Any], _: Engine | None, settings: Settings) -> Experiment:
     specification = specification_from_document(asked["specification"])
-    builds = upgrade.find_builds(asked["old"], asked["new"], settings)
-    differences = upgrade.build_differences(builds, specification)
-    numbers = {"pairs": asked["pairs"], "draws": asked["configurations"]}
-    return upgrade.upgrade_check(specification, builds, differences, settings, **numbers)
+    return upgrade.upgrade_check(
+        specification,
+        (asked["old"], asked["new"]),
+        settings,
+        pairs=asked["pairs"],
+        draws=asked["configurations"],
+    )
 
 
 def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpecification:
+    assert known.engine is not None
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
         raise InputError("margin", "is a share of the winner's fitness; write for example 10%")
-    try:
-        row = JobStore(known.engine).job(asked.job)
-    except KeyError:
-        raise InputError("job", f"there is no job {asked.job}") from None
-    require_tunes(row, "job")
-    if row.state is not JobState.DONE:
-        raise InputError("job", f"job {row.id} is {row.state.value}; it has no result yet")
+    row = finished_job(known.engine, asked.job, field="job")
     if is_external(row):
         raise InputError("job", "an external runner measures this job; name another")
     require_trusted(known.engine, row.id)
@@ -184,19 +196,14 @@ def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpeci
     )
 
 
-def _explained(asked: Mapping[str, Any], engine: Engine, settings: Settings) -> Experiment:
-    def measure(_: KeptRuns, observer: RunsObserver) -> Findings:
-        try:
-            job = JobStore(engine).job(asked["job"])
-        except KeyError:
-            raise InputError("job", f"job {asked['job']} no longer exists") from None
-        numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
-        found = measure_explanation(engine, job, settings, observer=observer, **numbers)
-        if found is None:
-            raise InputError("job", f"job {job.id} has nothing to explain")
-        return Findings(document={"job": job.id, **found})
-
-    return Experiment(identity={}, runs=0, measure=measure)  # they are kept with the other job
+def _explained(asked: Mapping[str, Any], engine: Engine | None, settings: Settings) -> Experiment:
+    assert engine is not None  # that has the job
+    job = finished_job(engine, asked["job"], field="job")
+    numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
+    check = explanation_check(engine, job, settings, **numbers)
+    if check is None:
+        raise InputError("job", f"job {job.id} has nothing to explain")
+    return check
 
 
 def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> ExperimentSpecification:
@@ -223,7 +230,7 @@ def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> Experiment
     )
 
 
-def _checked_profile(asked: Mapping[str, Any], _: Engine, settings: Settings) -> Experiment:
+def _checked_profile(asked: Mapping[str, Any], _: Engine | None, settings: Settings) -> Experiment:
     profile = profile_from_document(asked["profile"])
     return fidelity_check(
         profile,
@@ -245,7 +252,7 @@ def _about(field: str) -> Iterator[None]:
 
 
 Specified = Callable[[Any, Known], ExperimentSpecification]
-Prepared = Callable[[Mapping[str, Any], Engine, Settings], Experiment]
+Prepared = Callable[[Mapping[str, Any], Engine | None, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.COMPARE: (_compare, _comparison),
     JobKind.UPGRADE_CHECK: (_upgrade, _checked_upgrade),
@@ -253,3 +260,124 @@ KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.PROFILE_CHECK: (_profile, _checked_profile),
 }
 """Of each kind what checks its request, and what makes the experiment of what it asked."""
+
+
+_log = structlog.get_logger("experiment")
+
+
+def made_ready(queued: Queued, row: JobRow, check: Callable[[], None]) -> Run:
+    """A job of the queue, of whatever kind; an InputError of an experiment on a cluster."""
+    if row.kind is JobKind.TUNE:
+        return ready_to_tune(queued, row, check)
+    if queued.backend is not None:
+        problem = f"a job of kind {row.kind} runs on the worker's own machine, not on a cluster"
+        raise InputError("kind", f"{problem}; submit it to a service without a cluster")
+    specification = stored_specification(row.specification)
+    assert isinstance(specification, ExperimentSpecification)
+    events = queued.events()
+    return lambda: run_experiment(queued.engine, row.id, specification, queued.settings, **events)
+
+
+def run_experiment(
+    engine: Engine,
+    job_id: int,
+    specification: ExperimentSpecification,
+    settings: Settings,
+    *,
+    waiting: Callable[[str], None],
+    expected: tuple[JobState, ...],
+    **events: Any,
+) -> None:
+    """Runs what is left of a stored experiment here; arguments and errors as of ``run_job``."""
+    with held_job(engine, job_id, progress=LoggedProgress(), **events) as held:
+        held.begin(fingerprint(settings.bench_dir), expected)
+        with renewed_meanwhile(engine, held.lease):
+            experiment = prepared(specification, engine, settings)
+            kept = _kept_runs(held, experiment.identity)
+            told = _Progress(held, kept)
+            observer = RunsObserver(
+                begins=told.begins,
+                waiting=held.waiting(waiting),
+                starts=told.starts,
+                ended=told.ended,
+                meanwhile=held.heartbeat.tick,
+                pause=held.pause,
+                away=events["away"],
+            )
+            found = experiment.measure(settings, kept, observer)
+        files = found.files
+        if kept.runs:
+            lines = [experiment.identity, *(asdict(run) for run in kept.runs)]
+            files[RUNS] = jsonl_text(lines)
+        held.log.remember(FILES, {"cautions": list(experiment.cautions), "files": files})
+        if not held.retry(lambda: _end(held, found.document)):
+            raise JobCancelled(job_id)
+
+
+def _end(held: HeldJob, document: Mapping[str, Any]) -> bool:
+    """Keeps the result and ends the job; False if it was cancelled at the last moment."""
+    job_id, lease = held.lease.job_id, held.lease
+    held.store.save_result(job_id, document, lease=lease)
+    why, states = "all runs done", [JobState.RUNNING, JobState.DONE]  # done: the answer was lost
+    return held.store.set_state(job_id, JobState.DONE, why=why, expected=states, lease=lease)
+
+
+def _kept_runs(held: HeldJob, identity: Mapping[str, Any]) -> KeptRuns:
+    """The job's runs so far, each kept as it ends, with the others of its round.
+
+    Those of another experiment, as on another host or with another RocksDB, are left out.
+    """
+    log, known = held.log, storable(identity)
+    runs: list[MeasuredRun] = []
+    for number in count(1):
+        kept = log.recall(f"round-{number}")
+        if kept is None or kept["experiment"] != known:
+            break
+        runs += [MeasuredRun(**each) for each in kept["runs"]]
+
+    def keep(run: MeasuredRun) -> None:
+        same = [asdict(each) for each in (*runs, run) if each.round == run.round]
+        log.remember(f"round-{run.round}", {"experiment": known, "runs": same})
+
+    return KeptRuns(runs, keep)
+
+
+class _Progress:
+    """Keeps how the job stands, as a list of jobs shows it."""
+
+    def __init__(self, held: HeldJob, kept: KeptRuns) -> None:
+        self._held, self._kept = held, kept
+        self._total = self._done = self._failed = self._here = 0
+        self._seconds, self._began = 0.0, time.monotonic()
+
+    def begins(self, measured: Experiment, left: int) -> None:
+        sets = whole_sets(self._kept.runs, measured.sides).values()
+        there = [run for runs in sets for run in runs.values()]
+        self._total, before = measured.total, measured.total - left
+        self._failed = sum(not run.done for run in there)
+        self._done = before - self._failed
+        self._seconds = sum(run.seconds for run in there)
+        self._stand(f"{before} of {self._total} runs are done from before" if before else "begins")
+
+    def starts(self, case: str, side: str, round_: int) -> None:
+        what = f"{case}, {side}" if case else side
+        self._stand(f"round {round_}: measuring {what}")
+
+    def ended(self, run: MeasuredRun) -> None:
+        self._done += run.done
+        self._failed += not run.done
+        self._seconds += run.seconds
+        self._here += 1
+        self._stand(f"round {run.round}: measured {run.case or run.side}")
+        _log.info("run ended", round=run.round, case=run.case, side=run.side, state=run.state,
+                  seconds=round(run.seconds, 3), failure=run.failure)  # fmt: skip
+
+    def _stand(self, why: str) -> None:
+        left = max(0, self._total - self._done - self._failed)
+        each = (time.monotonic() - self._began) / self._here if self._here else None
+        standing = {
+            "done": self._done, "failed": self._failed, "total": self._total, "best": None,
+            "seconds_left": each and each * left, "bench_seconds": self._seconds,
+            "counts": {"done": self._done, "failed": self._failed}, "between_seconds": None,
+        }  # fmt: skip
+        self._held.retry(lambda: self._held.stored.stand(standing, why))

@@ -19,7 +19,7 @@ from jobs.specification.specification import require_tunes, specification_from_d
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.for_workload import guide_values, named_threads, names_guide
+from sampler.kioxia_guide.document import guide_values, named_threads, names_guide
 from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind
 from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
@@ -55,6 +56,14 @@ def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
         table = Table(columns(("figure",), sides, ("verdict", "what to do")), figures)
         return Told([result["verdict"]], [table], bool(result["fits"]))
     return _explained(result)
+
+
+FILES = "files"
+
+
+def kept_files(store: JobStore, job_id: int) -> Mapping[str, Any]:
+    """The ``files`` of a finished experiment by name, and the ``cautions``; none before."""
+    return store.recall(job_id, FILES) or {"cautions": [], "files": {}}
 
 
 def _beside(row: Mapping[str, Any], side: str) -> str:

@@ -4,19 +4,11 @@ Its sentences claim no more than its runs carry.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.experiments.experiment import (
-    Experiment,
-    Findings,
-    InterleavedRuns,
-    KeptRuns,
-    RunsObserver,
-    Sets,
-    measure_interleaved,
-)
+from jobs.experiments.experiment import Experiment, Findings, Sets
 from jobs.experiments.option_drift import (
     DEFAULTS,
     KEPT,
@@ -30,7 +22,7 @@ from jobs.experiments.option_drift import (
     option_drift,
     own_file,
 )
-from jobs.experiments.paired import (
+from jobs.experiments.tables import (
     SIGNIFICANT,
     CaseChange,
     MetricChange,
@@ -40,10 +32,10 @@ from jobs.experiments.paired import (
 )
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS, p_words
-from optimizer.confirmation.paired_change import Change, change
+from optimizer.confirmation.paired_tests import Change, change
 from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.builds import Build, build_facts, installed_build
-from sampler.bench.installed import InstalledDbBench
+from sampler.bench.installed import InstalledDbBench, short_digest
 from sampler.bench.user_options import user_options
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
@@ -54,53 +46,9 @@ from sampler.workload.workload_file import workload_from_document
 RESULT = "upgrade.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Builds:
-    """The two, as they were named and as they answered."""
-
-    old: Build
-    new: Build
-    installed: tuple[InstalledDbBench, InstalledDbBench]  # likewise
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuildDifferences:
-    """What changed without a load."""
-
-    drift: OptionDrift
-    file: OwnFile | None  # what the new build makes of the user's file; None without one
-    # a line for each thing of that file that is not measured as it says
-    notes: tuple[str, ...] = ()
-
-
-def find_builds(old: str, new: str, settings: Settings) -> Builds:
-    """Tries both builds, given by their names or paths; an InputError if one does not work."""
-    before = installed_build(old, settings, field="OLD")
-    after = installed_build(new, settings, field="NEW")
-    was, now = (
-        Build(name=name, program=str(found.program), facts=build_facts(found.program))
-        for name, found in ((old, before), (new, after))
-    )
-    return Builds(old=was, new=now, installed=(before, after))
-
-
-def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
-    """What changed without a load; an InputError if the old build refuses the user's file."""
-    old, new = builds.installed
-    drift, text = option_drift(old, new), specification.baseline_options
-    if text is None:
-        return BuildDifferences(drift=drift, file=None)
-    family = specification.column_family
-    options = read_user_options(text, name="options", family=family)
-    file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
-    own = user_options(text, old, name="options", family=family, drop_unknown=True)
-    return BuildDifferences(drift=drift, file=file, notes=own.notes)
-
-
 def upgrade_check(
     specification: Specification,
-    builds: Builds,
-    found: BuildDifferences,
+    names: Sequence[str],
     settings: Settings,
     *,
     pairs: int,
@@ -108,52 +56,79 @@ def upgrade_check(
 ) -> Experiment:
     """The runs of a check, and what is made of them.
 
-    The specification has the workload, the space of the draws, the seed, and the user's file as
-    the baseline; ``found`` is what changed without a load. Every case is run ``pairs`` times on
-    either build, 0: nothing is measured; beside the defaults and the user's file there are so
-    many random draws.
+    ``names`` are the old and the new build, by name or path. The specification has the workload,
+    the space of the draws, the seed, and the user's file as the baseline. Every case is run
+    ``pairs`` times on either build, 0: nothing is measured; beside the defaults and the user's
+    file there are so many random draws.
 
     Raises:
-        InputError: Something is wrong with what is asked for, or with this machine.
+        InputError: Something is wrong with what is asked for, or with this machine; a build does
+            not work, or the old one refuses the user's file.
     """
     require_sensible(specification, pairs)
-    both, cases = builds.installed, list[Case]()
-    if pairs:
-        cases = cases_of(specification, *both, found.drift, found.file, draws=draws)
-    by_name = {case.name: case for case in cases}
-    turns = InterleavedRuns(
-        cases=[*by_name],
-        sides=SIDES,
-        bench=lambda name, side: by_name[name].on(side),
-        rounds=pairs,
-        seed=specification.seed,
+    old, new = (
+        installed_build(name, settings, field=field)
+        for name, field in zip(names, ("OLD", "NEW"), strict=True)
     )
+    was, now = (
+        Build(name=name, program=str(found.program), facts=build_facts(found.program))
+        for name, found in zip(names, (old, new), strict=True)
+    )
+    drift = option_drift(old, new)
+    file, notes = _own_file(specification, old, new)
+    cases = cases_of(specification, old, new, drift, file, draws=draws) if pairs else []
+    by_name = {case.name: case for case in cases}
     terms = objective_from_document(specification.objective).terms
     what = {case.name: case.what for case in cases}
 
-    def measure(kept: KeptRuns, observer: RunsObserver) -> Findings:
-        sets = measure_interleaved(turns, settings, kept, observer) if pairs else {}
+    def conclude(sets: Sets) -> Findings:
         changes = compare_cases(sets, SIDES[0], SIDES[1:], [*by_name], terms)
         why = causes(sets, changes[0]) if KEPT in by_name else {}
         document = {
             "schema": 1,
             "machine": fingerprint(settings.bench_dir),
-            "old": builds.old.document(),
-            "new": builds.new.document(),
+            "old": was.document(),
+            "new": now.document(),
             "workload": specification.workload,
             "seed": specification.seed,
             "pairs": pairs,
-            "drift": asdict(found.drift),
-            "options_file": _file_document(found.file),
+            "drift": asdict(drift),
+            "options_file": _file_document(file),
             "cases": [_case_document(each, what[each.case]) for each in changes],
             "causes": {name: asdict(each) for name, each in why.items()},
-            "verdict": upgrade_sentences(changes, what, why, found.drift.changed, found.file),
-            "worse": is_worse(changes, found.file),
+            "verdict": upgrade_sentences(changes, what, why, drift.changed, file),
+            "worse": is_worse(changes, file),
         }
         return Findings(document=document, name=RESULT)
 
-    identity = _asked(specification, builds, cases, pairs)
-    return Experiment(identity=identity, runs=turns.total, measure=measure)
+    return Experiment(
+        identity=_identity(specification, (was, now), cases, pairs),
+        cases=[*by_name],
+        sides=SIDES,
+        bench=lambda name, side: by_name[name].on(side),
+        rounds=pairs,
+        seed=specification.seed,
+        conclude=conclude,
+        subjects=[
+            f"old: {_build_words(was)}",
+            f"new: {_build_words(now)}",
+            *_difference_lines(drift),
+            *(f"Your OPTIONS file: {note}" for note in notes),
+        ],
+    )
+
+
+def _own_file(
+    specification: Specification, old: InstalledDbBench, new: InstalledDbBench
+) -> tuple[OwnFile | None, Sequence[str]]:
+    """What the new build makes of the user's file, and what of it is not measured as it says."""
+    text, family = specification.baseline_options, specification.column_family
+    if text is None:
+        return None, ()
+    options = read_user_options(text, name="options", family=family)
+    file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
+    own = user_options(text, old, name="options", family=family, drop_unknown=True)
+    return file, own.notes
 
 
 def require_sensible(specification: Specification, pairs: int) -> None:
@@ -164,8 +139,8 @@ def require_sensible(specification: Specification, pairs: int) -> None:
         raise InputError("pairs", f"{pairs} are less than {LEAST_PAIRS}; 0 skips measuring")
 
 
-def _asked(
-    specification: Specification, builds: Builds, cases: Sequence[Case], pairs: int
+def _identity(
+    specification: Specification, builds: tuple[Build, Build], cases: Sequence[Case], pairs: int
 ) -> dict[str, Any]:
     """What the runs in a folder are runs of: all that must be the same to go on with them."""
 
@@ -176,8 +151,8 @@ def _asked(
     return {
         "check": 1,
         "host": host_name(),
-        "old": known(builds.old),
-        "new": known(builds.new),
+        "old": known(builds[0]),
+        "new": known(builds[1]),
         "workload": specification.workload,
         "scale": specification.scale,
         "space": specification.space["name"],
@@ -187,6 +162,41 @@ def _asked(
         "pairs": pairs,
         "cases": {case.name: dict(case.configuration) for case in cases},
     }
+
+
+def _build_words(build: Build) -> str:
+    facts = build.facts
+    if facts is None:
+        return f"{build.program}: {build.problem}"
+    parts = [f"RocksDB {facts.version}", build.program, f"file {short_digest(facts.digest)}"]
+    if facts.source:
+        parts.append(f"source {short_digest(facts.source)}")
+    if facts.compiled:
+        parts.append(f"compiled {facts.compiled}")
+    parts.append("assertions on" if facts.assertions else "without assertions")
+    if not facts.optimised:
+        parts.append("not optimised")
+    return ", ".join(parts)
+
+
+def _difference_lines(drift: OptionDrift) -> Iterator[str]:
+    """What changed without a load."""
+    for concern in Concern:
+        changed = [each for each in drift.changed if each.concern is concern]
+        if changed:
+            yield f"Changed defaults, {concern.value}:"
+            yield from (f"  {each.key}: {each.old} -> {each.new}" for each in changed)
+    if not drift.changed:
+        yield "No default changed."
+    for title, names in (
+        ("Options only of the new build", [each.key for each in drift.added]),
+        ("Options only of the old build", [each.key for each in drift.removed]),
+        ("db_bench flags only of the new build", drift.flags_added),
+        ("db_bench flags only of the old build", drift.flags_removed),
+    ):
+        if names:
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            yield f"{title} ({len(names)}): {', '.join(names[:_LISTED])}{more}"
 
 
 def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
@@ -220,7 +230,7 @@ def _case_document(each: CaseChange, what: str) -> dict[str, Any]:
     }
 
 
-_MOST_NAMED = 8
+_MOST_NAMED, _LISTED = 8, 12  # changed defaults in a sentence, options in a line
 
 
 @dataclass(frozen=True, kw_only=True)

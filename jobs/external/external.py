@@ -30,8 +30,9 @@ from optimizer.results.learned_document import learned_document
 from optimizer.run.driver import AskedTrials, Driver
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import load_libraries
-from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.registry import STRATEGIES, find_strategy
 from optimizer.trials.history import History
+from optimizer.trials.problem import strategy_name
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -124,7 +125,8 @@ class ExternalJobs:
         asked, log = resolved.specification, StoredTrialLog(self._engine, lease)
         prior = frozen_prior(self._store, log, row.id, asked.warm_start, resolved.problem, None)
         problem = replace(resolved.problem, prior=prior)
-        strategy = find_strategy(asked.strategy)
+        # What has been measured is kept where the packages that propose are missing.
+        strategy = STRATEGIES[strategy_name(asked.strategy)]
         driver = Driver(problem, Budget(trials=asked.trials), strategy, log)
         return OpenJob(0, replace(resolved, problem=problem), driver)
 
@@ -132,9 +134,11 @@ class ExternalJobs:
         """The next trials to measure, ``count`` at most; when all are in, the job is concluded.
 
         What is out for longer than ``reclaim_seconds`` is handed out again. Errors are those of
-        ``hold``, and an InputError where the baseline cannot be measured.
+        ``hold``, and an InputError where the baseline cannot be measured, or where the strategy
+        needs a package that is not installed (the job goes on once it is).
         """
         with self.hold(job_id) as (lease, job):
+            find_strategy(job.driver.problem.strategy)  # refused here, where it is needed
             overdue = None
             if reclaim_seconds is not None:
                 overdue = datetime.now(UTC) - timedelta(seconds=reclaim_seconds)

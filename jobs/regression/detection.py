@@ -23,7 +23,7 @@ from sqlalchemy import Engine
 from db.nightly.nights import Night, night_states, nights_of_batch
 from jobs.results.fits import JobCache
 from jobs.specification.specification import Specification
-from models.change_points.detection import PER_100_NIGHTS, Alarm, Outlier, detect_changes
+from models.change_points import PER_100_NIGHTS, Alarm, Outlier, detect_changes
 from optimizer.objective.objective import SCALE
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.results.document import tested_fitness

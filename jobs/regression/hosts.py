@@ -16,7 +16,7 @@ from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named
 from jobs.regression.report import SeriesRow, series_rows
 from jobs.results.fits import JobCache
-from models.change_points.change_point import RESOLUTION
+from models.change_points import RESOLUTION
 from sampler.workload.metric_table import MACHINE, shown_in
 
 _LEAST_RUNS = 3  # the scatter of fewer says nothing

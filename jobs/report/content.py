@@ -17,9 +17,8 @@ from jobs.report.verdict import terms_section
 from jobs.results.option_changes import steps_of_best, values_outside_file
 from jobs.results.outcome import JobOutcome
 from jobs.results.ranking_words import ranked_r2
-from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import (
     Front,
     each_once,
@@ -28,6 +27,7 @@ from optimizer.evaluation.evaluation import (
     replicated,
     within_limits,
 )
+from optimizer.evaluation.machine_effect import machine_words
 from optimizer.results.document import Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -7,11 +7,11 @@ from jobs.charts.changes import changes_chart, fitness_terms_chart
 from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Items, Section, Table, Text
 from jobs.results.figures import amount_with_unit, metric_amount
-from optimizer.baseline.machine_effect import machine_words
 from optimizer.budget.budget import confirmation_words
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, p_figure, smallest_change
 from optimizer.budget.sample_size import percent_words, sample_size_words
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
+from optimizer.evaluation.machine_effect import machine_words
 from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, MetricChange, Result
 from optimizer.results.price import Traded, traded

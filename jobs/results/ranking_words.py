@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 TOP = 5
-_LEAST_SHARE = 0.01  # of the variance: less is in no top
+_LEAST_SHARE = 0.01  # of the variance, or of R2: less is in no top
 LEAST_R2 = 0.3  # below it an order is hardly more than chance
 _GOOD_R2 = 0.7
-_PARTS = {"forest": "importance", "process": "model"}  # of a parameter's row
+_PARTS = {"process": "model", "forest": "importance"}  # of a parameter's row
 _OTHER = {"forest": "process", "process": "forest"}
 
 
@@ -42,6 +42,24 @@ def first_share(
 def _share(row: Mapping[str, Any], model: str, metric: str) -> Mapping[str, Any]:
     part: Mapping[str, Any] = row.get(_PARTS[model]) or {}
     return part.get(metric) or {}
+
+
+def rank_interval(row: Mapping[str, Any], metric: str) -> tuple[float, float] | None:
+    """Between which ranks a parameter is with 95% probability; None where that is not known.
+
+    By the process; in results of earlier versions by the forest.
+    """
+    for part in _PARTS.values():
+        found = (row.get(part) or {}).get(metric) or {}
+        if "rank_low" in found:
+            return found["rank_low"], found["rank_high"]
+    return None
+
+
+def reliable(row: Mapping[str, Any], metric: str) -> bool:
+    """Whether a parameter is among the five most important with 95% probability."""
+    within = rank_interval(row, metric)
+    return within is not None and within[1] <= TOP
 
 
 def share_cells(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -78,9 +96,12 @@ def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def top_of(found: Mapping[str, Any], model: str, metric: str) -> list[str]:
-    """The parameters that make most of a metric's variance to a model, five at most."""
-    rows = found["parameters"]
-    shares = [(row["name"], _share(row, model, metric).get("total", 0.0)) for row in rows]
+    """The parameters that matter most for a metric to a model, five at most.
+
+    By their shares of the variance; of a forest without them by what shuffling loses of its R2.
+    """
+    told = [(row["name"], _share(row, model, metric)) for row in found["parameters"]]
+    shares = [(name, each.get("total", each.get("permutation", 0.0))) for name, each in told]
     known = sorted((pair for pair in shares if pair[1] >= _LEAST_SHARE), key=lambda pair: -pair[1])
     return [name for name, _ in known[:TOP]]
 

@@ -26,7 +26,7 @@ from sampler.bench.builds import is_build_name
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.untrusted_text import printable
-from sampler.kioxia_guide.for_workload import names_guide
+from sampler.kioxia_guide.document import names_guide
 from sampler.options.forms import other_form
 from sampler.options.normal_form import read_user_options
 from sampler.space.space_file import SHIPPED as SPACES

@@ -7,7 +7,7 @@ from jobs.specification.request import NONE
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.kioxia_guide.for_workload import (
+from sampler.kioxia_guide.document import (
     guide_values,
     named_threads,
     names_guide,

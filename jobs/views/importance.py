@@ -19,11 +19,11 @@ from db.trials.trial_rows import sampled_trials
 from jobs.charts import importance, parameters
 from jobs.charts.chart import Chart, drawable
 from jobs.results.fits import JobCache, fitted
-from jobs.results.ranking_words import first_share, shown_first
+from jobs.results.ranking_words import first_share, reliable, shown_first
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
-from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
@@ -49,15 +49,7 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
         "help": {row["name"]: getattr(known.get(row["name"]), "help", "") for row in rows},
         "anova": _anova(rows, metric, in_order=ranking["anova_ranks"]),
         "quality": [_quality(found, name, modelled) for name in metrics],
-        # The parameters that are among the five most important in every resample.
-        "steady": {
-            name: [
-                row["name"]
-                for row in rows
-                if row["importance"].get(name, {}).get("rank_high", math.inf) <= 5
-            ]
-            for name in metrics
-        },
+        "steady": {m: [row["name"] for row in rows if reliable(row, m)] for m in metrics},
         "charts": {
             "models": importance.shares_charts(found, rows) if modelled else [],
             "forests": drawable(
@@ -103,7 +95,7 @@ def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str,
         "forest_r2": forest.get("r2_cross_validated"),
         "forest_r2_std": forest.get("r2_cross_validated_std"),
         "forest_trials": forest.get("trials", 0),
-        "kendall_tau": forest.get("kendall_tau"),
+        "kendall_tau": model.get("kendall_tau", forest.get("kendall_tau")),
         "model_r2": model.get("r2_cross_validated"),
         "model_trials": model.get("trials"),
         "model_noise": model.get("noise"),

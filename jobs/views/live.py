@@ -23,7 +23,7 @@ from db.trials.trial_rows import (
 from jobs.charts.chart import Chart, drawable
 from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
 from jobs.results.fits import JobCache
-from optimizer.baseline.baseline import Baseline, MetricNoise, summarise
+from optimizer.evaluation.baseline import Baseline, MetricNoise, summarise
 from optimizer.evaluation.evaluation import each_once, measured, replicated
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import objective_from_document

@@ -2,7 +2,7 @@
 
 The process is a sum over parameters and pairs of them, so its variance over the whole space
 parts exactly into theirs: Sobol' indices (Sobol', Math. Comput. Simul. 55, 2001). Nothing is
-sampled but the doubt: draws of the process given the trials, by Matheron's rule (Wilson and
+sampled but the uncertainty: draws of the process given the trials, by Matheron's rule (Wilson and
 others, ICML 2020, Eq. 9).
 """
 

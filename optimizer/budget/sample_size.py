@@ -252,8 +252,7 @@ def _inside(bound: Limit, level: float) -> float | None:
 
     ``level`` is 1 for a bound that is a multiple of the baseline.
     """
-    multiple = bound.at_least_baseline or bound.at_most_baseline
-    figure = multiple or (bound.at_least if bound.is_floor else bound.at_most)
+    figure = bound.figure
     if figure <= 0:
         return None
     if level <= 0:

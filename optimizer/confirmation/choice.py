@@ -15,13 +15,13 @@ from itertools import zip_longest
 
 import numpy as np
 
-from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan, apart
+from optimizer.evaluation.baseline import mean_metrics, summarise
 from optimizer.evaluation.evaluation import Evaluation, MeasuredConfiguration, configurations_of
 from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
-from optimizer.simplification.changes import NOTICED, Changes
+from optimizer.strategies.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
-from optimizer.surrogate.predictions import Comparison, comparison_of, scatter
+from optimizer.surrogate.predictions import PredictedChanges, predicted_changes, scatter
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
@@ -194,18 +194,18 @@ def _simplest(evaluation: Evaluation, best: Sequence[int]) -> list[int]:
     numbers = [*best, *(trial.number for trial in tried)]
     fitness = known.fitness([history[n].configuration for n in numbers])
     counts = [Changes(problem, trial.configuration).own for trial in tried]
-    worth = fitness[len(best) :]
-    fittest = int(np.argmax(worth))
+    theirs = fitness[len(best) :]
+    fittest = int(np.argmax(theirs))
     enough = float(fitness.max()) - NOTICED * abs(float(fitness.max()))
-    able = [place for place in range(len(tried)) if worth[place] >= enough]
-    fewest = min(able, key=lambda k: (counts[k], -worth[k]), default=fittest)
+    able = [place for place in range(len(tried)) if theirs[place] >= enough]
+    fewest = min(able, key=lambda k: (counts[k], -theirs[k]), default=fittest)
     return list(dict.fromkeys([tried[fewest].number, tried[fittest].number]))
 
 
-def _models(evaluation: Evaluation) -> Comparison | None:
+def _models(evaluation: Evaluation) -> PredictedChanges | None:
     """What the job's models expect by all that was explored; None where there are none."""
     before = as_explored(evaluation)
-    return before.once("comparison", None, lambda: comparison_of(before))
+    return before.once("predicted", None, lambda: predicted_changes(before))
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.budget.budget import Plan, apart
 from optimizer.budget.power import (
     ALPHA,
@@ -20,18 +19,22 @@ from optimizer.budget.power import (
     p_words,
     smallest_mean,
 )
-from optimizer.confirmation.kept_limits import KeptLimit, LimitLevels, Margins, limits_kept
-from optimizer.confirmation.paired_change import (
+from optimizer.confirmation.paired_tests import (
     Change,
+    KeptLimit,
+    LimitLevels,
+    Margins,
     change,
     differences_of,
     interval_of_mean,
+    limits_kept,
     medians,
     naming_level,
     percent_of,
     with_adjusted_p,
 )
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.machine_effect import MachineEffect, effects_of, machine_document
 from optimizer.objective.objective import MOST_GAIN, Objective, kept_words, limit_words
 from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_table import MACHINE

@@ -13,10 +13,10 @@ from typing import TypeVar, cast
 import numpy as np
 
 from models import Floats
-from models.importance.anova import AnovaResult, group_labels
-from models.importance.importance import rank_parameters, tested_parameters
+from models.anova import AnovaResult, group_labels
+from models.importance import rank_parameters, tested_parameters
 from models.random_forest import FeatureMatrix
-from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
+from optimizer.evaluation.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -249,9 +249,9 @@ def configurations_of(
     rank, baseline = evaluation.problem.objective.rank_value, evaluation.baseline
     ended = by_configuration(trial for trial in trials if trial.has_outcome)
     whole = [runs for runs in ended if all(run.done for run in runs)]
-    worth = evaluation.rank_values(runs[0] for runs in whole)
+    by_first = evaluation.rank_values(runs[0] for runs in whole)
     found = []
-    for runs, of_first in zip(whole, worth, strict=True):
+    for runs, of_first in zip(whole, by_first, strict=True):
         metrics = baseline.corrected_mean(runs)
         fitness = rank(metrics, baseline.metrics) if len(runs) > 1 else of_first
         found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))

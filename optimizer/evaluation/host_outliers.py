@@ -12,14 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.baseline import JUMP_SPREADS, LEAST_JUMP, LEAST_SPREAD
+from optimizer.evaluation.baseline import LEAST_BEFORE, LEAST_SPREAD, is_jump, step_variance
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 
-# A jump counts from a quarter on: less is within what drift correction follows, and from six
-# deviations on (``baseline``): by chance that is not met in any job.
-_LEAST_BEFORE = 3  # runs that a jump is seen against
 _NOISE_ALPHA = 0.001
 _NOISE_RATIO = 3.0
 _NOISE_SPREAD = 0.10  # below, comparisons still work
@@ -134,11 +131,7 @@ def _logs(runs: Sequence[Trial], metric: str) -> tuple[list[int], Floats]:
 def _jumped(values: Floats, spread: float, *, need: int) -> bool:
     """Whether the last ``need`` values lie on the same side, far from the median before them."""
     before, last = values[:-need], values[-need:]
-    if len(before) < _LEAST_BEFORE:
-        return False
-    away = last - np.median(before)
-    least = max(LEAST_JUMP, JUMP_SPREADS * spread)
-    return bool((away > least).all() or (away < -least).all())
+    return len(before) >= LEAST_BEFORE and is_jump(last - np.median(before), spread)
 
 
 def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
@@ -164,19 +157,13 @@ def _scatters(evaluation: Evaluation, metric: str) -> _Scatters:
     return evaluation.once(
         ("scatters", metric),
         history.changes(Purpose.BASELINE),
-        lambda: {host: _scatter(history, host, metric) for host in history.hosts},
+        lambda: {
+            host: step_variance(
+                _logs([run for run in _ended(history, host) if run.done], metric)[1]
+            )
+            for host in history.hosts
+        },
     )
-
-
-def _scatter(history: History, host: str, metric: str) -> tuple[float, int]:
-    """Variance from successive differences, which slow drift hardly touches, and their number.
-
-    The largest step is left out: a jump is one, and is judged as such. J. von Neumann, Annals of
-    Mathematical Statistics 12 (1941).
-    """
-    _, values = _logs([run for run in _ended(history, host) if run.done], metric)
-    steps = np.sort(np.square(np.diff(values)))[:-1]
-    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
 
 
 def _noisier(scatters: _Scatters, host: str) -> float | None:

@@ -1,31 +1,27 @@
-"""What a job's models expect of configurations, against its baseline, where they know enough."""
+"""The models that explain a winner: what they learn from, and whether that is enough."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from models import Floats
 from models.gaussian_process.effects import LEAST_JUDGED
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
-from optimizer.objective.objective import MOST_GAIN
-from optimizer.simplification.changes import Changes
-from optimizer.surrogate.job_model import FIRST, MEMBERS, JobModel, ensemble_of
+from optimizer.strategies.changes import Changes
+from optimizer.surrogate.job_model import FIRST, MEMBERS, ensemble_of
+from optimizer.surrogate.predictions import PredictedChanges
 from optimizer.surrogate.training_data import (
     TEACHING,
     chosen_few,
     cube_layout,
-    latent_points,
     training_data_of,
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.space import Configuration, holding
+from sampler.space.space import holding
 
 DRAWS = 40 * MEMBERS
 
@@ -33,56 +29,12 @@ DRAWS = 40 * MEMBERS
 _MOST = 300  # rows: beyond them learning would take too long
 
 
-@dataclass(frozen=True, eq=False)
-class Expectations:
-    """What is expected of configurations, as changes against the baseline.
+def explaining_model(evaluation: Evaluation, changes: Changes) -> PredictedChanges | None:
+    """Learns the models from all trials that have ended, the proof's too; None: too few have.
 
-    The baseline is a point of the models like any other, so that what they do not know of it is
-    part of every doubt. Where the space sets values that the baseline has not, the baseline is
-    none of its configurations; then it is taken as it was measured.
+    The baseline is a point of the models like any other. Where the space sets values that the
+    baseline has not, it is none of its configurations; then it is taken as it was measured.
     """
-
-    problem: Problem
-    model: JobModel
-    baseline: Mapping[str, float]  # the baseline's medians
-    modelled: bool  # whether the models know the baseline
-    configurations: int  # how many different ones ended well, beside the baseline
-
-    def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
-        """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
-        expected = self.model.expected(self._points(configurations))
-        return {name: self._change(name, values[None])[0] for name, values in expected.items()}
-
-    def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
-        """The expected change of each metric and equally likely ones, shape ``(1 + DRAWS, m)``.
-
-        Those of a row belong together: how two configurations differ is known far better than
-        how good either is.
-        """
-        drawn = self.model.draw(self._points(configurations), DRAWS)
-        return {name: self._change(name, values) for name, values in drawn.items()}
-
-    def fitness(self, configurations: Sequence[Configuration]) -> Floats:
-        """The expected fitness, shape ``(m,)``."""
-        return self.problem.objective.fitness_of_changes(self.changes(configurations))
-
-    def _change(self, name: str, values: Floats) -> Floats:
-        """From values on the models' scale, the first of which is the baseline."""
-        level = self.baseline[name]
-        is_log = name in self.model.data.logarithmic
-        measured = np.array(np.log(level) if is_log else level)
-        first = values[:, :1] if self.modelled else measured
-        moved = values[:, 1:] - first
-        change = np.expm1(np.minimum(moved, 700.0)) if is_log else moved / (abs(level) or 1.0)
-        return np.asarray(np.clip(change, -MOST_GAIN, MOST_GAIN))
-
-    def _points(self, configurations: Sequence[Configuration]) -> Floats:
-        start = self.problem.space.start  # the baseline comes first
-        return latent_points(self.problem, [start, *configurations], self.model.layout.names)
-
-
-def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
-    """Learns the models from all trials that have ended, the proof's too; None: too few have."""
     problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
     # A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
@@ -104,14 +56,14 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
     if not names or len(numbers) < FIRST:
         return None
     baseline = evaluation.baseline
-    worth = {n: rank_value(problem, baseline, history[n]) for n in numbers}
-    few = chosen_few(numbers, worth, _MOST)
+    fitness = {n: rank_value(problem, baseline, history[n]) for n in numbers}
+    few = chosen_few(numbers, fitness, _MOST)
     data = training_data_of(problem, history, baseline, names, few)
     if not modelled:
         unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}
         data = replace(data, targets=unknown)
     model = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
-    return Expectations(problem, model, baseline.metrics, modelled, distinct(taught))
+    return PredictedChanges(problem, model, baseline.metrics, DRAWS, modelled)
 
 
 # Different configurations, of a search over as many options or more: of fewer the intervals held
@@ -157,7 +109,7 @@ def withheld_of(problem: Problem, history: History, changes: Changes) -> Withhel
     many options move. With fewer of them than there are changes, what they measured can be shared
     out between the changes in any way.
     """
-    known = distinct(trial for trial in history if not apart(problem, trial))
+    known = distinct_configurations(problem, history)
     count = len(changes.names)
     if not count and not changes.fixed:
         return None  # it is the baseline: there is nothing to explain
@@ -171,6 +123,7 @@ def withheld_of(problem: Problem, history: History, changes: Changes) -> Withhel
     return Withheld(known, needed, count, trials)
 
 
-def distinct(trials: Iterable[Trial]) -> int:
-    """How many different configurations ended well, the baseline left out."""
+def distinct_configurations(problem: Problem, history: History) -> int:
+    """How many configurations ended well at the search's load, the baseline left out."""
+    trials = (trial for trial in history if not apart(problem, trial))
     return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})

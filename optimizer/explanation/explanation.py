@@ -7,19 +7,27 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.kept_limits import Margins, limits_kept
-from optimizer.confirmation.paired_change import Change, change, interval_of_mean
+from optimizer.confirmation.paired_tests import (
+    Change,
+    Margins,
+    change,
+    interval_of_mean,
+    limits_kept,
+)
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.expectations import Expectations, expectations_of, withheld_of
+from optimizer.explanation.expectations import (
+    distinct_configurations,
+    explaining_model,
+    withheld_of,
+)
 from optimizer.objective.objective import Metrics, Objective, kept_words
-from optimizer.simplification.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.surrogate.predictions import Estimate
+from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
+from optimizer.surrogate.predictions import Estimate, PredictedChanges
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
@@ -82,16 +90,17 @@ def explain_winner(
         return None
     if withheld_of(problem, history, changes) is not None:
         return None
-    known = expectations_of(evaluation, changes)
+    known = explaining_model(evaluation, changes)
     if known is None:
         return None
     steps = path_of(changes, known.fitness)
     minimal, noise = _fewest(changes, known, steps, error)
-    return _explanation(changes, known, steps, minimal, noise)
+    tried = distinct_configurations(problem, history)
+    return _explanation(changes, known, steps, minimal, noise, tried)
 
 
 def _fewest(
-    changes: Changes, known: Expectations, steps: Sequence[Names], error: float
+    changes: Changes, known: PredictedChanges, steps: Sequence[Names], error: float
 ) -> tuple[Names | None, float]:
     whole = float(known.fitness([changes.winner])[0])
     if whole <= 0:
@@ -99,42 +108,39 @@ def _fewest(
     most = MOST_NOISE * whole
     noise = min(max(error, LEAST_NOISE * whole), most)
     objective = known.problem.objective
-    kept_by_winner = _kept_limits(known, known.changes([changes.winner]))[:, 0]
+    kept_by_winner = known.kept_limits(known.changes([changes.winner]))[:, 0]
 
     def losses(configurations: Sequence[Configuration]) -> Floats:
         moved = known.drawn_changes([changes.winner, *configurations])
         fitness = objective.fitness_of_changes(moved)
         lost, drawn = fitness[0, 0] - fitness[0, 1:], fitness[1:, :1] - fitness[1:, 1:]
         surely = np.quantile(drawn, SURE, axis=0)
-        kept = _kept_limits(known, {name: values[0] for name, values in moved.items()})
+        kept = known.kept_limits({name: values[0] for name, values in moved.items()})
         breaks = (kept_by_winner[:, None] & ~kept[:, 1:]).any(axis=0)
         return np.where((lost > noise) | (surely > most) | breaks, np.inf, lost)
 
     return fewest_changes(changes, losses, steps), noise
 
 
-def _kept_limits(known: Expectations, moved: Mapping[str, Floats]) -> NDArray[np.bool_]:
-    """Which limits configurations are expected to keep, shape ``(n_limits, m)``."""
-    baseline = known.baseline
-    there = {name: baseline[name] + (abs(baseline[name]) or 1.0) * moved[name] for name in moved}
-    return known.problem.objective.kept_limits(there, baseline)
-
-
 def _explanation(
     changes: Changes,
-    known: Expectations,
+    known: PredictedChanges,
     steps: Sequence[Names],
     minimal: Names | None,
     noise: float,
+    configurations: int,
 ) -> Explanation:
-    """Puts figures to the path: all from the same draws, so that its steps add up."""
+    """Puts figures to the path: all from the same draws, so that its steps add up.
+
+    ``configurations`` is how many different ones were measured, of which the winner is the best.
+    """
     named = [tuple(name for name in changes.names if name in step) for step in steps]
     order = [name for names in named for name in names]
     made = [frozenset(order[: sum(map(len, steps[:count]))]) for count in range(len(steps) + 1)]
     first = 0 if changes.fixed else 1  # the baseline itself, of which nothing is expected
     points = [changes.configuration(kept) for kept in made[first:]]
     points.append(changes.configuration(minimal or frozenset()))
-    figures = _Figures(known, points, changes)
+    figures = _Figures(known, points, len(changes.names), configurations)
     told = [changes.fixed, *named] if changes.fixed else named
     tried = [1] if changes.fixed else []  # of which each step was the best
     tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
@@ -169,10 +175,14 @@ class _Figures:
     """Estimates of neighbouring configurations out of one set of draws."""
 
     def __init__(
-        self, known: Expectations, points: Sequence[Configuration], changes: Changes
+        self,
+        known: PredictedChanges,
+        points: Sequence[Configuration],
+        count: int,
+        configurations: int,
     ) -> None:
         objective = known.problem.objective
-        self._configurations, self._count = known.configurations, len(changes.names)
+        self._count, self._configurations = count, configurations
         self._better = {term.metric: term.direction for term in objective.terms}
         # The expectation stands in front of the draws; the baseline before all points.
         self._changes = {

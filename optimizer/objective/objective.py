@@ -95,6 +95,12 @@ class Limit:
         return self.at_least_baseline is not None or math.isfinite(self.at_least)
 
     @property
+    def figure(self) -> float:
+        """Of a limit of one bound: the bound, or how many times the baseline's figure it is."""
+        multiple = self.at_least_baseline or self.at_most_baseline
+        return multiple or (self.at_least if self.is_floor else self.at_most)
+
+    @property
     def beside_baseline(self) -> bool:
         """Whether a bound is a multiple of the baseline's figure."""
         return self.at_most_baseline is not None or self.at_least_baseline is not None

@@ -6,11 +6,11 @@ from typing import Any
 
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.choice import blocks_of, choice_of, proof_subjects, select_trade_offs
-from optimizer.confirmation.paired_change import change, interval_of_mean
+from optimizer.confirmation.paired_tests import change, interval_of_mean
 from optimizer.confirmation.proof import ProofClocks, Verdict, fitness_by_pair, with_fitness
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Metrics, limit_words
-from optimizer.simplification.changes import Changes
+from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 
@@ -315,9 +315,9 @@ class Ranking(Part):
 
     parameters: list[ParameterImportance]
     forest: dict[str, Quality] = Field(
-        description="Quality of the random forests of all trials, by metric, and their strongest "
-        "pairs. The shares of a parameter are in its `importance` (forest, by functional analysis "
-        "of variance) and its `model` (Gaussian process)."
+        description="Quality of the random forests of all trials, by metric. The impurity and "
+        "the permutation importance of a parameter are in its `importance`; its shares of the "
+        "variance are in its `model` (Gaussian process)."
     )
     models: dict[str, Quality] = Field(
         default={},
@@ -325,8 +325,8 @@ class Ranking(Part):
     )
     shown_first: dict[str, str] = Field(
         default={},
-        description="By metric, the model that predicts unseen trials better: forest or process. "
-        "Ranks and shares are by this model.",
+        description="By metric, the model that ranks and shares are by: process; in results of "
+        "earlier versions forest where that predicts unseen trials better.",
     )
     anova_power: dict[str, Any] | None = Field(
         default=None,

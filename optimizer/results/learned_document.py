@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.anova import AnovaResult, smallest_share
+from models.anova import AnovaResult, smallest_share
+from models.importance import ForestImportance
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import (
+from optimizer.surrogate.parameter_effects import (
     Direction,
-    ForestEffects,
     ParameterEffects,
     directions,
     parameter_effects,
@@ -32,7 +32,7 @@ FORESTS, MODELS = "forests", "models"
 # and it surely makes so much of the variance: a likelihood finds ever smaller effects.
 SURE, LEAST_SHARE = 0.05, 0.01
 _BY_PARAMETER = ("total", "low", "high", "alone", "p", "p_holm")  # fields of MetricEffects
-_BY_FOREST = ("mdi", "permutation", "permutation_std", "total", "low", "high", "alone")
+_BY_FOREST = ("mdi", "permutation", "permutation_std")
 _BY_ORDER = ("rank_low", "rank_high", "top_k_frequency")  # of its stability
 # An analysis of variance of fewer draws ranks nothing; it says the smallest share of the variance
 # that it could have seen between so many groups.
@@ -42,14 +42,14 @@ LEAST_DRAWS, _GROUPS = 30, 4
 def learned_document(evaluation: Evaluation) -> dict[str, Any]:
     """A part of result.json; a run of the baseline has ended well.
 
-    A forest and a process learn each metric from all trials: ``importance`` and ``model`` of each
-    parameter. ``rank`` and ``share`` are, of each metric, by the one of them that predicts unseen
-    trials better. ``anova`` is of the genuine draws alone.
+    A process and a forest learn each metric from all trials: ``model`` and ``importance`` of each
+    parameter. ``rank`` and ``share`` are by the process. ``anova`` is of the genuine draws alone.
 
     Returns:
         ``parameters``, the most important first; ``forest``, ``models`` and ``shown_first``
-        (``forest`` or ``process``) by metric; ``anova_power``; ``ranked_by``: ``models``, or
-        ``forests`` where too few trials have ended for any, so that nothing is ranked.
+        (``process``; earlier versions chose between the two) by metric; ``anova_power``;
+        ``ranked_by``: ``models``, or ``forests`` where too few trials have ended for any, so that
+        nothing is ranked.
     """
     problem, (draws, tested) = evaluation.problem, evaluation.draw_tests()
     effects = parameter_effects(evaluation)
@@ -78,23 +78,25 @@ def learned_document(evaluation: Evaluation) -> dict[str, Any]:
         },
         "forest": {name: _forest(forests.get(name)) for name in metrics or tested},
         "models": {
-            name: {"r2_cross_validated": each.r2, "noise": each.noise, "trials": each.trials}
+            name: {
+                "r2_cross_validated": each.r2,
+                "noise": each.noise,
+                "trials": each.trials,
+                "kendall_tau": each.stability.kendall_tau,
+            }
             for name, each in metrics.items()
         },
-        "shown_first": dict(effects.first) if effects else {},
+        "shown_first": dict.fromkeys(metrics, "process"),
         "ranked_by": MODELS if effects else FORESTS,
     }
 
 
-def _forest(found: ForestEffects | None) -> dict[str, Any]:
-    pairs = found.pairs if found else ()
+def _forest(found: ForestImportance | None) -> dict[str, Any]:
     return {
         "r2": found.r2 if found else None,
         "r2_cross_validated": found.r2 if found else None,
         "r2_cross_validated_std": found.r2_std if found else None,
         "trials": found.trials if found else 0,
-        "kendall_tau": found.stability.kendall_tau if found else None,
-        "pairs": [{"parameters": [a, b], "share": share} for a, b, share in pairs],
     }
 
 
@@ -108,12 +110,13 @@ def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict
     place = effects.names.index(name)
     model = {
         metric: {name: float(getattr(found, name)[place]) for name in _BY_PARAMETER}
+        | {name: float(getattr(found.stability, name)[place]) for name in _BY_ORDER}
         for metric, found in effects.metrics.items()
         if math.isfinite(found.p[place])
     }
     moves = name in effects.moving
     importance = {
-        metric: _of_forest(found, effects.moving.index(name))
+        metric: {figure: float(getattr(found, figure)[place]) for figure in _BY_FOREST}
         for metric, found in effects.forests.items()
         if moves
     }
@@ -125,9 +128,3 @@ def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict
         "better": toward.better if toward else None,
         "gain": toward.gain if toward else None,
     }
-
-
-def _of_forest(found: ForestEffects, place: int) -> dict[str, float]:
-    values = {name: getattr(found, name)[place] for name in _BY_FOREST}
-    values |= {name: getattr(found.stability, name)[place] for name in _BY_ORDER}
-    return {name: float(value) for name, value in values.items()}

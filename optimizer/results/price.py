@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optimizer.confirmation.paired_change import Change
+from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Objective
 from optimizer.trials.problem import Problem

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from models.gaussian_process.process import one_thread
-from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import Plan, apart, confirmation_document
 from optimizer.confirmation.choice import as_explored, blocks_of, choice_of
-from optimizer.confirmation.kept_limits import LimitLevels, Margins, margins_of
+from optimizer.confirmation.paired_tests import LimitLevels, Margins, margins_of
 from optimizer.confirmation.proof import (
     Pair,
     ProofClocks,
@@ -19,6 +18,7 @@ from optimizer.confirmation.proof import (
     proof_clocks,
     sensitivity_of,
 )
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
 from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (

@@ -108,9 +108,11 @@ class Driver:
         """The hosts with a trial in flight."""
         return [name for name, state in self.hosts.items() if state.trial is not None]
 
-    @property
     def complete(self) -> bool:
-        """Whether nothing is left to measure, and nothing is in flight."""
+        """Whether nothing is left to measure, and nothing is in flight.
+
+        Where the draws have just ended, the next phase is entered, and what they taught is kept.
+        """
         return not self.busy and not self.history.unfinished() and self._next(None, ()) is None
 
     def state(self, host: str) -> HostState:

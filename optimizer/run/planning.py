@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.budget import (
     LEAST_TRIALS,
     Plan,
@@ -28,6 +27,7 @@ from optimizer.budget.sample_size import (
     with_planned_pairs,
 )
 from optimizer.confirmation.choice import may_win
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History

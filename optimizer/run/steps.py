@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from optimizer.baseline.baseline import LEAST_COMPARED
 from optimizer.budget.budget import Plan, explore_left, simplified_left
 from optimizer.confirmation.choice import (
     BlockRun,
@@ -13,10 +12,11 @@ from optimizer.confirmation.choice import (
     next_in_block,
     proof_subjects,
 )
+from optimizer.evaluation.baseline import LEAST_COMPARED
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.objective import require_possible
-from optimizer.simplification.changes import simplified_version
+from optimizer.strategies.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -28,7 +28,7 @@ def tune(driver: Driver, hosts: Hosts) -> Conclusion:
     idle_since: datetime | None = None
     try:
         driver.resume(hosts.attach)
-        while _begin_all(driver, hosts) or not driver.complete:
+        while _begin_all(driver, hosts) or not driver.complete():
             idle_since = _waiting_since(driver, hosts.hosts(), idle_since)
             ended = hosts.wait(_TICK_SECONDS)
             if ended is None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from deap import tools
 
-from models.importance.importance import beyond_chance, split_half
+from models.importance import beyond_chance, split_half
 from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.strategies.draws import draws_planned, propose_draw, sampled
 from optimizer.strategies.guided import Individual, drawing_from

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import ClassVar
 
-from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
 from optimizer.trials.problem import Problem

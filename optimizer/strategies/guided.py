@@ -5,8 +5,8 @@ all trials so far, and a population that evolves on what they expect the fitness
 docs/results/search.md compares it with the others. The population has DEAP's operators: parameters
 that matter more move more often, and none is left out, as it may do something elsewhere.
 
-What the models doubt is measured again (``replication``), and the search knows when what it can
-still gain drowns in noise (``StoppingRule``).
+A result that disagrees with the models is measured again (``replication``), and the search ends
+where what it can still gain drowns in noise (``StoppingRule``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,11 @@ from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.draws import DrawsFirst, sampled
-from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
+from optimizer.strategies.replication import (
+    Z_THRESHOLD,
+    Z_THRESHOLD_AT_THE_END,
+    replication_of,
+)
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.surrogate.job_model import JobModel, surrogate_of
 from optimizer.surrogate.predictions import (
@@ -67,7 +71,7 @@ class Guided(DrawsFirst):
         return few if asked is None else min(asked, explore)
 
     def search(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
-        """What the models expect most of, or doubt."""
+        """Where most gain is expected, or a replication of what disagrees with the models."""
         problem, history = evaluation.problem, evaluation.history
         names, samples = problem.searched, self.samples(problem, explore)
         explored = len(history.own(Purpose.CANDIDATE))
@@ -77,8 +81,8 @@ class Guided(DrawsFirst):
             replication = acquisition.surrogate and replication_of(
                 evaluation,
                 acquisition.surrogate,
-                acquisition.worth,
-                sure=SURE_AT_THE_END if ends else SURE,
+                acquisition.predicted,
+                z_threshold=Z_THRESHOLD_AT_THE_END if ends else Z_THRESHOLD,
             )
         if replication:
             trial, why = replication.trial, replication.why
@@ -131,10 +135,10 @@ _MOST_SAID = 4  # parameters that a proposal names
 
 @dataclass(frozen=True, eq=False)
 class Acquisition:
-    """What the models see."""
+    """The points of highest acquisition: where the fitness is expected to gain most."""
 
     surrogate: JobModel | None  # the models; None: too few trials have ended
-    worth: Floats  # what they hold for the fitness of each row of their data
+    predicted: Floats  # ``feasible_fitness`` of each row of their data
     points: Floats  # what is expected to gain most, the best first, shape ``(n, n_names)``
     gain: float  # of the first of them; while nothing keeps the limits the chance that it does
     stopping_rule: StoppingRule | None  # whether that is worth a run; None: nobody can say
@@ -158,7 +162,7 @@ class Acquisition:
 def acquisition_of(
     evaluation: Evaluation, names: tuple[str, ...], *, number: int, samples: int
 ) -> Acquisition:
-    """What the models see before the trial of this number, after so many samples."""
+    """Maximises the expected gain for the trial of this number, after so many samples."""
     problem, history = evaluation.problem, evaluation.history
     surrogate = surrogate_of(evaluation, names)
     if surrogate is None:
@@ -166,15 +170,15 @@ def acquisition_of(
     predicted = posterior_prediction(
         problem, surrogate, surrogate.data.points, evaluation.baseline.metrics
     )
-    worth = predicted.worth
+    fitness = predicted.feasible_fitness
     points, gain = _best_points(evaluation, surrogate, predicted, problem.seed_of(number))
     stopping_rule = None
-    if np.isfinite(worth).any():
+    if np.isfinite(fitness).any():
         # A search must have gained nothing over as many runs as were drawn.
         window = min(DRAWS, max(_LEAST_DRAWS, samples))
-        lately = _lately(history, surrogate, worth, window)
+        lately = _lately(history, surrogate, fitness, window)
         stopping_rule = StoppingRule(gain, lately, window, fitness_noise(evaluation))
-    return Acquisition(surrogate, worth, points, gain, stopping_rule)
+    return Acquisition(surrogate, fitness, points, gain, stopping_rule)
 
 
 def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal) -> str:
@@ -183,7 +187,7 @@ def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal)
     assert surrogate is not None
     start, numbers = problem.space.start, surrogate.data.numbers
     near = [("the baseline", start)]
-    for row in np.argsort(-acquisition.worth, kind="stable")[:_STARTS].tolist():
+    for row in np.argsort(-acquisition.predicted, kind="stable")[:_STARTS].tolist():
         if 0 < row <= len(numbers):
             trial = history[numbers[row - 1]]
             near.append((f"trial {trial.number}", {**start, **trial.configuration}))
@@ -201,14 +205,14 @@ def _moved(evaluation: Evaluation, acquisition: Acquisition, proposal: Proposal)
     return f"changes {said} of {origin}; {in_all} parameters differ from the baseline"
 
 
-def _lately(history: History, surrogate: JobModel, worth: Floats, window: int) -> float | None:
+def _lately(history: History, surrogate: JobModel, predicted: Floats, window: int) -> float | None:
     """By how much the last runs have raised the best that the models hold."""
     searched = [n for n in history.own(Purpose.CANDIDATE, Phase.SEARCH) if history[n].has_outcome]
     if len(searched) < window:
         return None
     numbers, last = surrogate.data.numbers, searched[-window]
     # The baseline is the first row; trials in flight, which come last, have raised nothing yet.
-    known = worth[: len(numbers) + 1]
+    known = predicted[: len(numbers) + 1]
     before = np.array([True, *(number < last for number in numbers)])
     earlier = float(known[before].max())
     return float(known.max()) - earlier if np.isfinite(earlier) else None
@@ -220,7 +224,7 @@ def _best_points(
     """The points that are expected to gain most, the best first, and what that one gains."""
     problem = evaluation.problem
     baseline = evaluation.baseline.metrics
-    surest = float(predicted.worth.max())
+    surest = float(predicted.feasible_fitness.max())
     best = surest if np.isfinite(surest) else None
 
     def gain(points: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""What the models doubt: a measured configuration that decides where is searched, and may be luck.
+"""Replication: re-measures a configuration whose result disagrees with the models.
 
-Two configurations decide: the one that the models hold for the best, and the one that was measured
-best. Where a measurement is further from what the models hold than noise explains, and than they
-are from other measurements, one of the two is wrong, and one more run tells which.
+Two configurations decide where is searched: the one that is predicted best, and the one that was
+measured best, perhaps by luck. Where a measurement is further from its prediction than noise and
+the usual error of the models explain, one of the two is wrong, and one more run tells which.
 """
 
 import math
@@ -25,8 +25,10 @@ from optimizer.trials.trial import Purpose, Trial
 
 SHARE = 0.1  # of what is explored, at most, measures again
 MOST = 3  # measurements of one configuration, at most
-SURE = 3.0  # standard deviations: the best of sixty runs is 2.3 above the mean by luck alone
-SURE_AT_THE_END = 2.0  # what is left then is hardly better spent
+Z_THRESHOLD = (
+    3.0  # standard deviations: the best of sixty runs is 2.3 above the mean by luck alone
+)
+Z_THRESHOLD_AT_THE_END = 2.0  # what is left then is hardly better spent
 _PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its median distance
 
 
@@ -35,17 +37,17 @@ class Replication:
     """A configuration to be measured again."""
 
     trial: Trial  # that first measured it
-    doubt: float  # how far it is from what the models hold, in standard deviations of its mean
+    z: float  # how far its mean is from the prediction, in standard deviations of that mean
     why: str  # one line for people
 
 
 def replication_of(
-    evaluation: Evaluation, surrogate: JobModel, worth: Floats, *, sure: float
+    evaluation: Evaluation, surrogate: JobModel, predicted: Floats, *, z_threshold: float
 ) -> Replication | None:
-    """What is most doubtful of the two configurations that decide; None: nothing, or no share.
+    """Of the two configurations that decide the one of largest z, if above the threshold.
 
-    ``worth`` is what the models hold for the fitness of each row of their data. So many standard
-    deviations of a configuration's mean (``sure``) are a doubt.
+    ``predicted`` is the fitness of each row of the models' data. None too where replications have
+    had their share of the runs.
     """
     history, objective = evaluation.history, evaluation.problem.objective
     own = history.own(Purpose.CANDIDATE)
@@ -59,36 +61,36 @@ def replication_of(
         for each in whole
         if each.first.digest in row_of
     }
-    # How far measurements are from what the models hold for them: a standard deviation, by the
-    # median of the distances, which a few lucky runs do not move.
+    # The usual error of the models: a standard deviation, by the median of the distances between
+    # measurements and predictions, which a few lucky runs do not move.
     apart = [
-        abs(fitness - float(worth[row]))
+        abs(fitness - float(predicted[row]))
         for known, row in rows.values()
         if (fitness := objective.fitness(known.metrics, evaluation.baseline.metrics)) is not None
-        and math.isfinite(worth[row])
+        and math.isfinite(predicted[row])
     ]
     errors = _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
     found = [
-        _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
-        for known, row in _deciding(history, surrogate, worth, rows)
+        _replication(evaluation, surrogate, float(predicted[row]), known, row, errors)
+        for known, row in _deciding(history, surrogate, predicted, rows)
     ]
-    doubted = [each for each in found if each is not None and each.doubt > sure]
-    return max(doubted, key=lambda each: each.doubt, default=None)
+    disagreeing = [each for each in found if each is not None and each.z > z_threshold]
+    return max(disagreeing, key=lambda each: each.z, default=None)
 
 
 def _deciding(
     history: History,
     surrogate: JobModel,
-    worth: Floats,
+    predicted: Floats,
     rows: Mapping[str, tuple[MeasuredConfiguration, int]],
 ) -> Iterator[tuple[MeasuredConfiguration, int]]:
     """The configurations that decide, and their rows in the data; the baseline is none."""
     numbers = surrogate.data.numbers
-    predicted = int(np.argmax(worth[: len(numbers) + 1]))
-    if predicted > 0 and (best := rows.get(history[numbers[predicted - 1]].digest)):
+    first = int(np.argmax(predicted[: len(numbers) + 1]))
+    if first > 0 and (best := rows.get(history[numbers[first - 1]].digest)):
         yield best
     luckiest = max(rows.values(), key=lambda each: each[0].fitness, default=None)
-    if luckiest is not None and luckiest[0].fitness > worth[predicted]:
+    if luckiest is not None and luckiest[0].fitness > predicted[first]:
         yield luckiest
 
 

@@ -93,8 +93,8 @@ def _learn(
     targets: Mapping[str, Floats]
     if numbers:
         baseline = evaluation.baseline_at(numbers[-1])
-        worth = {n: rank_value(problem, baseline, history[n]) for n in numbers}
-        few = chosen_few(numbers, worth, _MOST_LEARNED)
+        fitness = {n: rank_value(problem, baseline, history[n]) for n in numbers}
+        few = chosen_few(numbers, fitness, _MOST_LEARNED)
         data = training_data_of(problem, history, baseline, names, few)
         rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST_LEARNED - len(few)))
         points, targets = data.points, data.targets
@@ -259,11 +259,11 @@ class JobModel:
             cross, among = (covariances(each, metric.components) for each in (crosses, amongs))
             rows = [metric.expected(cross)[None]]
             for number, each in enumerate(metric.members):
-                expected, doubt = each.predict_together(
+                expected, covariance = each.predict_together(
                     metric.known.of(cross[number]), among[number]
                 )
                 # The symmetric root: each configuration keeps its normals, whatever the metric.
-                rows.append(expected + normal[number, place] @ symmetric_root(doubt))
+                rows.append(expected + normal[number, place] @ symmetric_root(covariance))
             found[name] = np.vstack(rows)
         return found
 
@@ -304,10 +304,10 @@ def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> JobModel | Non
         return None
     layout = cube_layout(problem.space, names)
     learned = learned_of(evaluation, layout, numbers)
-    worth = dict.fromkeys(numbers, -np.inf) | {
+    fitness = dict.fromkeys(numbers, -np.inf) | {
         trial.number: value for value, trial in evaluation.comparable(history[n] for n in numbers)
     }
-    few = chosen_few(numbers, worth, _MOST)
+    few = chosen_few(numbers, fitness, _MOST)
     data = training_data_of(problem, history, evaluation.baseline, names, few)
     prior = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST - len(few)))
     each_once = {name: [each] for name, each in learned.items()}

@@ -1,4 +1,4 @@
-"""What the model of a job predicts of configurations, and whether a gain is worth a run.
+"""Predictions of the model of a job: fitness, limits, expected gain, and a stopping rule.
 
 Composite expected improvement: the fitness is a known function of metrics that are modelled one by
 one, so it is not modelled itself (Astudillo and Frazier, "Bayesian optimization of composite
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import MOST_GAIN, Objective
 from optimizer.surrogate.job_model import JobModel, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of, latent_points
 from optimizer.trials.problem import Problem
@@ -204,13 +204,13 @@ class PosteriorPrediction:
     chance: Floats  # that all limits are kept, shape ``(n,)``; 1 without limits
 
     @property
-    def worth(self) -> Floats:
+    def feasible_fitness(self) -> Floats:
         """The fitness; minus infinity where it is less than 80% sure that all limits are kept."""
         return np.where(self.chance >= _SURELY_KEPT, self.fitness, -np.inf)
 
     def best_first(self) -> NDArray[np.intp]:
-        """The rows by worth, and those that are worth nothing by how nearly they keep limits."""
-        return np.lexsort((-self.fitness, -self.chance, -self.worth))
+        """The rows by feasible fitness, the infeasible ones by how nearly they keep limits."""
+        return np.lexsort((-self.fitness, -self.chance, -self.feasible_fitness))
 
 
 def posterior_prediction(
@@ -275,8 +275,8 @@ _DRAWS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Compares configurations by the models of a job's metrics.
+class PredictedChanges:
+    """What the model of a job predicts of configurations, as changes against the baseline.
 
     How two configurations differ is known far better than how good either is, so what is not known
     of them is drawn for all of them together.
@@ -284,37 +284,61 @@ class Comparison:
 
     problem: Problem
     model: JobModel
-    baseline: Mapping[str, float]  # the baseline's metrics
+    baseline: Mapping[str, float]  # its medians
+    draws: int = _DRAWS
+    # Whether the baseline is a point of the model like any other, so that what is not known of it
+    # is part of every deviation; else it is taken as it was measured.
+    modelled: bool = False
 
     @one_thread()
-    def metrics(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
-        """What is likely of each metric, in its unit, shape ``(m,)`` each."""
-        predicted = self.model.predict(self._points(configurations))
-        likely = likely_metrics(predicted, self.model.data.logarithmic)
-        return {name: values[0] for name, values in likely.items()}
+    def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
+        """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
+        expected = self.model.expected(self._points(configurations))
+        return {name: self._change(name, values[None])[0] for name, values in expected.items()}
+
+    @one_thread()
+    def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
+        """The expected change of each metric and equally likely ones, shape ``(1 + draws, m)``.
+
+        Those of a row belong together.
+        """
+        drawn = self.model.draw(self._points(configurations), self.draws)
+        return {name: self._change(name, values) for name, values in drawn.items()}
 
     def fitness(self, configurations: Sequence[Configuration]) -> Floats:
-        """The fitness at these metrics, shape ``(m,)``."""
-        metrics = self.metrics(configurations)
-        return self.problem.objective.fitness_of_many(metrics, self.baseline)
+        """The expected fitness, shape ``(m,)``."""
+        return self.problem.objective.fitness_of_changes(self.changes(configurations))
 
-    @one_thread()
     def drawn_fitness(self, configurations: Sequence[Configuration]) -> Floats:
-        """What is likely in the first row, then equally likely ones, shape ``(1 + draws, m)``."""
-        data = self.model.data
-        drawn = self.model.draw(self._points(configurations), _DRAWS)
-        metrics = {n: np.exp(x) if n in data.logarithmic else x for n, x in drawn.items()}
-        return self.problem.objective.fitness_of_many(metrics, self.baseline)
+        """The expected fitness in the first row, then equally likely ones, ``(1 + draws, m)``."""
+        return self.problem.objective.fitness_of_changes(self.drawn_changes(configurations))
+
+    def kept_limits(self, changes: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which limits are kept where metrics change so, shape ``(n_limits, m)``."""
+        level = self.baseline
+        there = {n: level[n] + (abs(level[n]) or 1.0) * moved for n, moved in changes.items()}
+        return self.problem.objective.kept_limits(there, level)
+
+    def _change(self, name: str, values: Floats) -> Floats:
+        """From values on the scale of the training data; where modelled, the baseline's first."""
+        level, is_log = self.baseline[name], name in self.model.data.logarithmic
+        if self.modelled:
+            moved = values[:, 1:] - values[:, :1]
+        else:
+            moved = values - np.array(np.log(level) if is_log else level)
+        change = np.expm1(np.minimum(moved, 700.0)) if is_log else moved / (abs(level) or 1.0)
+        return np.asarray(np.clip(change, -MOST_GAIN, MOST_GAIN))
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
-        return latent_points(self.problem, configurations, self.model.layout.names)
+        asked = [*([self.problem.space.start] if self.modelled else []), *configurations]
+        return latent_points(self.problem, asked, self.model.layout.names)
 
 
 @one_thread()
-def comparison_of(evaluation: Evaluation) -> Comparison | None:
-    """By all trials so far, whoever searched; None while too little is known."""
+def predicted_changes(evaluation: Evaluation) -> PredictedChanges | None:
+    """By the search's model of all trials so far, whoever searched; None of too few trials."""
     problem = evaluation.problem
     surrogate = surrogate_of(evaluation, problem.searched) if problem.searched else None
     if surrogate is None:
         return None
-    return Comparison(problem, surrogate, evaluation.baseline.metrics)
+    return PredictedChanges(problem, surrogate, evaluation.baseline.metrics)

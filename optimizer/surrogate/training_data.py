@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from models import Floats
 from models.gaussian_process.effects import Grid
 from models.gaussian_process.process import KernelInputs
-from models.importance.functional_anova import Marginal
-from models.random_forest import FeatureMatrix
-from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
@@ -59,47 +57,6 @@ class CubeLayout:
     def grids(self) -> tuple[Grid, ...]:
         """Settings of each parameter that stand for all, as often as draws take them."""
         return tuple(_grid(categories, special) for categories, special in self.kinds)
-
-    def features(self, points: Floats) -> FeatureMatrix:
-        """The same as trees split it, one or more columns a parameter.
-
-        A range is one column, its special values below 0; each of more than two categories has a
-        column of its own.
-        """
-        settings = self.settings(points)
-        columns, owner = [], []
-        for place, (categories, _) in enumerate(self.kinds):
-            level, position = settings.level[:, place], settings.position[:, place]
-            if categories > 2:
-                own = (level[:, None] == np.arange(categories)).astype(np.float64).T
-            else:
-                within = np.where(level > 0, _below(level - 1), position)
-                own = (level.astype(np.float64) if categories else within)[None, :]
-            columns.append(own)
-            owner += [place] * len(own)
-        values = np.concatenate(columns).T
-        return FeatureMatrix(values, self.names, np.array(owner, dtype=np.intp))
-
-    def marginals(self) -> tuple[Marginal, ...]:
-        """How draws take each parameter, in the columns of ``features``."""
-        found, first = [], 0
-        for categories, special in self.kinds:
-            width = categories if categories > 2 else 1
-            if categories:
-                points = np.eye(categories) if width > 1 else np.arange(categories)[:, None]
-                weight = np.full(categories, 1.0 / categories)
-            else:
-                points = _below(np.arange(special))[:, None]
-                weight = np.full(special, SPECIAL_SHARE / max(special, 1))
-            columns = np.arange(first, first + width)
-            found.append(Marginal(columns, points.astype(np.float64), weight, not categories))
-            first += width
-        return tuple(found)
-
-
-def _below(special: NDArray[np.int64]) -> Floats:
-    """Where special values stand in the column of a range."""
-    return np.asarray(-1.0 - 0.1 * special)
 
 
 def _grid(categories: int, special: int) -> Grid:
@@ -157,11 +114,11 @@ def teaching(history: History) -> list[int]:
     return [n for n in history.numbers(Purpose.CANDIDATE) if history[n].state in TEACHING]
 
 
-def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) -> list[int]:
+def chosen_few(numbers: Sequence[int], fitness: Mapping[int, float], most: int) -> list[int]:
     """At most so many of the trials: the best for one half, and others evenly over the job."""
     if len(numbers) <= most:
         return list(numbers)
-    best = set(sorted(numbers, key=lambda n: (-worth[n], n))[: most // 2])
+    best = set(sorted(numbers, key=lambda n: (-fitness[n], n))[: most // 2])
     rest = [n for n in numbers if n not in best]
     spread = np.linspace(0, len(rest) - 1, most - len(best)).astype(int)
     return sorted([*best, *(rest[place] for place in spread)])
@@ -266,7 +223,7 @@ def prior_job(
     """What an earlier job measured of what the present one asks for: at most so many trials.
 
     The baseline comes first, then in turn one of the best and one of the others, so that any first
-    few of them tell both of good places and of all others. A trial's worth is by the present
+    few of them tell both of good places and of all others. A trial's fitness is by the present
     objective. What the present space does not move is left out, and what the earlier one did not
     is as it was there. Trials that this job could not propose, by their memory or a choice that it
     lacks, are left out.

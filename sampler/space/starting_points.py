@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.for_workload import NAME as GUIDE
+from sampler.kioxia_guide.document import NAME as GUIDE
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import file_values, read_user_options
 from sampler.parameters.catalogue import catalogue

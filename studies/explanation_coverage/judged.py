@@ -11,7 +11,7 @@ import numpy as np
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import Explanation, explain_winner
-from optimizer.simplification.changes import Changes
+from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

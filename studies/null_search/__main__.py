@@ -16,7 +16,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from models.importance.importance import rank_parameters
+from models.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
 from studies.null_search.job import Key, Line, keys_of, level_of, run_job

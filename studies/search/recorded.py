@@ -18,7 +18,7 @@ from typing import Any
 
 from jobs.archive import read_archive
 from jobs.specification.resolved_job import resolve
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.baseline import summarise
 from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem, SearchSettings

@@ -4,3 +4,4 @@ from tests.conftest import (  # noqa: F401
     pytest_collection_modifyitems,
     settings,
 )
+from tests.optimizer.conftest import unranked  # noqa: F401

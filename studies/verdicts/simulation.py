@@ -21,7 +21,7 @@ from jobs.archive import read_archive
 from models import Floats
 from optimizer.budget.power import LIMIT_POWER, pairs_for
 from optimizer.budget.sample_size import margin_of
-from optimizer.confirmation.paired_change import SIGNIFICANT
+from optimizer.confirmation.paired_tests import SIGNIFICANT
 from optimizer.confirmation.proof import Pair, Verdict, judge
 from optimizer.objective.objective import Limit, Metrics, Objective, Term, limit_words, parse_limit
 from optimizer.objective.objective_file import load_objective

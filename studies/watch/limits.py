@@ -2,7 +2,7 @@
 
 Counts, on steady normal series, how often a cut of each strength turns up first on the n-th
 night, and fits what `change_point_chance` holds, and the bias of the autocorrelation that
-`models.change_points.change_point` holds. The same seeds give the same numbers.
+`models.change_points` holds. The same seeds give the same numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_points.change_point import (
+from models.change_points import (
     AUTOCORRELATION_BIAS,
     FITTED_FROM,
     LEAST_VALUES,

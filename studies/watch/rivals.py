@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from models.change_points.change_point import between_sums
+from models.change_points import between_sums
 from studies.watch.simulation import LAWS, draw
 
 Floats = NDArray[np.float64]

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_points.change_point import (
+from models.change_points import (
     LEAST_VALUES,
     MOST_LENGTH,
+    PER_100_NIGHTS,
     chance,
     cuts_within,
+    outlier_p,
     pooled_autocorrelation,
     size_of,
     split_p,
     strongest_cuts,
 )
-from models.change_points.detection import PER_100_NIGHTS, outlier_p
 
 Floats = NDArray[np.float64]
 LAWS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from optimizer.confirmation.paired_change import interval_of_mean
+from optimizer.confirmation.paired_tests import interval_of_mean
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes

@@ -39,6 +39,7 @@ from sampler.runner.settings import Settings
 from tests.support import DATA, ROOT
 from tests.support.api.finished_job import run
 from tests.support.api.watched_nights import kept_nights, nights_up_to_the_finding
+from tests.support.cli.launched import forked
 from tests.support.documented import COMMANDS
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.service_desk import ServiceDesk
@@ -154,7 +155,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceDesk]:
     stock(folder)
     write_files(folder)
     builds = ",".join(f"{name}={shutil.which('db_bench')}" for name in BUILDS)
-    desk = ServiceDesk(folder, str(folder / "service.db"), {"ROCKTUNE_BUILDS": builds})
+    desk = ServiceDesk(
+        folder, str(folder / "service.db"), {"ROCKTUNE_BUILDS": builds}, launch=forked
+    )
     with desk.running("serve", "--no-worker", "--port=0") as process:
         yield replace(desk, environment={**desk.environment, "ROCKTUNE_URL": process.address()})
         assert process.stop() == 0

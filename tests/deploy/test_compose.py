@@ -4,7 +4,6 @@ import copy
 import importlib.resources
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import yaml
 
 from tests.support import ROOT
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, forked
 from tests.support.cluster.command_lines import not_taken
 from tests.support.jobs.service_desk import ServiceDesk, status_of
 
@@ -119,15 +118,18 @@ def test_the_command_of_a_service_is_one_that_we_have(name: str, compose: Docume
 def test_a_plain_up_ends_with_a_server_that_is_ready_and_lets_nobody_in(
     compose: Document, empty_database_url: str, tmp_path: Path
 ) -> None:
-    desk = ServiceDesk(tmp_path, empty_database_url, {"ROCKTUNE_DB": empty_database_url})
+    desk = ServiceDesk(
+        tmp_path, empty_database_url, {"ROCKTUNE_DB": empty_database_url}, launch=forked
+    )
     services = started_by_up(compose)
     lasting = [name for name, each in services.items() if "restart" in each]
     for _ in range(2):  # `up` again runs again what has ended
         for name, each in services.items():
             if name not in lasting:
-                words = [ROCKTUNE, *each["command"]]
-                ran = subprocess.run(words, env=desk.variables(), capture_output=True, text=True)
-                assert ran.returncode == 0, (name, ran.stderr)
+                words, log = [str(ROCKTUNE), *each["command"]], tmp_path / name
+                assert forked(words, desk.variables(), tmp_path, log).wait(60) == 0, (
+                    log.read_text()
+                )
     with desk.running(*services["api"]["command"], "--port=0") as api:
         url = api.address().replace("0.0.0.0", "127.0.0.1")
         assert status_of(f"{url}/readyz") == 200

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobs.batch.night_checks import checks_of_night, junit_text, markdown_text
 from jobs.regression.detection import RegressionReport, detect_regressions
-from jobs.regression.report import report_lines
+from jobs.regression.report import checks_of_night, junit_text, markdown_text, report_lines
 from tests.support.api.watched_nights import nights_that_turn_worse, nights_up_to_the_finding
 from tests.support.jobs.batch_nights import ASKED, nights_of, result
 from tests.support.jobs.junit import Case, read_junit

@@ -51,7 +51,10 @@ def jobs_in_all(engine: Engine) -> int:
         return connection.execute(select(func.count()).select_from(job)).scalar_one()
 
 
-@pytest.mark.parametrize("missed", ["late", "skip"])
+@pytest.mark.parametrize(
+    ("database_url", "missed"), [("postgresql", "late"), ("sqlite", "skip")],
+    indirect=["database_url"],
+)  # fmt: skip
 def test_it_fires_twice_with_one_night_missed_between(
     scene: Scene, clock: Clock, missed: str
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_week_without_a_worker_is_one_late_night(scene: Scene, clock: Clock) -
     assert fire_due(scene.engine) == []
 
 
+@pytest.mark.one_database
 def test_a_batch_that_still_runs_is_not_started_twice(scene: Scene, clock: Clock) -> None:
     schedule_id = kept(scene)
     scene.hold.touch()

@@ -1,7 +1,6 @@
 """`rocktune serve` makes its own token: what it says of it, and where."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import httpx2
@@ -11,7 +10,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from tests.support.cli.client_scene import on_terminal
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, forked
 from tests.support.jobs.service_desk import ServiceDesk
 
 pytestmark = pytest.mark.slow
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def desk(tmp_path: Path) -> ServiceDesk:
-    return ServiceDesk(tmp_path, str(tmp_path / "rocktune.db"))
+    return ServiceDesk(tmp_path, str(tmp_path / "rocktune.db"), launch=forked)
 
 
 def serve(desk: ServiceDesk) -> str:
@@ -42,11 +41,9 @@ def test_the_first_start_prints_a_link_and_the_next_does_not(desk: ServiceDesk) 
     again = serve(desk)
     assert token not in again and "`rocktune token show` prints" in again
     assert desk.token_file.read_text().strip() == token
-    shown = subprocess.run(
-        [ROCKTUNE, "token", "show"], env=desk.variables(), capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    assert shown.stdout == f"{token}\n"
+    shown = desk.folder / "shown"
+    asked = forked([str(ROCKTUNE), "token", "show"], desk.variables(), desk.folder, shown)
+    assert (asked.wait(60), shown.read_text()) == (0, f"{token}\n")
     serving = ("serve", "--no-worker", "--port", "0", "--db", desk.url)
     with on_terminal(desk.variables(), *serving) as run:
         run.sees(f"/login?token={token}")
@@ -54,7 +51,8 @@ def test_the_first_start_prints_a_link_and_the_next_does_not(desk: ServiceDesk) 
 
 def test_where_no_token_can_be_kept_those_that_were_made_go_on_working(tmp_path: Path) -> None:
     nowhere = {"XDG_DATA_HOME": "/dev/null/nowhere", "ROCKTUNE_TOKEN_FILE": ""}
-    desk = ServiceDesk(tmp_path, str(tmp_path / "rocktune.db"), environment=nowhere)
+    at = str(tmp_path / "rocktune.db")
+    desk = ServiceDesk(tmp_path, at, environment=nowhere, launch=forked)
     refused = desk.start("serve", "--no-worker", "--port", "0")
     assert refused.process.wait(120) == 2
     assert "--token-file: cannot create the folder /dev/null/nowhere/rocktune" in (

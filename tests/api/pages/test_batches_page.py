@@ -2,12 +2,15 @@
 
 import re
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.connection.engine import writing
 from db.nightly.batches import begin_batch
 from tests.support.api.browser import see
+
+pytestmark = pytest.mark.one_database
 
 SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *",

@@ -18,7 +18,7 @@ from jobs.charts.series import metric_series_chart
 from jobs.results import fits
 from jobs.views import live as live_module
 from jobs.views.live import baseline_so_far, job_series_of, live_job
-from optimizer.baseline.baseline import MetricNoise, summarise
+from optimizer.evaluation.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

@@ -35,6 +35,7 @@ from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs
 from tests.support.jobs.recorded_nights import Planted
 
 
+@pytest.mark.one_database
 def test_workloads_are_those_that_a_job_may_name(
     served: Callable[..., TestClient], tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_wrong_workload_of_the_operator_stops_the_server(
         make_app(database, ServiceSettings(rate_limit="often"))
 
 
+@pytest.mark.one_database
 def test_spaces_are_as_their_files_hold_them(client: TestClient) -> None:
     found = {each["name"]: each for each in client.get("/v1/spaces").json()}
     assert list(found) == list(SPACES)
@@ -68,6 +70,7 @@ def test_spaces_are_as_their_files_hold_them(client: TestClient) -> None:
     assert client.get(f"/v1/jobs/{own}").json()["space"] == "paper"
 
 
+@pytest.mark.one_database
 def test_objectives_are_as_their_files_hold_them(client: TestClient) -> None:
     found = {each["name"]: each for each in client.get("/v1/objectives").json()}
     assert list(found) == list(OBJECTIVES)
@@ -81,6 +84,7 @@ def test_objectives_are_as_their_files_hold_them(client: TestClient) -> None:
         assert client.get(f"/v1/jobs/{own}").json()["objective"] == name
 
 
+@pytest.mark.one_database
 def test_starts_are_those_that_a_job_may_name_with_what_they_set(client: TestClient) -> None:
     found = {each["name"]: each for each in client.get("/v1/starts").json()}
     assert tuple(found) == point_names()
@@ -127,6 +131,7 @@ def test_a_host_is_shown_with_its_figures_and_what_changed(
     )
 
 
+@pytest.mark.one_database
 def test_the_figures_count_jobs_trials_and_requests(client: TestClient) -> None:
     submit(client)
     job = submit(client, EXTERNAL)

@@ -36,6 +36,7 @@ def act(client: TestClient, action: str, job: int):  # type: ignore[no-untyped-d
     return client.post(f"/v1/jobs/{job}/{action}", **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("action", ANSWERS)
 def test_an_action_is_taken_in_the_right_states_alone(
     client: TestClient, database: Engine, action: str
@@ -52,6 +53,7 @@ def test_an_action_is_taken_in_the_right_states_alone(
             assert client.get(f"/v1/jobs/{job}").json()["state"] == state
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("action", ANSWERS)
 @pytest.mark.parametrize(("job", "status"), [(999, 404), (2**63 - 1, 404), (2**63, 422), (0, 422)])
 def test_a_job_that_is_not_there(client: TestClient, action: str, job: int, status: int) -> None:
@@ -72,6 +74,7 @@ def test_a_cancelled_job_goes_on_as_another_run(client: TestClient) -> None:
     assert client.post(f"/v1/jobs/{external}/resume").json()["state"] == "running"
 
 
+@pytest.mark.one_database
 def test_a_failed_job_that_goes_on_has_no_error_any_more(
     client: TestClient, database: Engine
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_deleted_job_is_gone_and_its_number_is_not_given_again(client: TestCli
     assert submit(client) > job
 
 
+@pytest.mark.one_database
 def test_a_clone_takes_settings_back_with_null(client: TestClient) -> None:
     asked = {"samples": 9, "over": ["block_size"], "detect": "5%", "cutoff": 6}
     job = submit(client, {"workload": "load-quick", "trials": 60, **asked})
@@ -122,6 +126,7 @@ def test_a_clone_takes_settings_back_with_null(client: TestClient) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.one_database
 def test_a_clone_is_like_its_job_but_for_what_is_changed(client: TestClient) -> None:
     job = submit(
         client, {**QUEUED, "strategy": "genetic", "priority": 5, "top": 3, "generations": 9}
@@ -143,6 +148,7 @@ def test_a_clone_is_like_its_job_but_for_what_is_changed(client: TestClient) -> 
     assert (changed["objective"], changed["priority"]) == ("waf", -1)
 
 
+@pytest.mark.one_database
 def test_a_clone_with_another_baseline_forgets_the_one_before(client: TestClient) -> None:
     job = submit(client, {**QUEUED, "baseline_options": OPTIONS})
     named = client.post(f"/v1/jobs/{job}/clone", json={"baseline": "library"}).json()
@@ -153,6 +159,7 @@ def test_a_clone_with_another_baseline_forgets_the_one_before(client: TestClient
     assert (asked["baseline"], asked["baseline_options"]) == (None, OPTIONS)
 
 
+@pytest.mark.one_database
 def test_a_clone_of_an_own_runners_job_begins_without_trials(
     served: Callable[..., TestClient],
 ) -> None:
@@ -164,6 +171,7 @@ def test_a_clone_of_an_own_runners_job_begins_without_trials(
     assert client.get(f"/v1/jobs/{clone['id']}/trials").json()["trials"] == []
 
 
+@pytest.mark.one_database
 def test_a_restored_job_runs_no_program_that_nobody_trusted(
     client: TestClient, database: Engine
 ) -> None:

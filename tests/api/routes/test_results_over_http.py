@@ -40,8 +40,7 @@ def test_models_rank_where_they_guide_the_search(
     ranking = client.get(f"{path}/parameters", params={"metric": "waf"}).json()
     assert (ranking["ranked_by"], ranking["final"]) == ("models", True)
     assert ranking["models"].keys() == ranking["forest"].keys() == {"waf"}
-    part = {"forest": "importance", "process": "model"}[ranking["shown_first"]["waf"]]
-    totals = [row[part]["waf"]["total"] for row in ranking["parameters"]]
+    totals = [row["model"]["waf"]["total"] for row in ranking["parameters"]]
     assert totals == sorted(totals, reverse=True)
     first = ranking["parameters"][0]
     assert (first["name"], first["rank"], first["matters"]) == ("codec", 1, True)

@@ -116,6 +116,7 @@ def test_a_batch_without_jobs_ends(client: TestClient, database: Engine) -> None
     assert (batch["state"], batch["why"]) == ("failed", "0 of 2 jobs are done, 2 deleted")
 
 
+@pytest.mark.one_database
 def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> None:
     batch = {
         "workloads": ["load-quick", "lod"],
@@ -142,6 +143,7 @@ def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> Non
     assert client.get("/v1/schedules").json() == []
 
 
+@pytest.mark.one_database
 def test_a_batch_too_large_for_a_row_is_refused(client: TestClient) -> None:
     batch = {
         "workloads": ["load"],
@@ -152,6 +154,7 @@ def test_a_batch_too_large_for_a_row_is_refused(client: TestClient) -> None:
     assert "needs more than" in found["batch"]["problem"]
 
 
+@pytest.mark.one_database
 def test_spaces_and_objectives_may_be_sent(client: TestClient) -> None:
     space = {**SPACE, "parameter": [{"name": "write_buffer_size"}]}
     batch = {"workloads": ["load"], "spaces": [space], "objective": OBJECTIVE}
@@ -161,6 +164,7 @@ def test_spaces_and_objectives_may_be_sent(client: TestClient) -> None:
     assert (item["item"], item["space"], item["objective"]) == ("load/mine", "mine", "fast")
 
 
+@pytest.mark.one_database
 def test_the_triage_of_a_batch_s_nights(client: TestClient, database: Engine) -> None:
     assert client.get("/v1/nights/nightly/triage").status_code == 404
     kept_nights(database, *recorded_nights(Planted(metrics={"waf": 1.4})))
@@ -181,6 +185,7 @@ def fall_due(database: Engine, monkeypatch: pytest.MonkeyPatch, *, day: int) -> 
         connection.execute(update(schedule).values(next_at=moment))
 
 
+@pytest.mark.one_database
 def test_a_full_queue_takes_no_batch_no_run_and_no_resumed_job(
     served: Callable[..., TestClient], database: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

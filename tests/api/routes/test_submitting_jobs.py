@@ -41,6 +41,7 @@ def test_a_submitted_job_waits_for_its_turn_at_the_place_that_is_named(client: T
     assert client.get(answer.headers["location"]).json() == job
 
 
+@pytest.mark.one_database
 def test_what_is_left_out_has_a_default_and_minutes_replace_trials(client: TestClient) -> None:
     plain = client.post("/v1/jobs", json={"workload": "load-quick"}).json()
     assert (plain["total"], plain["specification"]["minutes"]) == (96, None)
@@ -48,6 +49,7 @@ def test_what_is_left_out_has_a_default_and_minutes_replace_trials(client: TestC
     assert (timed["total"], timed["specification"]["minutes"]) == (None, 30)
 
 
+@pytest.mark.one_database
 def test_the_compaction_tuner_is_submitted_as_any_command(client: TestClient) -> None:
     """Its database binding is asked for where it runs: a service may be without it."""
     asked = {"workload": "warlo-command", "space": "warlo", "trials": 20}
@@ -60,6 +62,7 @@ def test_the_compaction_tuner_is_submitted_as_any_command(client: TestClient) ->
     assert "needs keys and sizes" in errors["start_from"]["problem"]
 
 
+@pytest.mark.one_database
 def test_a_space_and_an_objective_may_come_with_the_job(client: TestClient) -> None:
     job = client.post("/v1/jobs", json=EXTERNAL).json()
     assert (job["space"], job["objective"], job["state"]) == ("mine", "fast", "running")
@@ -119,6 +122,7 @@ def test_requests_of_one_key_at_the_same_moment_make_one_job(
     assert len(read_jobs(database, limit=10)) == 1
 
 
+@pytest.mark.one_database
 def test_a_key_is_that_of_its_caller(client: TestClient, database: Engine) -> None:
     mine = make_token(database, "me", Role.SUBMIT)
     yours = make_token(database, "you", Role.SUBMIT)
@@ -157,6 +161,7 @@ def test_a_full_queue_takes_no_more_but_jobs_of_own_runners(
     assert len(read_jobs(database, limit=10)) == 4
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("given", [{"space": {**SPACE, "name": "<b>"}}, {"seed": 0}])
 def test_what_was_asked_for_comes_back_to_the_letter(
     client: TestClient, given: dict[str, Any]

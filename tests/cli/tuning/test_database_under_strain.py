@@ -25,7 +25,7 @@ from tests.support.db.private_server import PrivateServer
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.service_desk import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 __all__ = ["server", "url"]
 SLOW = """
@@ -83,18 +83,15 @@ def crowd(server: PrivateServer) -> Iterator[Crowd]:
         crowd.go()
 
 
-def test_no_connection_at_first_is_one_clear_line(
-    desk: Desk, zygote: Zygote, server: PrivateServer, url: str
-):
+def test_no_connection_at_first_is_one_clear_line(desk: Desk, server: PrivateServer, url: str):
     limit(server, 0)
-    ended = zygote.run(desk, *arguments(desk, url))
+    ended = desk.run(*arguments(desk, url))
     assert ended.returncode == 2
     (said,) = ended.stderr.splitlines()
     assert said.startswith("rocktune: --db: cannot use ") and "too many connections" in said
     assert "not-to-be-told" not in said
 
 
-@pytest.mark.slow
 def test_no_connection_in_the_middle_is_waited_for(
     desk: Desk, zygote: Zygote, server: PrivateServer, url: str
 ):
@@ -112,10 +109,10 @@ def test_no_connection_in_the_middle_is_waited_for(
 
 
 def test_the_server_s_connections_used_up_at_first_is_one_clear_line(
-    desk: Desk, zygote: Zygote, crowd: Crowd, url: str
+    desk: Desk, crowd: Crowd, url: str
 ):
     crowd.fill()
-    ended = zygote.run(desk, *arguments(desk, url))
+    ended = desk.run(*arguments(desk, url))
     assert ended.returncode == 2
     (said,) = ended.stderr.splitlines()
     assert said.startswith("rocktune: --db: cannot use ") and ALL_TAKEN in said
@@ -158,18 +155,18 @@ def test_interrupted_without_a_connection_it_says_so_and_goes_on_later(
     )
     limit(server, -1)
     assert [t.state for t in trials_of(url)].count(TrialState.DONE) == HELD_AT - 1
-    ended = zygote.run(desk, "resume", 1, "--db", url)
+    ended = desk.run("resume", 1, "--db", url)
     assert "job 1 is queued; " in ended.stdout, ended.stderr
 
 
-def test_a_slow_one_slows_the_job_and_nothing_else(desk: Desk, zygote: Zygote, url: str):
-    make_tables = zygote.run(desk, "db", "upgrade", "--db", url)
+def test_a_slow_one_slows_the_job_and_nothing_else(desk: Desk, url: str):
+    make_tables = desk.run("db", "upgrade", "--db", url)
     assert make_tables.returncode == 0, make_tables.stderr
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as connection:
         connection.execute(text(SLOW))
     engine.dispose()
-    ended = zygote.run(desk, *arguments(desk, url))
+    ended = desk.run(*arguments(desk, url))
     assert ended.returncode in (0, 3), ended.stderr
     assert {(t.state, t.attempt) for t in trials_of(url)} == {(TrialState.DONE, 1)}
     assert len(trials_of(url)) == TRIALS

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sampler.runner.outcome import TrialState
-from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk
 from tests.support.db.failing_disk import FailingDisk, failing_disk
 from tests.support.db.stored_trials import trials_of
@@ -57,10 +56,10 @@ def mark(disk: SmallDisk | FailingDisk) -> str:
     return f"ROCKTUNE_BENCH_DIR={disk.folder / 'b'}"
 
 
-def test_that_of_the_database_fills(desk: Desk, zygote: Zygote, disk: SmallDisk):
+def test_that_of_the_database_fills(desk: Desk, disk: SmallDisk):
     database = disk.folder / "rocktune.db"
     given = arguments(desk, disk.folder, FULL, db=database)
-    ended = zygote.run(desk, *given)
+    ended = desk.run(*given)
     assert ended.returncode in (1, 2), ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and "full" in last, ended.stderr
@@ -68,7 +67,7 @@ def test_that_of_the_database_fills(desk: Desk, zygote: Zygote, disk: SmallDisk)
     disk.free()
     kept = [trial for trial in trials_of(str(database)) if trial.state is TrialState.DONE]
     assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
-    again = zygote.run(desk, *given)
+    again = desk.run(*given)
     assert again.returncode in (0, 3), again.stderr
     trials = trials_of(str(database))
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
@@ -76,10 +75,10 @@ def test_that_of_the_database_fills(desk: Desk, zygote: Zygote, disk: SmallDisk)
     assert trials[: len(kept)] == kept, "and is as it was"
 
 
-def test_that_of_the_bench_folder_fills(desk: Desk, zygote: Zygote, disk: SmallDisk):
+def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
     there = Desk(desk.folder, {**desk.environment, "ROCKTUNE_BENCH_DIR": str(disk.folder / "b")})
     given = arguments(desk, disk.folder, FULL)
-    ended = zygote.run(there, *given)
+    ended = there.run(*given)
     assert ended.returncode in (1, 2), ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and str(disk.folder / "b") in last, ended.stderr
@@ -90,7 +89,7 @@ def test_that_of_the_bench_folder_fills(desk: Desk, zygote: Zygote, disk: SmallD
     struck = kept[-1]
     assert (struck.state, struck.failure) == (TrialState.FAILED, NEARLY_FULL)
     disk.free()
-    again = zygote.run(there, *given)
+    again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
     trials = trials_of(desk.database)
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
@@ -100,10 +99,10 @@ def test_that_of_the_bench_folder_fills(desk: Desk, zygote: Zygote, disk: SmallD
     shutil.rmtree(disk.folder / "b")
 
 
-def test_that_of_the_results_fills(desk: Desk, zygote: Zygote, disk: SmallDisk):
+def test_that_of_the_results_fills(desk: Desk, disk: SmallDisk):
     """All is measured then: nothing of it is lost, and to write it again measures nothing."""
     given = arguments(desk, disk.folder, FULL, out=disk.folder / "out")
-    ended = zygote.run(desk, *given)
+    ended = desk.run(*given)
     assert ended.returncode in (1, 2), ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and str(disk.folder / "out") in last, ended.stderr
@@ -111,7 +110,7 @@ def test_that_of_the_results_fills(desk: Desk, zygote: Zygote, disk: SmallDisk):
     disk.free()
     measured = (desk.folder / "runs").read_text().count("run")
     assert measured == TRIALS
-    again = zygote.run(desk, *given)
+    again = desk.run(*given)
     assert again.returncode in (0, 3), again.stderr
     assert (desk.folder / "runs").read_text().count("run") == measured
     assert (disk.folder / "out" / "result.json").is_file()
@@ -122,7 +121,7 @@ def test_that_of_the_results_fills(desk: Desk, zygote: Zygote, disk: SmallDisk):
     ("place", "field"), [("db", "--db"), ("bench", "ROCKTUNE_BENCH_DIR"), ("out", "--out")]
 )
 def test_one_that_is_read_only_is_told_before_anything_is_measured(
-    place: str, field: str, desk: Desk, zygote: Zygote, disk: SmallDisk
+    place: str, field: str, desk: Desk, disk: SmallDisk
 ):
     there = Desk(
         desk.folder,
@@ -132,20 +131,20 @@ def test_one_that_is_read_only_is_told_before_anything_is_measured(
     places |= {"out": disk.folder / "out"} if place == "out" else {}
     given = arguments(desk, disk.folder, "true", **places)
     remount(disk, "ro")
-    ended = zygote.run(there, *given)
+    ended = there.run(*given)
     remount(disk, "rw")
     assert ended.returncode == 2, ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith(f"rocktune: {field}: ") and str(disk.folder) in last, ended.stderr
     assert not (desk.folder / "runs").exists()
-    again = zygote.run(there, *given)
+    again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
     assert left_running(mark(disk)) == []
 
 
 @pytest.mark.parametrize("place", ["db", "bench", "out"])
 def test_one_that_turns_read_only_in_the_middle_stops_the_job_which_goes_on_when_it_is_mended(
-    place: str, desk: Desk, zygote: Zygote, failing: FailingDisk
+    place: str, desk: Desk, failing: FailingDisk
 ):
     """As after an error of the disk; what had reached it before is there when it is mended."""
     there = Desk(
@@ -156,7 +155,7 @@ def test_one_that_turns_read_only_in_the_middle_stops_the_job_which_goes_on_when
     places |= {"out": failing.folder / "out"} if place == "out" else {}
     database = places.get("db", Path(desk.database))
     given = arguments(desk, failing.folder, f"sync; {failing.spoil}", **places)
-    ended = zygote.run(there, *given)
+    ended = there.run(*given)
     assert ended.returncode in (1, 2), ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     said = {"db": "--db: the database failed: ", "bench": "ROCKTUNE_BENCH_DIR: ", "out": "--out: "}
@@ -166,7 +165,7 @@ def test_one_that_turns_read_only_in_the_middle_stops_the_job_which_goes_on_when
     failing.repair()
     kept = [trial for trial in trials_of(str(database)) if trial.state is TrialState.DONE]
     assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
-    again = zygote.run(there, *given)
+    again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
     trials = trials_of(str(database))
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))

@@ -11,7 +11,6 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
-from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import (
     ended_within,
@@ -58,7 +57,7 @@ def in_its_fifth_trial(process: "subprocess.Popen[str]", pipe: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_a_signal_ends_it_and_it_goes_on_later(
-    desk: Desk, zygote: Zygote, arguments: list[object], pipe: int, number: signal.Signals
+    desk: Desk, arguments: list[object], pipe: int, number: signal.Signals
 ):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
@@ -78,7 +77,7 @@ def test_a_signal_ends_it_and_it_goes_on_later(
     assert left.lease_owner is None
     assert [trial.state for trial in JobStore(engine).trials(1)][-1] is TrialState.LOST
     (desk.folder / "free").touch()
-    assert zygote.run(desk, *arguments).returncode == 3
+    assert desk.run(*arguments).returncode == 3
     trials = JobStore(engine).trials(1)
     assert [trial.attempt for trial in trials] == [1] * 4 + [2] + [1] * 7
     assert JobStore(engine).job(1).state is JobState.DONE
@@ -109,16 +108,14 @@ def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: D
 
 
 @pytest.mark.slow
-def test_a_kill_ends_the_benchmark_too(
-    desk: Desk, zygote: Zygote, arguments: list[object], pipe: int
-):
+def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
         process.kill()
         process.communicate(timeout=60)
     # It would have slept for a minute.
     assert left_running(desk.mark) == []
-    resumed = zygote.run(desk, "resume", 1, "--db", desk.database)
+    resumed = desk.run("resume", 1, "--db", desk.database)
     assert (resumed.returncode, resumed.stderr) == (0, "")
     engine = make_engine(desk.database)
     assert JobStore(engine).job(1).state is JobState.QUEUED
@@ -126,17 +123,15 @@ def test_a_kill_ends_the_benchmark_too(
 
 
 @pytest.mark.slow
-def test_a_second_process_is_told_who_runs_it(
-    desk: Desk, zygote: Zygote, arguments: list[object], pipe: int
-):
+def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
-        second = zygote.run(desk, *arguments)
+        second = desk.run(*arguments)
         assert (second.returncode, second.stdout) == (2, "")
         last = second.stderr.splitlines()[-1]
         assert last.startswith(f"rocktune: --resume: job 1 is being run by process {process.pid} ")
         assert process.poll() is None
-        resumed = zygote.run(desk, "resume", 1, "--db", desk.database)
+        resumed = desk.run("resume", 1, "--db", desk.database)
         assert resumed.returncode == 2
         assert f"job 1 is being run by process {process.pid} " in resumed.stderr
         process.send_signal(signal.SIGINT)

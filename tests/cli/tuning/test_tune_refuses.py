@@ -171,7 +171,7 @@ def test_a_mixed_up_password_is_not_told(here: Here, capfd: pytest.CaptureFixtur
 
 
 def test_the_real_command(desk: Desk):
-    ended = desk.run("tune", "--trials", 3)
+    ended = desk.run("tune", "--trials", 3, before=["env"])  # executed, not forked
     assert (ended.returncode, ended.stdout) == (2, "")
     one_line(ended.stderr, "--trials: 3 are too few; a job needs at least 12")
 

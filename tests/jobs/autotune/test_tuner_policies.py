@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.autotune.policy import (
+from jobs.autotune.request import (
     POLICIES,
     Marks,
     Reading,

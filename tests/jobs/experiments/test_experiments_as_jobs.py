@@ -16,9 +16,9 @@ from api.services.dependencies import KnownBuilds
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
+from jobs.execution.run_job import Queued, run_queued
 from jobs.experiments.experiment import RUNS
-from jobs.experiments.run_experiment import made_ready
-from jobs.queue.queued_job import Queued, run_queued
+from jobs.experiments.kinds import made_ready
 from sampler.machine.kernel import start_time
 from sampler.runner.settings import Settings
 from tests.support.api.callers import OPTIONS, admin

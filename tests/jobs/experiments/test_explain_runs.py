@@ -18,12 +18,11 @@ from db.leases import LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
-from jobs.execution.run_job import run_job
-from jobs.experiments.experiment import MeasuredRun, RunsObserver
-from jobs.experiments.explain import measure_explanation, run_document
-from jobs.experiments.run_experiment import made_ready
+from jobs.execution.run_job import Queued, run_job, run_queued
+from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
+from jobs.experiments.explain import explanation_check, run_document
+from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
-from jobs.queue.queued_job import Queued, run_queued
 from jobs.results.outcome import job_outcome, kept_report
 from jobs.specification.named_files import specify
 from sampler.runner.outcome import Outcome, TrialState
@@ -70,10 +69,14 @@ class Explained:
             if left == 0:
                 raise KeyboardInterrupt
 
-        return measure_explanation(
-            self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
-            margin=0.1, observer=RunsObserver(ended=ended),
-        )  # fmt: skip
+        job = self.store.job(self.id)
+        check = explanation_check(
+            self.engine, job, self.settings, runs=runs, steps=steps, margin=0.1
+        )
+        if check is None:
+            return None
+        found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
+        return {name: each for name, each in found.items() if name != "job"}
 
     @property
     def measured(self) -> list[Any]:

@@ -107,11 +107,11 @@ def test_a_load_is_run_until_its_runs_decide_or_are_the_most(
     load = load_workload("load-quick")
     check = fidelity.fidelity_check(WHOLE, FAMILY, load, settings, options=None)
     runs: list[MeasuredRun] = []
-    document = check.measure(KeptRuns(runs, kept.append), RunsObserver()).document
+    document = check.measure(settings, KeptRuns(runs, kept.append), RunsObserver()).document
     assert (len(runs), document["fits"]) == (needed, fits)
-    assert kept == runs and check.runs == 5
+    assert kept == runs and check.total == 5
     # What was measured before is gone on with: nothing is left to run.
-    again = check.measure(KeptRuns([*runs], kept.append), RunsObserver()).document
+    again = check.measure(settings, KeptRuns([*runs], kept.append), RunsObserver()).document
     assert again == document and len(kept) == needed
 
 
@@ -127,9 +127,9 @@ def test_a_run_that_fails_ends_the_check_and_is_made_again(
     check = fidelity.fidelity_check(WHOLE, FAMILY, load, settings, options=None)
     runs: list[MeasuredRun] = []
     with pytest.raises(InputError, match="the load failed: no space left"):
-        check.measure(KeptRuns(runs, lambda _: None), RunsObserver())
+        check.measure(settings, KeptRuns(runs, lambda _: None), RunsObserver())
     assert [run.state for run in runs] == ["done", "failed"]
-    document = check.measure(KeptRuns(runs, lambda _: None), RunsObserver()).document
+    document = check.measure(settings, KeptRuns(runs, lambda _: None), RunsObserver()).document
     assert document["fits"] and [(run.round, run.state) for run in runs] == [
         (1, "done"), (2, "done"),
     ]  # fmt: skip

@@ -297,3 +297,22 @@ def test_without_a_baseline_nothing_can_be_ranked(
     jobs.tell(job_id, [ReportedTrial(configuration={"num_levels": 5}, metrics={"waf": 1.0})])
     with pytest.raises(WrongState, match="baseline is not measured"):
         live_ranking(database, store.job(job_id))
+
+
+class TestAPackageThatIsMissing:
+    def test_keeps_what_was_measured_and_proposes_nothing(
+        self,
+        jobs: ExternalJobs,
+        store: JobStore,
+        database: Engine,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        """A job of the strategy tpe, whose package was uninstalled while its trials were out."""
+        job_id = submit_external(database, trials=24)
+        asked = jobs.ask(job_id, 2)
+        monkeypatch.setattr("optimizer.strategies.registry.missing_extra", lambda _: "compare")
+        jobs.tell(job_id, [measured(trial) for trial in asked.trials])
+        assert all(trial.done for trial in store.trials(job_id))
+        with pytest.raises(InputError, match="needs the extra compare; run `make compare`"):
+            jobs.ask(job_id, 1)
+        assert store.job(job_id).state is JobState.RUNNING

@@ -100,7 +100,7 @@ def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.
         "jobs.worker.next_job",
         "jobs.worker.keep_lead",
         "jobs.worker.keep_schedules",
-        "jobs.queue.queued_job.is_to_run",
+        "jobs.execution.run_job.is_to_run",
         "jobs.execution.held_job.acquire",
     ],
 )

@@ -19,6 +19,8 @@ from tests.support.api.watched_nights import kept_nights
 from tests.support.jobs.batch_nights import FIRST, nights_of, result
 from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 
+pytestmark = pytest.mark.one_database
+
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.change_points.detection import PER_100_NIGHTS, detect_changes
+from models.change_points import PER_100_NIGHTS, detect_changes
 from studies.watch.simulation import SIGMA, changed, draw, night_chances, quiet
 
 

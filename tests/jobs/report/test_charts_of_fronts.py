@@ -9,7 +9,7 @@ import pytest
 from jobs.charts.parameters import parallel_chart
 from jobs.charts.series import drift_chart
 from jobs.charts.trade_offs import front_chart, front_growth_chart
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.baseline import summarise
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.jobs.chart_parts import TERMS, trace
 from tests.support.optimizer.pretend_bench import START, trial_of

@@ -17,10 +17,9 @@ from db.jobs.job_store import JobStore, restore_job
 from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
-from jobs.execution.run_job import run_job
+from jobs.execution.run_job import Queued, ready_to_tune, run_job
 from jobs.experiments.sides import side_of_job
 from jobs.queue.lifecycle import WrongState, delete_stored, resume_stored
-from jobs.queue.queued_job import Queued, ready_to_tune
 from jobs.specification.named_files import named_places, specify
 from jobs.specification.specification import Specification
 from optimizer.trials.trial import Trial

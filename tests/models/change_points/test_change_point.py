@@ -4,15 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.change_points.change_point import (
+from models.change_points import (
     chance,
     cuts_within,
+    detect_changes,
+    outlier_p,
     pooled_autocorrelation,
     size_of,
     split_p,
     strongest_cuts,
 )
-from models.change_points.detection import detect_changes, outlier_p
 
 # Halves of a thousand steps: exact sums, and no two roundings of the same series.
 series = arrays(np.float64, st.integers(5, 30), elements=st.integers(-500, 500).map(float))

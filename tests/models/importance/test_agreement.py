@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.importance.importance import beyond_chance, rank_correlation, top_overlap
+from models.importance import beyond_chance, rank_correlation, top_overlap
 
 SCORES = arrays(float, 8, elements=st.floats(0, 1))
 

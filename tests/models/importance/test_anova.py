@@ -6,7 +6,7 @@ from scipy.stats import kstest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
-from models.importance.anova import anova, holm
+from models.anova import anova, holm
 
 LABELS = ("low",) * 3 + ("mid",) * 3 + ("high",) * 3
 TARGET = [1.0, 2, 3, 2, 3, 4, 6, 7, 8]

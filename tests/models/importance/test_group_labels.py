@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.importance.anova import group_labels
+from models.anova import group_labels
 
 numbers = st.lists(st.integers(-50, 50), min_size=1, max_size=60)
 

@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 
-from models.gaussian_process.effects import setting_folds
-from models.importance.importance import permutation_importance
-from models.random_forest import FeatureMatrix, held_out
+from models.importance import permutation_importance
+from models.random_forest import FeatureMatrix, held_out_folds
 
 
 def folds_of(features, target):
-    fold = setting_folds(np.arange(features.n_trials), seed=0)
-    return held_out(features, target, fold, seed=0)
+    return held_out_folds(features, target, seed=0)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from models.importance.importance import rank_parameters
-from models.importance.importance import tested_parameters as analyses
+from models.importance import rank_parameters
+from models.importance import tested_parameters as analyses
 from models.random_forest import FeatureMatrix
 
 

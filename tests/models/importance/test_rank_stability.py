@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from models.importance.importance import compare_rankings
+from models.importance import compare_rankings
 
 
 def test_rankings_are_summed_up_as_by_hand():

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from models.importance.anova import group_labels
-from models.importance.importance import rank_parameters
-from models.importance.importance import tested_parameters as analyses
+from models.anova import group_labels
+from models.importance import rank_parameters
+from models.importance import tested_parameters as analyses
 from models.random_forest import FeatureMatrix
 from tests.support import DATA
 

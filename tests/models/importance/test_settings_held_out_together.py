@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.importance import importance
+from models import importance
 from models.random_forest import FeatureMatrix
 
 Rows = list[int]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from models.importance.importance import split_half
+from models.importance import split_half
 
 
 def halves(planted, rows, *, target=None, **more):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from optimizer.baseline.baseline import Baseline, drift_p, stepped_levels, summarise
+from optimizer.evaluation.baseline import Baseline, drift_p, stepped_levels, summarise
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import START, trial_of

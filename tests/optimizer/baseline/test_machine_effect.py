@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.baseline.baseline import summarise
-from optimizer.baseline.machine_effect import (
+from optimizer.evaluation.baseline import summarise
+from optimizer.evaluation.machine_effect import (
     effects_of,
     machine_document,
     machine_effect,

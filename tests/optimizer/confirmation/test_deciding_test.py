@@ -9,7 +9,7 @@ from scipy import stats
 
 from optimizer.budget.budget import divide
 from optimizer.budget.power import ALPHA, LEAST_PAIRS
-from optimizer.confirmation.paired_change import change, interval_of_mean
+from optimizer.confirmation.paired_tests import change, interval_of_mean
 from optimizer.confirmation.proof import Pair, declared_test, judge
 from optimizer.objective.objective_file import load_objective
 

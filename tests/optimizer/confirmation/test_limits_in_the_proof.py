@@ -5,7 +5,7 @@ import json
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.kept_limits import LimitLevels, margins_of
+from optimizer.confirmation.paired_tests import LimitLevels, margins_of
 from optimizer.confirmation.proof import Pair, declared_test, judge
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, kept_words

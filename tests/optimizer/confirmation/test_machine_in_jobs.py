@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from optimizer.baseline.machine_effect import machine_document
 from optimizer.confirmation.proof import Verdict, judge, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.machine_effect import machine_document
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History

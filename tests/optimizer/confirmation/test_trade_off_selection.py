@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from optimizer.baseline.baseline import summarise
 from optimizer.confirmation.choice import select_trade_offs
+from optimizer.evaluation.baseline import summarise
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, require_measured
 from optimizer.objective.objective_file import parse_weights, weights_words

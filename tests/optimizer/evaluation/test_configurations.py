@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.baseline.baseline import mean_metrics
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.baseline import mean_metrics
 from optimizer.evaluation.evaluation import (
     Evaluation,
     configurations_of,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.importance.importance import rank_parameters
+from models.importance import rank_parameters
 from optimizer.evaluation import evaluation as knowledge
 from optimizer.evaluation.evaluation import (
     Evaluation,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, fittest_first
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.history import History

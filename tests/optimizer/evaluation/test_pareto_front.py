@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.baseline import summarise
 from optimizer.evaluation.evaluation import (
     front_of,
     hypervolume,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.simplification.changes import Changes, fewest_changes, path_of
+from optimizer.strategies.changes import Changes, fewest_changes, path_of
 from optimizer.trials.problem import Problem
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.ranking.parameter_effects import (
-    CLEARLY,
+from optimizer.results.learned_document import learned_document
+from optimizer.results.result import conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.surrogate.parameter_effects import (
     ParameterEffects,
     directions,
     parameter_effects,
 )
-from optimizer.results.learned_document import learned_document
-from optimizer.results.result import conclude, result_document
-from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import (
@@ -130,20 +129,18 @@ class TestTheDocument:
             for each in (row["anova"], row["importance"], row["model"]):
                 assert each.keys() == document["forest"].keys()
             for found in row["importance"].values():
-                assert 0 <= found["low"] <= found["high"] and found["alone"] <= found["total"]
                 assert 0 <= found["mdi"] <= 1
+            for found in row["model"].values():
+                assert 0 <= found["low"] <= found["high"] and found["alone"] <= found["total"]
+                assert 1 <= found["rank_low"] <= found["rank_high"] <= len(rows)
+        assert all(-1 <= each["kendall_tau"] <= 1 for each in document["models"].values())
 
-    def test_shares_are_by_the_model_that_predicts_better(self, trials: list[Trial]):
+    def test_shares_are_by_the_process(self, trials: list[Trial]):
         document = self.document(trials)
-        parts = {"forest": "importance", "process": "model"}
         rows, wanted = document["parameters"], np.zeros(len(document["parameters"]))
-        for metric, first in document["shown_first"].items():
-            r2 = {
-                "forest": document["forest"][metric]["r2_cross_validated"],
-                "process": document["models"][metric]["r2_cross_validated"],
-            }
-            assert (first == "forest") is (r2["forest"] > r2["process"] + CLEARLY)
-            total = np.array([row[parts[first]][metric]["total"] for row in rows])
+        assert set(document["shown_first"].values()) == {"process"}
+        for metric in document["shown_first"]:
+            total = np.array([row["model"][metric]["total"] for row in rows])
             wanted += total / total.sum() / len(document["shown_first"])
         assert [row["share"] for row in rows] == pytest.approx(wanted.tolist())
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.importance.importance import beyond_chance, split_half
+from models.importance import beyond_chance, split_half
 from models.random_forest import FeatureMatrix
 from optimizer.strategies.genetic import LEVEL
 from sampler.space.encoding import encode_columns

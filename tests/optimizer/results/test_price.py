@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.budget.power import smallest_mean
-from optimizer.confirmation.paired_change import Change, with_adjusted_p
+from optimizer.confirmation.paired_tests import Change, with_adjusted_p
 from optimizer.confirmation.proof import Verdict, judge
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import load_objective

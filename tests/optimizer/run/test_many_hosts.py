@@ -16,7 +16,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run import steps
 from optimizer.run.driver import TrialLostError
 from optimizer.run.ports import ControllerStops, LeaseLost
-from optimizer.simplification.changes import simplified_version
+from optimizer.strategies.changes import simplified_version
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

@@ -8,8 +8,8 @@ from optimizer.confirmation.choice import best_explored, candidates_of, choice_o
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
 from optimizer.results.best_document import changes_document
-from optimizer.simplification.changes import Changes, noticed, simplified_version
-from optimizer.surrogate.predictions import comparison_of
+from optimizer.strategies.changes import Changes, noticed, simplified_version
+from optimizer.surrogate.predictions import predicted_changes
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.known_effects import additive, history_of, problem
@@ -36,7 +36,7 @@ def drawn(trials: int = 40) -> Evaluation:
 class TestNoticed:
     def test_keeps_what_matters_and_takes_back_what_does_nothing(self):
         evaluation = drawn()
-        known, changes = comparison_of(evaluation), Changes(evaluation.problem, ALL)
+        known, changes = predicted_changes(evaluation), Changes(evaluation.problem, ALL)
         kept = noticed(known, changes)
         assert {"much", "some"} <= kept <= MATTERS
 
@@ -44,7 +44,7 @@ class TestNoticed:
         objective = replace(problem().objective, limits=(Limit("rate", at_least=1.05e5),))
         asked = problem(objective=objective)
         evaluation = Evaluation(asked, history_of(asked, additive, draws=40))
-        kept = noticed(comparison_of(evaluation), Changes(asked, ALL))
+        kept = noticed(predicted_changes(evaluation), Changes(asked, ALL))
         assert "little" in kept  # alone it is worth less than anyone would notice
 
 

@@ -8,8 +8,7 @@ import pytest
 from optimizer.confirmation.choice import candidates_of
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import guided
-from optimizer.strategies import replication as doubt
+from optimizer.strategies import guided, replication
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
@@ -91,7 +90,7 @@ def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
 @pytest.fixture
 def whatever_share(monkeypatch: pytest.MonkeyPatch):
     """So that it is not the share that ends the doubts."""
-    monkeypatch.setattr(doubt, "SHARE", 1.0)
+    monkeypatch.setattr(replication, "SHARE", 1.0)
 
 
 @pytest.mark.usefixtures("whatever_share")
@@ -113,7 +112,7 @@ def test_where_runs_repeat_to_the_byte_nothing_is_doubted():
 
 @pytest.mark.usefixtures("whatever_share")
 def test_no_configuration_is_measured_more_than_three_times(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(guided, "SURE", 0.0)
+    monkeypatch.setattr(guided, "Z_THRESHOLD", 0.0)
     trials, number = lucky(searching())
     proposal = propose(trials)
     stubborn = trials[number - 1].metrics
@@ -128,7 +127,7 @@ def test_no_more_than_a_tenth_of_what_is_explored_measures_again(monkeypatch: py
     """Where half a standard deviation is a doubt, there would be many more."""
     bench = PretendBench(flat, noise={"waf": 0.3, "sa": 0.01, "time": 0.02, "rate": 0.02})
     job = job_of(PROBLEM, TRIALS, bench)
-    monkeypatch.setattr(guided, "SURE", 0.5)
+    monkeypatch.setattr(guided, "Z_THRESHOLD", 0.5)
     job.run()
     explored = candidates(job.log.trials())
     assert len(replicated(explored)) == len(explored) // 10 == 2

@@ -145,7 +145,7 @@ class TestLimits:
         )
         problem = replace(problem_of("guided"), objective=self.objective)
         held = posterior_prediction(problem, surrogate, np.zeros((3, 1)), BASELINE)
-        assert held.worth == pytest.approx([-math.inf, -math.inf, 400.0])
+        assert held.feasible_fitness == pytest.approx([-math.inf, -math.inf, 400.0])
         assert held.best_first().tolist() == [2, 1, 0]
 
     def test_while_nothing_keeps_them_the_nearest_is_the_best(self):

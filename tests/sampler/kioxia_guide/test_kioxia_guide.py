@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError, InputErrors
-from sampler.kioxia_guide.document import settings
-from sampler.kioxia_guide.for_workload import guide_values, planned_for
+from sampler.kioxia_guide.document import guide_values, planned_for, settings
 from sampler.kioxia_guide.guide import (
     Planned,
     compute_guide,

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 from tests.support import AT_ONCE, ROOT
+from tests.support.cli.launched import ROCKTUNE, forked
+from tests.support.jobs.service_desk import ServiceProcess
 
 
 @dataclass
 class Running:
-    """A process of `rocktune`; what it logs is kept."""
+    """A process of `rocktune` that serves, with the URL and the token of whoever started it."""
 
-    process: subprocess.Popen[str]
-    lines: list[dict[str, Any]] = field(default_factory=list)
+    process: ServiceProcess
     url: str = ""
     token: str = ""
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -38,6 +29,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
         **AT_ONCE,
+        "ROCKTUNE_SPEED_PROBE": "0",
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
         "ROCKTUNE_TOKEN_FILE": str(folder / "token"),
@@ -48,45 +40,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @contextmanager
 def rocktune(*arguments: str, env: dict[str, str], until: str) -> Iterator[Running]:
-    """Starts a command and waits until it has logged an event."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *arguments], stderr=subprocess.PIPE, text=True, env=env
-    )
-    running = Running(process)
-    assert process.stderr is not None
+    """Starts a command, forked with its imports, and waits until it has logged an event."""
+    log = Path(env["HOME"]) / f"log-{arguments[0]}"
+    process = ServiceProcess(forked([str(ROCKTUNE), *arguments], env, ROOT, log), log)
     try:
-        for line in process.stderr:
-            if _keep(running, line).get("event") == until:
-                break
-        else:
-            raise AssertionError(f"{arguments} ended: {running.lines}")
+        process.await_said(until)
+        running = Running(process)
         if "serve" in arguments:
+            running.url = process.address()
             running.token = Path(env["ROCKTUNE_TOKEN_FILE"]).read_text().strip()
-        # A full pipe would stop it.
-        drain = Thread(target=_drain, args=(running,))
-        drain.start()
-        try:
-            yield running
-        finally:
-            process.terminate()
-            drain.join(30)
+        yield running
+        process.stop()
     finally:
-        process.terminate()
-        process.wait(30)
-        process.stderr.close()
-
-
-def _keep(running: Running, line: str) -> dict[str, Any]:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        event = {"event": line.strip()}
-    running.lines.append(event)
-    running.url = event.get("url", running.url)
-    return event
-
-
-def _drain(running: Running) -> None:
-    assert running.process.stderr is not None
-    for line in running.process.stderr:
-        _keep(running, line)
+        process.kill()

@@ -46,11 +46,19 @@ class Zygote:
             self._process.stdin.flush()
             return int(json.loads(self._process.stdout.readline()))
 
-    def start(self, desk: "Desk", *arguments: object) -> int:
-        """Runs the command; what it says is added to ``desk.folder / "log"``."""
-        given = [str(argument) for argument in arguments]
-        task = {"arguments": given, "environment": {**os.environ, **desk.variables()}}
-        return self.ask({**task, "folder": str(ROOT), "log": str(desk.folder / "log")})
+    def start(
+        self, desk: "Desk", *arguments: object, out: Path | None = None, errors: Path | None = None
+    ) -> int:
+        """Runs the command from the desk; what it says is added to ``desk.folder / "log"``.
+
+        ``out`` and ``errors`` name other files for its two outputs.
+        """
+        log = out or desk.folder / "log"
+        return self.ask({
+            "arguments": [str(argument) for argument in arguments],
+            "environment": {**os.environ, **desk.variables()}, "folder": str(desk.folder),
+            "log": str(log), "errors": str(errors or log),
+        })  # fmt: skip
 
     def wait(self, pid: int, *, seconds: float = 240) -> int:
         """Its exit status."""
@@ -60,18 +68,6 @@ class Zygote:
                 self.ask({"wait": pid})
                 raise AssertionError(f"process {pid} did not end")
         return self.ask({"wait": pid})
-
-    def run(self, desk: "Desk", *arguments: object) -> "subprocess.CompletedProcess[str]":
-        """Runs the command to its end, as ``desk.run`` does."""
-        printed, said = desk.folder / "printed", desk.folder / "said"
-        for path in (printed, said):
-            path.write_text("")
-        given = [str(argument) for argument in arguments]
-        task = {"arguments": given, "environment": {**os.environ, **desk.variables()}}
-        outputs = {"log": str(printed), "errors": str(said)}
-        pid = self.ask({**task, **outputs, "folder": str(desk.folder)})
-        status = self.wait(pid, seconds=300)
-        return subprocess.CompletedProcess(given, status, printed.read_text(), said.read_text())
 
     def close(self) -> None:
         with self._process as process:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support import AT_ONCE
-from tests.support.cli.launched import ROCKTUNE
+from tests.support.cli.launched import ROCKTUNE, zygote_of_this_process
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,17 @@ class Desk:
     def run(
         self, *arguments: object, before: Sequence[str] = ()
     ) -> "subprocess.CompletedProcess[str]":
-        """The real command, to its end."""
-        with self.start(*arguments, before=before) as process:
-            printed, said = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(process.args, process.returncode, printed, said)
+        """The command to its end: executed below another program, forked where there is none."""
+        if before:
+            with self.start(*arguments, before=before) as process:
+                printed, said = process.communicate(timeout=300)
+            return subprocess.CompletedProcess(process.args, process.returncode, printed, said)
+        out, errors = self.folder / "printed", self.folder / "said"
+        for path in (out, errors):
+            path.write_text("")
+        pid = zygote_of_this_process().start(self, *arguments, out=out, errors=errors)
+        status = zygote_of_this_process().wait(pid, seconds=300)
+        return subprocess.CompletedProcess(arguments, status, out.read_text(), errors.read_text())
 
 
 def rest(pipe: int) -> bytes:

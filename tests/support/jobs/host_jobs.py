@@ -13,7 +13,7 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import trial
 from db.trials.trial_rows import proposal
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.baseline import summarise
 from tests.support.api.stored_job import remember
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, FIRST
 from tests.support.jobs.recorded_nights import Planted, recorded_runs

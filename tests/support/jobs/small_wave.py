@@ -3,8 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.autotune.policy import Marks
-from jobs.autotune.request import AutotuneRequest, LoadShape
+from jobs.autotune.request import AutotuneRequest, LoadShape, Marks
 from jobs.autotune.run import AutotuneRun, Loaded, load, measure_policy
 
 SHAPE = LoadShape(seconds=0.6, low=2e6, high=8e6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.importance.anova import group_labels
+from models.anova import group_labels
 from models.random_forest import FeatureMatrix
 
 LEVELS = ("red", "green", "blue", "grey")

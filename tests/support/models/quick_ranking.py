@@ -6,13 +6,11 @@ from functools import partial
 
 import pytest
 
-from models import random_forest
-from models.importance.importance import rank_parameters
-from models.random_forest import bagged_forest
+from models.importance import forest_importance, rank_parameters
 from optimizer.budget import budget
 from optimizer.evaluation import evaluation
-from optimizer.ranking import parameter_effects
 from optimizer.run import driver
+from optimizer.surrogate import parameter_effects
 
 
 @contextmanager
@@ -40,6 +38,6 @@ def small_forests() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         quick = partial(rank_parameters, trees=10)
         patch.setattr(evaluation, "rank_parameters", quick)
-        for module in (random_forest, parameter_effects):
-            patch.setattr(module, "bagged_forest", partial(bagged_forest, bags=4))
+        few = partial(forest_importance, trees=10)
+        patch.setattr(parameter_effects, "forest_importance", few)
         yield

@@ -200,11 +200,11 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
     ("arguments", "said"),
     [
         ((), "A: name what to compare, or give --around"),
-        (("default",), "B: give either B or --around PARAMETER"),
+        (("default",), "B: give either B, or a parameter in --around"),
         (("guide:0", "default"), "A: 'guide:0' has no number of threads"),
         (
             ("default", "default", "--around", "block_size"),
-            "B: give either B or --around PARAMETER",
+            "B: give either B, or a parameter in --around",
         ),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
         (("default", "default", "--rounds", 2), "--rounds: 2 is below the minimum of 3"),

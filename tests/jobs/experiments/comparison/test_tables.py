@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from jobs.experiments.experiment import MeasuredRun, Sets, order_of_runs, whole_sets
 from jobs.experiments.tables import (
+    compare_cases,
     comparison_sentences,
     load_words,
     require_metrics,
-    tables,
 )
 from jobs.results.figures import share_percent
+from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
-from sampler.workload.metric_table import shown_in
+from sampler.workload.metric_table import better, shown_in
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
-METRICS = shown_in("compare")
+TERMS = [Term(name, better(name) or "min") for name in shown_in("compare")]
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]
@@ -57,22 +57,11 @@ def simulated(
     return whole_sets(runs, subjects)
 
 
-@pytest.mark.slow
-def test_of_the_same_thing_something_differs_in_at_most_5_of_100_comparisons():
-    rng = np.random.default_rng(20261122)
-    count, alarms = 300, 0
-    for _ in range(count):
-        sets = simulated(rng, {}, "AB", ("v", "w"), rounds=5)
-        found = tables(sets, ("v", "w"), "A", ["B"], METRICS)
-        alarms += any(table.better(name) for table in found for name in table.metrics)
-    assert 0 < alarms <= stats.binom.ppf(0.999, count, 0.05)
-
-
 def test_what_differs_is_found_with_its_size_and_the_side_that_is_better():
     rng = np.random.default_rng(2)
     truth = {("v", "B"): {"rate": 1.8, "waf": 1.1}}
     sets = simulated(rng, truth, "AB", ("v", "w"), rounds=9)
-    first, second = tables(sets, ("v", "w"), "A", ["B"], METRICS)
+    first, second = compare_cases(sets, "A", ["B"], ("v", "w"), TERMS)
     assert first.metrics["rate"].change.low < 80 < first.metrics["rate"].change.high
     assert (first.better("rate"), first.better("waf"), first.better("sa")) == ("B", "A", None)
     assert [second.better(name) for name in second.metrics] == [None] * 3
@@ -87,7 +76,7 @@ def test_around_a_value_both_are_compared_with_the_middle():
     rng = np.random.default_rng(3)
     names = ("as-is", "half", "double")
     sets = simulated(rng, {("w", "double"): {"waf": 0.5}}, names, "w", rounds=5)
-    half, double = tables(sets, "w", "as-is", ["half", "double"], METRICS)
+    half, double = compare_cases(sets, "as-is", ["half", "double"], "w", TERMS)
     assert (half.after, double.after) == ("half", "double")
     assert half.better("waf") is None
     assert double.better("waf") == "double"
@@ -96,7 +85,7 @@ def test_around_a_value_both_are_compared_with_the_middle():
 
 def test_one_that_never_ends_well_is_said():
     sets = simulated(np.random.default_rng(4), {}, "AB", "w", rounds=3, failing="B")
-    (table,) = tables(sets, "w", "A", ["B"], METRICS)
+    (table,) = compare_cases(sets, "A", ["B"], "w", TERMS)
     assert not table.metrics
     assert comparison_sentences([table]) == [
         "w, B against A: B failed in 3 of 3 runs: IO error: broken",
@@ -106,7 +95,7 @@ def test_one_that_never_ends_well_is_said():
 
 def test_metrics_are_those_that_the_loads_have():
     loads = [Workload(name="w")]
-    assert require_metrics([], loads) == METRICS
+    assert require_metrics([], loads) == shown_in("compare")
     assert require_metrics(["write_p50", "waf", "waf"], loads) == ("write_p50", "waf")
     with pytest.raises(InputError, match=r"metrics: there is no 'nix'"):
         require_metrics(["nix"], loads)

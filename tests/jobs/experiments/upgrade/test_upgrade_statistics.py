@@ -8,7 +8,7 @@ from scipy import stats
 
 from jobs.experiments.experiment import MeasuredRun, Sets, Side, order_of_runs, whole_sets
 from jobs.experiments.option_drift import DEFAULTS, KEPT, OWN, ChangedValue, Concern
-from jobs.experiments.paired import CaseChange, compare_cases
+from jobs.experiments.tables import CaseChange, compare_cases
 from jobs.experiments.upgrade import SIDES, causes, is_worse, upgrade_sentences
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective import Term

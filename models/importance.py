@@ -1,4 +1,11 @@
-"""How much metrics depend on each parameter, by forests and by tests, and how stable that is."""
+"""How much metrics depend on each parameter, by forests and by tests, and how stable that is.
+
+Everywhere ``features`` are the settings, a row a trial. A ``target`` is a metric in any unit,
+shape ``(n_trials,)``, NaN where it was not measured; ``targets`` are several by name. Importances
+have shape ``(n_parameters,)`` in the order of ``features.names``; more is more important. The same
+seed gives the same result. ``ValueError``: shapes disagree, a target is infinite, or a count is
+below 1.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models import Floats
-from models.importance.anova import AnovaResult, anova, holm
+from models.anova import AnovaResult, anova, holm
 from models.random_forest import (
     MIN_TRIALS,
-    BaggedForest,
     FeatureMatrix,
     Fold,
     grow_forest,
+    held_out_folds,
     joined,
     measured_rows,
+    pooled_r2,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +67,10 @@ def permutation_importance(
 
 
 def _error_increase(
-    model: BaggedForest, held_out: FeatureMatrix, y: Floats, orders: list[NDArray[np.intp]]
+    model: RandomForestRegressor,
+    held_out: FeatureMatrix,
+    y: Floats,
+    orders: list[NDArray[np.intp]],
 ) -> Floats:
     """What shuffling each parameter adds to the squared error: `(n_parameters, n_repeats)`."""
     parameters = range(held_out.n_parameters)
@@ -68,6 +79,47 @@ def _error_increase(
     predicted = model.predict(shuffled).reshape(held_out.n_parameters, len(orders), -1)
     error = np.square(y - model.predict(held_out.values)).sum()
     return np.asarray(np.square(y - predicted).sum(axis=2) - error)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestImportance:
+    """What a forest of one metric says of each parameter; arrays of shape `(n_parameters,)`."""
+
+    mdi: Floats  # mean decrease in impurity, the paper's measure; sums to 1
+    # R2 of unseen trials lost when its settings are shuffled, and the deviation over the shuffles.
+    permutation: Floats
+    permutation_std: Floats
+    r2: float  # of unseen trials, all folds together
+    r2_std: float  # standard deviation over the folds
+    trials: int  # how many have the metric
+
+
+def forest_importance(
+    features: FeatureMatrix, target: ArrayLike, *, seed: int, trees: int = 100
+) -> ForestImportance | None:
+    """Grows a forest of a metric and asks it; None of fewer than 10 settings, or of a constant.
+
+    Raises:
+        ValueError: The shapes disagree or the target is infinite.
+    """
+    rows, y = np.flatnonzero(measured_rows(features, target)), np.asarray(target, np.float64)
+    if len(features.by_setting(rows)) < MIN_TRIALS or np.ptp(y[rows]) == 0:
+        return None
+    folds = held_out_folds(features, y, seed=seed)
+    r2 = pooled_r2(folds, features, y)
+    assert r2 is not None  # what is held out is everything, and no constant
+    each = [pooled_r2([fold], features, y) for fold in folds]
+    lost = permutation_importance(features, y, folds, seed=seed)
+    x = features.values[rows].astype(np.float32)
+    forest = grow_forest(x, y[rows], seed=seed, trees=trees)
+    return ForestImportance(
+        mdi=features.sum_columns(forest.feature_importances_),
+        permutation=lost.mean(axis=1),
+        permutation_std=lost.std(axis=1),
+        r2=r2,
+        r2_std=float(np.std([one for one in each if one is not None])),
+        trials=len(rows),
+    )
 
 
 def mean_share(importances: Sequence[Floats], n_parameters: int) -> Floats:

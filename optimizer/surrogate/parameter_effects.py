@@ -1,23 +1,25 @@
-"""What the trials of a whole job teach about the parameters: how much each matters, and which way.
+"""What the trials of a whole job teach about the parameters: how much each matters, and how.
 
-A process and a forest learn each metric from all trials, the searched ones too: where a trial is
-does not matter to either. Of each metric that one ranks that predicts unseen trials better.
+The model of the job ranks them, learned from all trials, the searched ones too: where a trial is
+does not matter to it. A random forest of each metric stands beside it.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import Floats
+from models.anova import holm
 from models.gaussian_process.effects import (
+    Grid,
+    MarginalEffects,
     drawn_effects,
     effects_of,
     matter_p,
-    setting_folds,
     unseen_r2,
 )
 from models.gaussian_process.process import (
@@ -27,99 +29,22 @@ from models.gaussian_process.process import (
     one_thread,
     standardised,
 )
-from models.importance.anova import holm
-from models.importance.functional_anova import FunctionalAnova, functional_anova
-from models.importance.importance import (
+from models.importance import (
+    ForestImportance,
     Stability,
     compare_rankings,
+    forest_importance,
     mean_share,
-    permutation_importance,
 )
-from models.random_forest import bagged_forest, held_out, pooled_r2
-from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.surrogate.job_model import JobModel, job_surrogate
-from optimizer.surrogate.training_data import CubeLayout, TrainingData, teaching, training_data_of
+from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Parameter, Value
-
-_MOST_PAIRS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class ForestEffects:
-    """What the forest of one metric says; arrays follow the parameters that move."""
-
-    # Share of the forest's variance over the whole space that the parameter makes by itself, and
-    # with all its pairs (functional analysis of variance).
-    alone: Floats
-    total: Floats
-    low: Floats  # low, high: of ``total``, 2.5th and 97.5th percentile over resampled trials
-    high: Floats
-    mdi: Floats  # mean decrease in impurity, the paper's measure; sums to 1
-    # R2 of unseen trials lost when its settings are shuffled, and the deviation over the shuffles.
-    permutation: Floats
-    permutation_std: Floats
-    stability: Stability  # the order by ``total``, over resampled trials
-    pairs: tuple[tuple[str, str, float], ...]  # the largest shares that two make only together
-    r2: float  # of unseen trials, all folds together
-    r2_std: float  # standard deviation over the folds
-    trials: int  # how many have the metric
-
-
-def _forest_effects(
-    problem: Problem, layout: CubeLayout, points: Floats, target: Floats, fold: NDArray[np.intp]
-) -> ForestEffects | None:
-    """Grows a metric's forest and takes it apart; None where all trials measured the same.
-
-    ``points``, of shape ``(n, n_names)``, are latent coordinates of trials, wherever a search
-    went; ``target`` is NaN where unknown, ``fold`` -1 where a trial is never held out.
-    """
-    seed = problem.seed
-    features, known = layout.features(points), np.flatnonzero(np.isfinite(target))
-    folds = held_out(features, target, fold, seed=seed)
-    r2 = pooled_r2(folds, features, target)
-    forest = bagged_forest(features, target, known, seed=seed)
-    found = [functional_anova(bag, layout.marginals()) for bag in forest.bags]
-    totals = [each.total() for each in found if len(each.alone)]
-    if r2 is None or not totals:
-        return None
-    total, bags = np.concatenate(totals).mean(axis=0), np.array([t.mean(axis=0) for t in totals])
-    low, high = np.percentile(bags, [2.5, 97.5], axis=0)
-    lost = permutation_importance(features, target, folds, seed=seed)
-    each_r2 = [pooled_r2([one], features, target) for one in folds if one.held_out.size]
-    return ForestEffects(
-        alone=np.concatenate([each.alone for each in found]).mean(axis=0),
-        total=total,
-        low=low,
-        high=high,
-        mdi=features.sum_columns(
-            np.mean([tree.feature_importances_ for tree in forest.trees], axis=0)
-        ),
-        permutation=lost.mean(axis=1),
-        permutation_std=lost.std(axis=1),
-        stability=compare_rankings(bags, total, top_k=min(problem.search.top, len(total))),
-        pairs=_strongest(layout, found),
-        r2=r2,
-        r2_std=float(np.std([each for each in each_r2 if each is not None])),
-        trials=len(known),
-    )
-
-
-def _strongest(
-    layout: CubeLayout, found: list[FunctionalAnova]
-) -> tuple[tuple[str, str, float], ...]:
-    mean = np.triu(np.concatenate([each.pairs for each in found]).mean(axis=0))
-    order = np.argsort(-mean, axis=None, kind="stable")[:_MOST_PAIRS]
-    places = zip(*np.unravel_index(order, mean.shape), strict=True)
-    named = [(layout.names[i], layout.names[j], float(mean[i, j])) for i, j in places]
-    return tuple(each for each in named if each[2] > 0)
-
+from sampler.space.latent import SPECIAL_SHARE, decode
 
 _DRAWS = 100
-Model = Literal["process", "forest"]
-# Of R2: a smaller lead of the forest is the luck of the folds; see docs/results/search_effects.md.
-CLEARLY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +59,7 @@ class MetricEffects:
     high: Floats
     p: Floats  # p-value of no effect; NaN of a parameter that does not move
     p_holm: Floats  # corrected for all parameters and metrics of the job
+    stability: Stability  # the order by ``total``, over equally likely processes
     r2: float | None  # of unseen trials, five folds; None: too few
     noise: float  # share of the variance that no setting explains, by the process
     trials: int  # how many have the metric
@@ -145,18 +71,16 @@ class ParameterEffects:
 
     names: tuple[str, ...]  # the parameters of the space
     order: tuple[str, ...]  # the most important first
-    # Shape ``(n_names,)``, mean over the metrics of each one's part of all total shares, by the
-    # model that is shown first for the metric.
+    # Shape ``(n_names,)``, mean over the metrics of each one's part of all total shares.
     share: Floats
     metrics: Mapping[str, MetricEffects]  # what the process says of each metric of the objective
-    # And the forest, of the parameters that move; no metric that could not be judged.
-    forests: Mapping[str, ForestEffects]
-    first: Mapping[str, Model]  # which of the two predicts unseen trials better
+    # And a random forest; no metric that it could not learn.
+    forests: Mapping[str, ForestImportance]
     model: JobModel  # the processes
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The parameters that ``forests`` tell of, in their order."""
+        """The parameters of which there is more than one value, in the order of the model."""
         return self.model.layout.names
 
 
@@ -185,8 +109,7 @@ def _moving(evaluation: Evaluation) -> list[str]:
 
 def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
     problem, every = evaluation.problem, evaluation.problem.space.names
-    whole = _all_trials(evaluation, model)
-    measured, of_all = _measured(evaluation.history, model.data.numbers, whole.numbers)
+    measured = _measured(evaluation.history, model.data.numbers)
     kernels, grids = kernel_matrices(model.settings, model.settings), model.layout.grids()
     places = np.array([every.index(name) for name in model.layout.names])
 
@@ -195,8 +118,9 @@ def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
         whole[places] = part
         return whole
 
+    top = min(problem.search.top, len(every))
+
     found: dict[str, MetricEffects] = {}
-    forests: dict[str, ForestEffects] = {}
     for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
         process, known = model.metrics[metric].process, model.metrics[metric].known
         rows = np.flatnonzero(known.rows)
@@ -206,7 +130,6 @@ def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
         effects = effects_of(process, here, grids)
         drawn = drawn_effects(process, here, grids, own, draws=_DRAWS, seed=problem.seed)
         low, high = np.percentile(drawn.total, [2.5, 97.5], axis=0)
-        settings = measured[known.rows]
         found[metric] = MetricEffects(
             total=spread(effects.total),
             alone=spread(effects.alone),
@@ -214,61 +137,32 @@ def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
             high=spread(high),
             p=spread(matter_p(among, scaled, process.components), np.nan),
             p_holm=spread(np.ones(len(places)), np.nan),
-            r2=unseen_r2(among, own, seed=problem.seed, settings=settings),
+            stability=compare_rankings(
+                np.array([spread(each) for each in drawn.total]), spread(effects.total), top_k=top
+            ),
+            r2=unseen_r2(among, own, seed=problem.seed, settings=measured[known.rows]),
             noise=min(1.0, process.components.noise),
             trials=int(known.rows[1:].sum()),
         )
-        fold = _fold_of_all(settings, of_all, problem.seed)
-        if fold is not None:
-            target = whole.targets[metric]
-            forest = _forest_effects(problem, model.layout, whole.points, target, fold)
-            if forest is not None:
-                forests[metric] = forest
     found = _corrected(found)
-    first = {metric: _better(each.r2, forests.get(metric)) for metric, each in found.items()}
-    totals = [
-        spread(forests[metric].total) if by == "forest" else found[metric].total
-        for metric, by in first.items()
-    ]
-    share = mean_share(totals, len(every))
+    share = mean_share([each.total for each in found.values()], len(every))
     order = tuple(every[place] for place in np.argsort(-share, kind="stable"))
-    return ParameterEffects(every, order, share, found, forests, first, model)
+    return ParameterEffects(every, order, share, found, _forests(evaluation), model)
 
 
-def _all_trials(evaluation: Evaluation, model: JobModel) -> TrainingData:
-    """The rows of all trials: a process has those of some alone where they are many."""
+def _forests(evaluation: Evaluation) -> dict[str, ForestImportance]:
+    """What a forest of each metric says, learned from all new configurations."""
     problem, history = evaluation.problem, evaluation.history
-    numbers = teaching(history)
-    if tuple(numbers) == model.data.numbers:
-        return model.data
-    baseline = evaluation.baseline_at(numbers[-1])
-    return training_data_of(problem, history, baseline, model.layout.names, numbers)
+    tried = draws_of(history, [history[number] for number in teaching(history)])
+    features, targets = draws_table(problem, history, tried)
+    found = {n: forest_importance(features, y, seed=problem.seed) for n, y in targets.items()}
+    return {name: each for name, each in found.items() if each is not None}
 
 
-def _measured(history: History, *numbers: Sequence[int]) -> list[NDArray[np.intp]]:
-    """Which configuration each row of some data measured; the first row is the baseline."""
+def _measured(history: History, numbers: Sequence[int]) -> NDArray[np.intp]:
+    """Which configuration each row of the data measured; the first row is the baseline."""
     seen: dict[str, int] = {}
-    return [
-        np.array([0, *(seen.setdefault(history[n].digest, len(seen) + 1) for n in some)])
-        for some in numbers
-    ]
-
-
-def _fold_of_all(
-    settings: NDArray[np.intp], of_all: NDArray[np.intp], seed: int
-) -> NDArray[np.intp] | None:
-    """The folds that the process is judged by, for all trials; -1 of what is in none of them."""
-    fold = setting_folds(settings, seed=seed)
-    if fold is None:
-        return None
-    known = dict(zip(settings.tolist(), fold.tolist(), strict=True))
-    return np.array([known.get(each, -1) for each in of_all.tolist()])
-
-
-def _better(process: float | None, forest: ForestEffects | None) -> Model:
-    """Which predicts unseen trials better; the process, unless the forest clearly does."""
-    better = forest and (process is None or forest.r2 > process + CLEARLY)
-    return "forest" if better else "process"
+    return np.array([0, *(seen.setdefault(history[n].digest, len(seen) + 1) for n in numbers)])
 
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
@@ -359,3 +253,119 @@ def _words(parameter: Parameter, level: int, position: float) -> Value:
     if level:
         return parameter.special[level - 1]
     return "low" if position < 1 / 3 else "high" if position > 2 / 3 else "middle"
+
+
+_SIGMAS = 1.96
+_MOST_PAIRS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class EffectCurve:
+    """What the settings of a parameter do to a metric, in the mean over all others."""
+
+    parameter: str
+    metric: str
+    share: float  # of the variance over the whole space: what the parameter makes alone
+    effect: Floats  # effect, low, high: against the mean of all, in percent, with 95% intervals
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What two parameters do to a metric beyond what each does alone."""
+
+    parameters: tuple[str, str]
+    metric: str
+    share: float  # of the variance over the whole space
+    beyond: Floats  # shape ``(settings of the one, settings of the other)``, in percent
+
+
+@dataclass(frozen=True, eq=False)
+class Dependences:
+    """What the models of a job's metrics say."""
+
+    trials: int  # how many they have learned from
+    unexplained: Mapping[str, float]  # by metric, the share of the variance no setting explains
+    # By parameter, values that stand for its range, others at the baseline: special, lowest first.
+    settings: Mapping[str, Sequence[Value]]
+    curves: tuple[EffectCurve, ...]  # of all that have a share, the largest share first
+    pairs: tuple[Together, ...]  # likewise, of all metrics
+
+
+@one_thread()
+def dependences(evaluation: Evaluation) -> Dependences | None:
+    """Learns the models, and asks them about every parameter and pair; None: too little is known.
+
+    A run of the baseline has ended well.
+    """
+    problem = evaluation.problem
+    names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
+    metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
+    surrogate = job_surrogate(evaluation, names)
+    if surrogate is None:
+        return None
+    grids = surrogate.layout.grids()
+    found = [_of_metric(surrogate, metric, grids) for metric in metrics]
+    components = {name: each.process.components for name, each in surrogate.metrics.items()}
+    return Dependences(
+        trials=len(surrogate.data.numbers),
+        unexplained={name: min(1.0, components[name].noise) for name in metrics},
+        settings={n: _values(problem, n, g) for n, g in zip(names, grids, strict=True)},
+        curves=tuple(sorted(chain(*(each[0] for each in found)), key=lambda each: -each.share)),
+        pairs=tuple(
+            sorted(chain(*(each[1] for each in found)), key=lambda each: -each.share)[:_MOST_PAIRS]
+        ),
+    )
+
+
+def _of_metric(
+    surrogate: JobModel, metric: str, grids: Sequence[Grid]
+) -> tuple[list[EffectCurve], list[Together]]:
+    process = surrogate.metrics[metric].process
+    effects = MarginalEffects(process, surrogate.known_settings(metric), grids)
+    names = surrogate.layout.names
+    mains = [effects.main(column) for column in range(len(names))]
+    pairs = [each for each in effects.pairs() if each.variance > 0]
+    whole = sum(each.variance for each in mains) + sum(each.variance for each in pairs)
+    if not whole > 0:
+        return [], []
+    logarithmic = metric in surrogate.data.logarithmic
+    level = abs(process.mean) or 1.0
+
+    def percent(moved: Floats) -> Floats:
+        moved = np.expm1(np.minimum(moved, 50.0)) if logarithmic else moved / level
+        return np.asarray(100.0 * moved)
+
+    curves = []
+    for name, main in zip(names, mains, strict=True):
+        if main.variance > 0:
+            reach = _SIGMAS * main.deviation
+            around = (percent(main.expected + moved) for moved in (0.0, -reach, reach))
+            curves.append(EffectCurve(name, metric, main.variance / whole, *around))
+    together = []
+    for pair in pairs:
+        one, other = pair.columns
+        beyond = percent(pair.beyond)
+        together.append(
+            Together((names[one], names[other]), metric, pair.variance / whole, beyond)
+        )
+    return curves, together
+
+
+def _values(problem: Problem, name: str, grid: Grid) -> list[Value]:
+    """The values that a parameter's settings are while all others are at the baseline."""
+    parameter = problem.space.by_name[name]
+    level, position = grid.settings.level[:, 0], grid.settings.position[:, 0]
+    if not parameter.is_numeric:
+        return [parameter.values[place] for place in level]
+    found: list[Value] = []
+    for place, inside in zip(level, position, strict=True):
+        if place:
+            found.append(parameter.special[place - 1])
+            continue
+        low = SPECIAL_SHARE if parameter.special else 0.0
+        at = decode(problem.space, {name: low + (1 - low) * float(inside)}, memory=problem.memory)
+        # Where the baseline switches it off, only its place in the range can be told.
+        found.append(at.get(name, f"{100 * inside:.0f}% of its range"))
+    return found

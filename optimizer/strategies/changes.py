@@ -1,4 +1,4 @@
-"""What a winner changes: in which order, what each is worth, and versions with fewer changes."""
+"""The changes of a configuration: their order by gain, and versions with fewer of them."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from models import Floats
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal
-from optimizer.surrogate.predictions import Comparison, comparison_of
+from optimizer.surrogate.predictions import PredictedChanges, predicted_changes
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase
 from sampler.parameters.parameter import Value
@@ -143,8 +143,8 @@ def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
     while len(made) < len(changes.names):
         moves = moves_from(changes, made)
         tried = [made, *(made | move for move in moves)]
-        worth = fitness([changes.configuration(each) for each in tried])
-        gains = dict(zip(moves, (worth[1:] - worth[0]).tolist(), strict=True))
+        expected = fitness([changes.configuration(each) for each in tried])
+        gains = dict(zip(moves, (expected[1:] - expected[0]).tolist(), strict=True))
         best = max(moves, key=lambda move: gains[move])
         # Of what moves together, a part that gains by itself goes first.
         parts = [move for move in moves if move < best and gains[move] > 0]
@@ -197,18 +197,17 @@ _TRIES = 20
 _MOST_SAID = 4
 
 
-def noticed(known: Comparison, changes: Changes) -> Names:
+def noticed(known: PredictedChanges, changes: Changes) -> Names:
     """The fewest changes that lose no more than users would notice, and no limit that all keep."""
     objective = known.problem.objective
-    whole = known.metrics([changes.winner])
-    fitness = float(objective.fitness_of_many(whole, known.baseline)[0])
-    limits = objective.kept_limits(whole, known.baseline)
+    whole = known.changes([changes.winner])
+    fitness, limits = float(objective.fitness_of_changes(whole)[0]), known.kept_limits(whole)
     most = NOTICED * max(fitness, 0.0)
 
     def losses(configurations: Sequence[Configuration]) -> Floats:
-        moved = known.metrics(configurations)
-        lost = fitness - objective.fitness_of_many(moved, known.baseline)
-        broken = (limits & ~objective.kept_limits(moved, known.baseline)).any(axis=0)
+        moved = known.changes(configurations)
+        lost = fitness - objective.fitness_of_changes(moved)
+        broken = (limits & ~known.kept_limits(moved)).any(axis=0)
         return np.where((lost > most) | broken, np.inf, lost)
 
     return fewest_changes(changes, losses)
@@ -226,7 +225,7 @@ def simplified_version(evaluation: Evaluation, best: Sequence[int]) -> Proposal 
     simplified.
     """
     history, problem = evaluation.history, evaluation.problem
-    known = comparison_of(evaluation)
+    known = predicted_changes(evaluation)
     if known is None:
         return None
     for number in best[len(history.simplified) :] if len(history.simplified) < 2 else ():
@@ -259,7 +258,7 @@ def _half_restored(
 
 
 def _as_drawn(
-    evaluation: Evaluation, known: Comparison, changes: Changes, number: int
+    evaluation: Evaluation, known: PredictedChanges, changes: Changes, number: int
 ) -> Proposal | None:
     """Without the changes that do nothing in one of the models' equally likely worlds.
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from models import Floats
-from optimizer.baseline.machine_effect import MachineEffect, machine_effect
+from optimizer.evaluation.machine_effect import MachineEffect, machine_effect
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_table import MACHINE, TIME_BASED
 
@@ -65,11 +65,31 @@ def smooth(seconds: Floats, values: Floats) -> Floats:
     return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())
 
 
-# A jump is a quarter and six deviations, between this many runs before it and after it.
-LEAST_JUMP = math.log(1.25)
-JUMP_SPREADS = 6.0
+# A jump is a quarter, which drift correction does not follow, and six deviations, which chance
+# does not reach in any job; between this many runs before it and after it.
+_LEAST_JUMP = math.log(1.25)
+_JUMP_SPREADS = 6.0
 LEAST_SPREAD = 0.01  # counters can repeat to the byte
-_LEAST_BEFORE, _LEAST_AFTER = 3, 2
+LEAST_BEFORE, _LEAST_AFTER = 3, 2
+
+
+def step_variance(logs: Floats) -> tuple[float, int]:
+    """Variance from successive differences, which slow drift hardly touches, and their number.
+
+    The largest step is left out: a jump is one, and is judged as such. J. von Neumann, Annals of
+    Mathematical Statistics 12 (1941).
+    """
+    steps = np.sort(np.square(np.diff(logs)))[:-1]
+    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
+
+
+def is_jump(away: Floats, spread: float) -> bool:
+    """Whether logarithms lie on the same side, so far away from the level before them.
+
+    ``spread`` is the standard deviation of single runs.
+    """
+    least = max(_LEAST_JUMP, _JUMP_SPREADS * spread)
+    return bool((away > least).all() or (away < -least).all())
 
 
 def stepped_levels(values: Floats) -> Floats | None:
@@ -90,21 +110,19 @@ def stepped_levels(values: Floats) -> Floats | None:
 def _parts(logs: Floats) -> list[Floats]:
     """Stretches between jumps, in order."""
     n = len(logs)
-    if n < _LEAST_BEFORE + _LEAST_AFTER:
+    if n < LEAST_BEFORE + _LEAST_AFTER:
         return [logs]
     sums = np.cumsum(logs)
-    places = np.arange(_LEAST_BEFORE, n - _LEAST_AFTER + 1)
+    places = np.arange(LEAST_BEFORE, n - _LEAST_AFTER + 1)
     before = sums[places - 1] / places
     after = (sums[-1] - sums[places - 1]) / (n - places)
     # Where to cut leaves the least sum of squares within both parts.
     at = int(places[np.argmax(places * (n - places) * np.square(after - before))])
-    steps = np.sort(np.square(np.diff(logs)))[:-1]
-    spread = max(math.sqrt(float(steps.mean()) / 2), LEAST_SPREAD)
+    spread = max(math.sqrt(step_variance(logs)[0]), LEAST_SPREAD)
     # The first runs after it, and those after it on the whole: a single one that differs is none.
     level = np.median(logs[:at])
     away = np.append(logs[at : at + _LEAST_AFTER], np.median(logs[at:])) - level
-    least = max(LEAST_JUMP, JUMP_SPREADS * spread)
-    if not ((away > least).all() or (away < -least).all()):
+    if not is_jump(away, spread):
         return [logs]
     return [*_parts(logs[:at]), *_parts(logs[at:])]
 
@@ -224,8 +242,6 @@ def _in_order(runs: Sequence[Trial]) -> list[Trial]:
     """As they were measured; first those of which nobody knows when."""
     return sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
 
-
-__all__ = ["Baseline", "MetricNoise", "summarise"]
 
 _Number = TypeVar("_Number", float, Floats)
 LEAST_COMPARED = 2  # with a single run a host's level is mostly noise

@@ -1,1 +1,0 @@
-"""Where a series changes, and how sure that is."""

@@ -1,1 +1,0 @@
-"""Which parameters matter, and which way is better."""

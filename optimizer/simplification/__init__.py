@@ -1,1 +1,0 @@
-"""Fewer changes: what a configuration changes, and which of it is worth keeping."""
