@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from models.importance import rank_parameters
 from models.random_forest import FeatureMatrix
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.learned_document import learned_document
+from optimizer.results.search_document import learned_document
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from studies.search.best import Effort

@@ -63,7 +63,7 @@ class HostRuns:
 
 
 @dataclass(frozen=True)
-class SetAside:
+class HostExclusion:
     """That a job does without a host."""
 
     job_id: int
@@ -96,7 +96,7 @@ def host_runs(engine: Engine, jobs: Iterable[int]) -> dict[str, list[HostRuns]]:
     return found
 
 
-def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
+def excluded_hosts(engine: Engine) -> dict[str, HostExclusion]:
     """By host the newest live job that does without it, else the newest that did to its end."""
     live = job.c.state.in_(LIVE)
     ended = select(job.c.id).where(~live).order_by(job.c.id.desc()).limit(_JOBS)
@@ -111,7 +111,7 @@ def hosts_set_aside(engine: Engine) -> dict[str, SetAside]:
         for number, began, state, body in connection.execute(which):
             for name, why in body["hosts"].items():
                 runs[name] = (body.get("since") or {}).get(name)
-                found[name] = SetAside(number, began, why, state in LIVE)
+                found[name] = HostExclusion(number, began, why, state in LIVE)
         for name, each in found.items():
             last = (trial.c.job_id == each.job_id, trial.c.number == runs[name])
             since = connection.execute(select(trial.c.finished_at).where(*last)).scalar()

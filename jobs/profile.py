@@ -21,13 +21,13 @@ from sampler.bench.query_trace import is_trace
 from sampler.bench.user_options import user_options
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-from sampler.options.option_facts import usual_number
-from sampler.options.option_values import whole_number
-from sampler.options.options_file import OptionsFile, parse_options
 from sampler.profile.application_objects import with_cache
 from sampler.profile.load import ChosenLoad, choose_load, load_toml, replayed_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, profile_document
 from sampler.profile.reading import read_profile
+from sampler.rocksdb.option_facts import usual_number
+from sampler.rocksdb.option_values import whole_number
+from sampler.rocksdb.options_file import OptionsFile, parse_options
 from sampler.runner.settings import Settings
 from sampler.workload.workload import least_user_bytes
 

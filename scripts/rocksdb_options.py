@@ -1,4 +1,4 @@
-"""What RocksDB's headers declare and ``sampler/options/rocksdb_options.csv`` does not have.
+"""What RocksDB's headers declare and ``sampler/rocksdb/rocksdb_options.csv`` does not have.
 
 ``python scripts/rocksdb_options.py INCLUDE`` reads the headers of one release (``/usr/include``
 of librocksdb-dev, or ``include`` of RocksDB's sources) and prints
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parent.parent / "sampler" / "options" / "rocksdb_options.csv"
+TABLE = Path(__file__).parent.parent / "sampler" / "rocksdb" / "rocksdb_options.csv"
 # Each structure whose fields are keys of an OPTIONS file, and the section that holds them.
 STRUCTURES = {
     "DBOptions": "DBOptions",

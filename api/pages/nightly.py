@@ -31,10 +31,10 @@ from db.webhooks import EVENTS, read_deliveries
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import LEGEND, report_lines, series_charts, series_rows
 from jobs.regression.triage import counter_words
-from jobs.results.option_changes import value_words
+from jobs.results.figures import value_words
 from optimizer.budget.power import p_words
 from sampler.bench.installed import build_words
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
 _ROWS = 20

@@ -19,11 +19,12 @@ from api.services.stored_job import job_ranking, picked, result_if_done
 from db.jobs.job_store import read_jobs
 from db.schema.job_row import JobKind, JobRow, JobState, NoSuchJob
 from jobs.queue.lifecycle import WrongState, is_external
+from jobs.report.ranking import ranking_sections
+from jobs.report.section import Section
 from jobs.results.output_folder import OPTIONS
 from jobs.specification.experiments import PickRequest
-from jobs.views.importance import importance_details, importance_view
 from jobs.views.live import baseline_so_far
-from jobs.views.results import front_charts, results_view
+from jobs.views.results import front_charts, importance_details, results_view
 from jobs.views.side_by_side import side_by_side
 from optimizer.objective.objective import MOST_WEIGHT
 from optimizer.objective.objective_file import objective_from_document
@@ -48,28 +49,32 @@ async def importance_page(
 
 
 def _importance_page(visit: Visit, job: JobRow, metric: str, details: bool) -> Response:
-    told = more = None
+    found: list[Section] = []
+    more: list[Section] = []
+    metrics: list[str] = []
     final = False
     try:
-        found, final = job_ranking(visit.service, job)
+        ranking, final = job_ranking(visit.service, job)
     except (ProblemError, WrongState):
         pass
     else:
-        if metric and metric not in found["forest"]:
-            known = ", ".join(found["forest"])
+        metrics = list(ranking.forest)
+        if metric and metric not in metrics:
+            known = ", ".join(metrics)
             raise InputError("metric", f"the objective has no {metric!r:.80}; choose from {known}")
-        told = importance_view(found, metric or None)
+        found = ranking_sections(ranking, metric=metric or None)
         if details:
-            more = importance_details(visit.engine, job, found, learned=told["learned"])
+            more = importance_details(visit.engine, job, ranking)
     return job_page(
         visit,
         "matters.html",
         job=job,
         tab="matters",
-        found=told,
+        found=found,
         final=final,
         external=is_external(job),
         metric=metric,
+        metrics=metrics,
         details=details,
         more=more,
     )

@@ -22,7 +22,7 @@ from api.http.problems import EVERYWHERE, ProblemError, described
 from api.services.dependencies import ServiceDep
 from db.connection.engine import present
 from db.connection.migrate import is_current
-from db.hosts import hosts_set_aside, read_hosts
+from db.hosts import excluded_hosts, read_hosts
 from db.jobs.job_store import standings
 from db.leases import BENCH, is_led
 from db.nightly.batches import last_ended, next_times
@@ -98,7 +98,7 @@ def _operation(engine: Engine) -> Iterator[Metric]:
     """What the alerts of ``deploy/prometheus`` are about."""
     moment, led = present(engine), is_led(engine, BENCH)
     hosts, nights = read_hosts(engine), last_ended(engine)
-    excluded = {name for name, each in hosts_set_aside(engine).items() if each.live}
+    excluded = {name for name, each in excluded_hosts(engine).items() if each.live}
     seen = [(each.name, each.seen_at.timestamp()) for each in hosts]
     busy = [(each.name, each.job_id is not None and each.alive(moment)) for each in hosts]
     names = sorted(excluded.union(each.name for each in hosts))

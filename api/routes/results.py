@@ -1,7 +1,5 @@
 """What a job has found: its result, ranked parameters, plots, report and files."""
 
-import math
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -22,19 +20,13 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.schema.job_row import JobKind
-from jobs.results.option_changes import options_diff
+from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
-from jobs.results.ranking_words import (
-    anova_words,
-    disagreement_words,
-    first_share,
-    ranks_anova,
-    trust_words,
-)
-from optimizer.results.document import Contributions, Explanation
+from optimizer.results.document import Contributions, Explanation, Result
+from optimizer.results.ranking import DocumentPart, ParameterRanking
 from sampler.common.errors import InputError
-from sampler.options.forms import Form, write_form
+from sampler.rocksdb.forms import Form, write_form
 
 _RESPONSES = {**EVERYWHERE, **described(404), **UNCHANGED}
 _ABOUT: dict[str, Any] = {"prefix": "/v1/jobs/{job_id}", "tags": ["results"]}
@@ -123,27 +115,22 @@ async def rank_parameters(
 
 def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> dict[str, Any]:
     found, final = _known(answer, metric)
-    rows = list(found["parameters"])
-    if metric is not None:
-
-        def figure(row: Mapping[str, Any]) -> float:
-            """What was not learned, or did not move the metric, comes last."""
-            if found.get("models"):
-                return float(first_share(found, row, metric).get("total", -math.inf))
-            return float(row["importance"].get(metric, {}).get("permutation", -math.inf))
-
-        rows.sort(key=figure, reverse=True)
+    rows = found.parameters if metric is None else found.sorted_by(metric)
     return {
         "final": final,
-        "parameters": rows[:top],
-        "forest": found["forest"],
-        "models": found.get("models", {}),
-        "shown_first": found.get("shown_first", {}),
-        "anova_power": found.get("anova_power"),
-        "trust": trust_words(found),
-        "disagreement": disagreement_words(found),
-        "ranked_by": found.get("ranked_by", "forests"),
+        "parameters": [_dump(row) for row in rows[:top]],
+        "forest": {name: _dump(each) for name, each in found.forest.items()},
+        "models": {name: _dump(each) for name, each in found.models.items()},
+        "shown_first": found.shown_first,
+        "anova_power": found.anova_power and _dump(found.anova_power),
+        "trust": trust_lines(found),
+        "disagreement": disagreement_lines(found),
+        "ranked_by": found.ranked_by,
     }
+
+
+def _dump(part: DocumentPart) -> dict[str, Any]:
+    return part.model_dump(by_alias=True, exclude_unset=True)
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
@@ -159,21 +146,21 @@ async def show_anova(answer: AnswerDep, metric: Metric = None) -> Response:
 def _tested(answer: JobAnswer, metric: str | None) -> Anova:
     found, final = _known(answer, metric)
     rows = [
-        AnovaRow.model_construct(parameter=row["name"], metric=name, **test)
-        for row in found["parameters"]
-        for name, test in row["anova"].items()
+        AnovaRow.model_construct(parameter=row.name, metric=name, **_dump(test))
+        for row in found.parameters
+        for name, test in row.anova.items()
         if metric in (None, name)
     ]
-    if ranks_anova(found):
+    if found.ranks_anova:
         rows.sort(key=lambda row: (row.p is None, row.p or 0.0))
-    return Anova.model_construct(final=final, rows=rows, words=anova_words(found))
+    return Anova.model_construct(final=final, rows=rows, words=anova_line(found))
 
 
-def _known(answer: JobAnswer, metric: str | None) -> tuple[Mapping[str, Any], bool]:
+def _known(answer: JobAnswer, metric: str | None) -> tuple[ParameterRanking, bool]:
     """The job's ranking, in which the metric is, and whether it is final."""
     found, final = job_ranking(answer.service, answer.job)
-    if metric is not None and metric not in found["forest"]:
-        known = ", ".join(found["forest"])
+    if metric is not None and metric not in found.forest:
+        known = ", ".join(found.forest)
         wrong = f"the objective has no metric {metric!r}; choose one of {known}"
         raise ProblemError(404, wrong, field_problems(InputError("metric", wrong)))
     return found, final
@@ -194,7 +181,7 @@ async def explain_result(answer: AnswerDep) -> Response:
     """Explains the winner of a finished job: gain of each change, and the fewest changes."""
 
     def made() -> dict[str, Any]:
-        from jobs.views.importance import explained_job
+        from jobs.views.results import explained_job
 
         job = answer.job
         found = explained_job(answer.service.engine, job, result_of(answer.service, job))
@@ -233,6 +220,7 @@ def download_options(
     `format` writes it as option strings, for Ceph, as flags of db_bench or as JSON. `setoptions`
     lists the calls for a running database, and `table` how to apply each change.
     """
+    from jobs.report.options_file import options_diff
     from jobs.results.export import difference_of
     from jobs.results.outcome import options_of
 
@@ -254,7 +242,7 @@ def download_options(
             raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     elif form != "ini":
         result = result_of(answer.service, job)
-        changes = [line.change for line in options_diff(job, result, text)]
+        changes = [line.change for line in options_diff(job, Result.read(result), text)]
         text = write_form(form, text, changes)
         name = f"{name.removesuffix('.ini')}.{_ENDINGS.get(form, f'{form}.txt')}"
     return answer.file(text, name, "application/json" if form == "json" else "text/plain")
@@ -283,7 +271,7 @@ async def show_dependence(answer: AnswerDep) -> Response:
     """
 
     def made() -> dict[str, Any]:
-        from jobs.views.importance import dependence_document, dependence_of_job
+        from jobs.views.results import dependence_document, dependence_of_job
 
         found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:

@@ -4,10 +4,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from optimizer.results import document
+from optimizer.results.ranking import EffectTest, ParameterRanking
 
 
-class Ranking(document.Ranking):
+class Ranking(ParameterRanking):
     """Parameters, the most important first."""
 
     final: bool = Field(description="False while the job runs: the ranking so far.")
@@ -17,21 +17,11 @@ class Ranking(document.Ranking):
     )
 
 
-class AnovaRow(BaseModel):
+class AnovaRow(EffectTest):
     """One parameter's effect on one metric, tested for each parameter alone."""
 
     parameter: str
     metric: str
-    f: float | None
-    p: float | None
-    p_holm: float | None = Field(
-        description="p corrected for all parameters and metrics of the job (Holm)."
-    )
-    eta_squared: float | None = Field(description="Share of the variance that it explains.")
-    omega_squared: float | None = Field(
-        default=None, description="eta_squared, less the share that random groups explain."
-    )
-    groups: list[dict[str, Any]]
 
 
 class Anova(BaseModel):

@@ -13,6 +13,7 @@ from api.services.dependencies import Service
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import resolve_stored
+from optimizer.results.ranking import ParameterRanking
 from optimizer.trials.trial import Trial
 
 if TYPE_CHECKING:
@@ -42,19 +43,18 @@ def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
     return service.store.result(job.id) if job.state is JobState.DONE else None
 
 
-def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
+def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
     """What a job knows of its parameters, and whether that is final; 409 for nothing yet."""
-    if job.state is JobState.DONE:
-        return result_of(service, job), True
-    kept = service.store.recall(job.id, "ranking")
-    if kept is not None:
-        return kept, False
+    final = job.state is JobState.DONE
+    found = result_of(service, job) if final else service.store.recall(job.id, "ranking")
     standing = job.standing or {}
-    if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+    if found is None and is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
         from jobs.external.external import live_ranking
 
-        return live_ranking(service.engine, job), False
-    raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
+        found = live_ranking(service.engine, job)
+    if found is None:
+        raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
+    return ParameterRanking.model_validate(found), final
 
 
 def measured_trials(

@@ -11,17 +11,10 @@ from rich.text import Text as RichText
 from cli.render.screen import bare_table, if_known, say
 from db.schema.job_row import JobKind
 from jobs.report.changed import contributed_section, explanation_section, warm_start_lines
+from jobs.report.ranking import top_section
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
-from jobs.results.ranking_words import (
-    LEAST_R2,
-    anova_words,
-    by_models,
-    disagreement_words,
-    ranked_r2,
-    trust_words,
-)
 from optimizer.results.document import Contributions, Explanation, Result, tested_fitness
 from sampler.common.untrusted_text import cleaned
 from sampler.workload.metric_table import shown_in
@@ -115,7 +108,8 @@ def print_outcome(
         print_section(console, contributed_section(result.contributions, TOP))
     say(console, "")
     print_section(console, told["reasons"])
-    ranking = [] if result.contributions or not result.verdict else _ranking(document)
+    unranked = result.contributions or not result.verdict
+    ranking = [] if unranked else top_section(result).words
     limits = limit_lines(result) if result.best else []
     power = [] if verbose else power_lines(result)  # it is told with the proof
     say(console, *limits, *told["beside"].words, *power, *ranking[:1])
@@ -136,7 +130,7 @@ def print_outcome(
 
 def _print_details(console: Console, result: Result, told: Mapping[str, Section]) -> None:
     """How it was measured, why the winner wins, what else was found."""
-    ended = (result.search or {}).get("why")
+    ended = result.search.why if result.search else ""
     print_section(console, told["proof"])
     say(
         console,
@@ -145,27 +139,6 @@ def _print_details(console: Console, result: Result, told: Mapping[str, Section]
         noise_line(result),
         *([f"When the search ended: {ended}."] if ended else []),
     )
-
-
-def _ranking(found: Mapping[str, Any]) -> list[str]:
-    r2 = ranked_r2(found)
-    known = {metric: value for metric, value in r2.items() if value is not None}
-    of = "trials" if by_models(found) else "random configurations"
-    if not known:
-        return [f"Most important parameters: unknown, too few {of} (at least 10 must succeed)."]
-    top = ", ".join(row["name"] for row in found["parameters"][:5])
-    shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
-    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
-    lines = [
-        f"Most important parameters, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."
-    ]
-    if trust := trust_words(found):
-        lines.append(f"How far to trust the order: {'; '.join(trust)}.")
-    if apart := [line.partition(";")[0] for line in disagreement_words(found)]:
-        lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
-    if words := anova_words(found):
-        lines.append(f"{words}.")
-    return lines
 
 
 def print_contributions(

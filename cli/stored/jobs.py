@@ -147,6 +147,7 @@ Examples:
   rocktune show 12                     on a terminal: follows the job to its end
   rocktune show 12 --no-follow         the current state
   rocktune show 12 --follow --json     waits for the end, then prints JSON
+  rocktune show 12 --markdown          the result as Markdown, for a ticket
 """
 
 
@@ -166,6 +167,9 @@ def show_command(
         bool, Option("--json", help="Print the job as JSON, with its result if there is one.")
     ] = False,
     verbose: Verbose = False,
+    markdown: Annotated[
+        bool, Option("--markdown", help="Print the result as Markdown, with its tables.")
+    ] = False,
 ) -> int:
     """Shows a job: its phase, progress and result.
 
@@ -175,8 +179,13 @@ def show_command(
     proven, or the answer of an experiment is no; 1 the job failed; 130 the job
     was cancelled, or the display was interrupted; 2 bad input.
     """
-    wanted = sys.stdout.isatty() and not as_json if follow is None else follow
-    return print_job(remote, job_id, follow=wanted, as_json=as_json, verbose=verbose)
+    whole = as_json or markdown
+    wanted = sys.stdout.isatty() and not whole if follow is None else follow
+    if as_json and markdown:
+        raise InputError("--markdown", "cannot be combined with --json")
+    return print_job(
+        remote, job_id, follow=wanted, as_json=as_json, verbose=verbose, markdown=markdown
+    )
 
 
 def _told(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
@@ -198,7 +207,13 @@ def answer_may_be_no(remote: Remote, job_id: int, why: str | None = None) -> Ite
 
 
 def print_job(
-    remote: Remote, job_id: int, *, follow: bool, as_json: bool, verbose: bool = False
+    remote: Remote,
+    job_id: int,
+    *,
+    follow: bool,
+    as_json: bool,
+    verbose: bool = False,
+    markdown: bool = False,
 ) -> int:
     """Shows a job to its end, or once."""
     job, document = _told(remote, job_id)  # where this fails, nothing is waited for
@@ -220,6 +235,10 @@ def print_job(
     if as_json:
         print_json({**document, "result": result})
         return _status(job, result)
+    if markdown and result is not None:
+        with understanding():
+            sys.stdout.write(f"{_markdown(job, cleaned(result))}\n")
+        return _status(job, result)
     if not follow:
         _print_picture(job)
     if result is not None:
@@ -233,6 +252,27 @@ def print_job(
             else:
                 show_told(screen(), job.kind, cleaned(result))
     return _status(job, result)
+
+
+def _markdown(job: JobPublic, result: dict[str, Any]) -> str:
+    from jobs.report.markdown import markdown_text
+
+    title = f"Job {job.id}: {job.workload}"
+    if job.kind is JobKind.TUNE:
+        from jobs.report.ranking import ranking_sections
+        from jobs.report.sections import sections
+        from optimizer.results.document import Result
+
+        found = Result.read(result)
+        return markdown_text(
+            title, [*sections(found, job=job.id).values(), *ranking_sections(found)]
+        )
+    from jobs.experiments.told import told_of
+    from jobs.report.section import Section, Text
+
+    told = told_of(job.kind, result)
+    lines = [Text(line) for line in (told.note, *told.lines) if line]
+    return markdown_text(title, [Section("told", "Result", [*told.tables, *lines])])
 
 
 def _patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:

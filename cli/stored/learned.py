@@ -2,9 +2,8 @@
 
 import os
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
-from rich.table import Table
 from typer import Option
 
 from api.schemas.result_schemas import Ranking
@@ -12,19 +11,12 @@ from cli.client.client_errors import understanding
 from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
 from cli.options.exits import interruptible
-from cli.render.outcome_screen import print_contributions, show_explanation
-from cli.render.screen import bare_table, if_known, print_json, runs_observer, say, screen
+from cli.render.outcome_screen import print_contributions, print_section, show_explanation
+from cli.render.screen import print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
 from db.schema.job_row import JobKind
-from jobs.results.ranking_words import (
-    anova_words,
-    disagreement_words,
-    first_share,
-    ranks_anova,
-    trust_words,
-)
-from optimizer.budget.power import p_figure
+from jobs.report.ranking import brief_section
 from optimizer.results.document import Contributions
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import cleaned
@@ -34,7 +26,6 @@ Examples:
   rocktune parameters 12
   rocktune parameters 12 --metric waf --top 10
 """
-_UNKNOWN = "Unknown: fewer than 10 trials succeeded, or all measured the same."
 
 
 @asking()
@@ -57,96 +48,11 @@ def parameters_command(
     if as_json:
         print_json(document)
         return
-    with understanding():
-        by_both = metric is not None and bool(ranking.models)
-        table = _both(document, metric or "") if by_both else _table(ranking, document, metric)
-        lines = _learned(ranking, document)
     console = screen()
-    console.print(table)
-    say(console, *lines)
-    if any(value is None for value in _r2(ranking).values()):
-        say(console, _UNKNOWN)
+    with understanding():
+        print_section(console, brief_section(ranking, metric))
     if not ranking.final:
         say(console, "The job is not done. The ranking so far:")
-
-
-def _table(ranking: Ranking, found: dict[str, Any], metric: str | None) -> Table:
-    metrics = [metric] if metric else list(ranking.forest)
-    figures = [title for name in metrics for title in (name, "p")]
-    table = bare_table((), ("",), ("parameter",), figures, no_wrap=True)
-    for place, row in enumerate(found["parameters"], start=1):
-        pairs = [(_importance(found, row, name), _p(row, name)) for name in metrics]
-        cells = [cell for pair in pairs for cell in pair]
-        table.add_row(str(place), _named(row), *cells)
-    return table
-
-
-def _named(row: dict[str, Any]) -> str:
-    return f"{row['name']}{' (property of the load)' if row['workload_factor'] else ''}"
-
-
-def _importance(found: dict[str, Any], row: dict[str, Any], metric: str) -> str:
-    if "model" in row:
-        return if_known(first_share(found, row, metric).get("total"), "{:.1%}", "-")
-    return if_known((row["importance"].get(metric) or {}).get("permutation"), "{:.3f}", "-")
-
-
-def _p(row: dict[str, Any], metric: str) -> str:
-    return _p_of(row["model" if "model" in row else "anova"].get(metric) or {})
-
-
-def _p_of(test: dict[str, Any]) -> str:
-    p = test.get("p_holm")
-    return "-" if p is None else p_figure(p)
-
-
-def _both(found: dict[str, Any], metric: str) -> Table:
-    """A metric by everything that ranks it, in the order of what is shown first."""
-    rows = found["parameters"]
-    # Of earlier versions, whose forests have shares of the variance too.
-    by_forest = any("total" in row["importance"].get(metric, {}) for row in rows)
-    shared = ("forest", "95%") if by_forest else ()
-    figures = (*shared, "process", "95%", "p", "permutation", "impurity")
-    tested = ("F", "p of F") if ranks_anova(found) else ()
-    table = bare_table((), ("",), ("parameter",), (*figures, *tested), no_wrap=True)
-    for place, row in enumerate(rows, start=1):
-        forest, process = (row[part].get(metric, {}) for part in ("importance", "model"))
-        shares = (forest, process) if by_forest else (process,)
-        cells = [cell for share in shares for cell in _share(share)]
-        cells.append(_p(row, metric))
-        cells += [if_known(forest.get(name), "{:.3f}", "-") for name in ("permutation", "mdi")]
-        if tested:
-            test = row["anova"].get(metric) or {}
-            cells += [if_known(test.get("f"), "{:.1f}", "-"), _p_of(test)]
-        table.add_row(str(place), _named(row), *cells)
-    return table
-
-
-def _share(share: dict[str, Any]) -> tuple[str, str]:
-    if not share:
-        return "-", "-"
-    within = f"{100 * share['low']:.0f} to {100 * share['high']:.0f}"
-    return if_known(share["total"], "{:.1%}", "-"), within
-
-
-def _learned(ranking: Ranking, found: dict[str, Any]) -> list[str]:
-    if ranking.models:
-        lines = ["Share of the variance over the whole space, and p-value of no effect (Holm)"]
-        lines += trust_words(found)
-        lines += [f"Forest and process disagree on {line}" for line in disagreement_words(found)]
-        lines += filter(None, [anova_words(found)])
-        return [f"{line}." for line in lines]
-    shown = ", ".join(
-        f"{name} {value:.2f}" if value is not None else f"{name} unknown"
-        for name, value in _r2(ranking).items()
-    )
-    return [f"Permutation importance, and p-value by analysis of variance (Holm). R2: {shown}."]
-
-
-def _r2(ranking: Ranking) -> dict[str, float | None]:
-    if ranking.models:
-        return {name: each.r2_cross_validated for name, each in ranking.models.items()}
-    return {name: each.r2 for name, each in ranking.forest.items()}
 
 
 CONTRIBUTIONS_EXAMPLES = """

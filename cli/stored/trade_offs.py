@@ -25,7 +25,7 @@ from optimizer.objective.objective_file import SHIPPED, load_objective, objectiv
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
-from sampler.options.forms import FORMS
+from sampler.rocksdb.forms import FORMS
 
 OPTIONS_EXAMPLES = """
 Examples:

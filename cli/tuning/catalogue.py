@@ -29,7 +29,7 @@ from sampler.kioxia_guide.document import (
     settings,
 )
 from sampler.kioxia_guide.guide import Guide, compute_guide, read_planned, whole
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.parameters import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text
 from sampler.space.starting_points import handfuls, known_points, point_names

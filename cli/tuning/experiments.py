@@ -42,9 +42,8 @@ from jobs.specification.experiments import (
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
-from sampler.options.normal_form import read_user_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value, parse_value
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.parameters import Value, catalogue, parse_value
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings

@@ -22,8 +22,8 @@ from jobs.interval_report.documents import (
     totals_table,
 )
 from sampler.common.untrusted_text import printable
-from sampler.stats_dumps.figure_lines import as_document
-from sampler.stats_dumps.opening import Opening
+from sampler.rocksdb.figure_lines import as_document
+from sampler.rocksdb.opening import Opening
 
 EXAMPLES = """
 Examples:

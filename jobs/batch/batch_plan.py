@@ -34,7 +34,7 @@ from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.trials.problem import renamed
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.options.forms import other_form
+from sampler.rocksdb.forms import other_form
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names
 from sampler.workload.workload_file import SHIPPED as WORKLOADS

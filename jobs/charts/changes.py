@@ -7,6 +7,7 @@ from jobs.charts import chart
 from jobs.results.figures import estimate_words, step_words
 from optimizer.confirmation.paired_tests import Change
 from optimizer.objective.objective import Term
+from optimizer.results.document import Explanation, PathStep, Predicted
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
 Changes = Sequence[tuple[str, Mapping[str, float]]]
@@ -111,14 +112,14 @@ def runs_chart(
     )
 
 
-def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | None:
+def contributions_chart(explanation: Explanation) -> chart.Chart | None:
     """The path as a waterfall, each bar from where the one before it ends; None without a step."""
-    if not explanation or not explanation["steps"]:
+    steps = explanation.steps
+    if not steps:
         return None
-    steps = explanation["steps"]
-    measured = (explanation["measured"] or {}).get("steps", [])
-    names = [" + ".join(change["name"] for change in step["changes"]) for step in steps]
-    sure = [n for n, step in zip(names, steps, strict=True) if step["gain"]["low"] > 0]
+    measured = explanation.measured.steps if explanation.measured else []
+    names = [" + ".join(change.name for change in step.changes) for step in steps]
+    sure = [n for n, step in zip(names, steps, strict=True) if step.gain.low > 0]
     rows = [*names, "winner"]
     return chart.Chart(
         name="contributions",
@@ -129,7 +130,7 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
         "trials. Lines: 95% intervals. A gain whose interval includes the "
         "start of its bar is not significant."
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
-        traces=_traces(steps, measured),
+        traces=_traces(steps, [each.fitness if each else None for each in measured]),
         x=chart.axis("fitness", zeroline=False),
         y=chart.rows_axis(rows),
         shapes=[chart.line_at(0.0, across="x", dash="solid")],
@@ -138,56 +139,48 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
     )
 
 
-def _traces(
-    steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
-) -> list[chart.Trace]:
+def _traces(steps: Sequence[PathStep], measured: Sequence[Predicted | None]) -> list[chart.Trace]:
     """A bar for each step, one for all of them, and the measured gains where their bars begin."""
-    gains, total = [step["gain"] for step in steps], steps[-1]["fitness"]
-    begins = [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
+    gains, total = [step.gain for step in steps], steps[-1].fitness
+    begins = [0.0, *(step.fitness.expected for step in steps[:-1])]
+    told = [chart.words(step_words(step.model_dump(by_alias=True)), 200) for step in steps]
     bars = chart.bar_trace(
         "expected",
-        [gain["expected"] for gain in gains],
+        [gain.expected for gain in gains],
         [_colour(gain) for gain in gains],
         base=[chart.short(begin) for begin in begins],
-        error_x=_errors(gains, "@dim"),
-        hovertext=[
-            f"{chart.words(step_words(step), 200)}: {estimate_words(step['gain'])}"
-            for step in steps
-        ],
-        hoverinfo="text",
+        **_hover(gains, told, "@dim"),
     )
     whole = chart.bar_trace(
-        "winner",
-        [total["expected"]],
-        "@third",
-        error_x=_errors([total], "@dim"),
-        hovertext=[f"the winner: {estimate_words(total)}"],
-        hoverinfo="text",
+        "winner", [total.expected], "@third", **_hover([total], ["the winner"], "@dim")
     ) | {"y": [len(steps)]}
-    found = [(place, each["fitness"]) for place, each in enumerate(measured) if each]
+    found = [(place, each) for place, each in enumerate(measured) if each]
     if not found:
         return [bars, whole]
     diamonds = chart.scatter_trace(
         "measured",
-        [(begins[place] + gain["expected"], place) for place, gain in found],
-        error_x=_errors([gain for _, gain in found], "@second"),
+        [(begins[place] + gain.expected, place) for place, gain in found],
         marker={"color": "@second", "symbol": "diamond", "size": 10},
-        hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
-        hoverinfo="text",
+        **_hover([gain for _, gain in found], ["measured"] * len(found), "@second"),
     )
     return [bars, whole, diamonds]
 
 
-def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
-    parts = ("expected", "low", "high")
-    figures = ([each[part] for each in estimates] for part in parts)
-    return chart.interval_bars(*figures, color=color)
+def _hover(estimates: Sequence[Predicted], names: Sequence[str], color: str) -> dict[str, Any]:
+    """The intervals of estimates, and what is told of each."""
+    ends = zip(*((each.expected, each.low, each.high) for each in estimates), strict=True)
+    words = (estimate_words(each.model_dump()) for each in estimates)
+    return {
+        "error_x": chart.interval_bars(*ends, color=color),
+        "hovertext": [f"{name}: {said}" for name, said in zip(names, words, strict=True)],
+        "hoverinfo": "text",
+    }
 
 
-def _colour(gain: Mapping[str, float]) -> str:
-    if gain["low"] <= 0 <= gain["high"]:
+def _colour(gain: Predicted) -> str:
+    if gain.low <= 0 <= gain.high:
         return "@soft"
-    return "@accent" if gain["low"] > 0 else "@second"
+    return "@accent" if gain.low > 0 else "@second"
 
 
 def fitness_terms_chart(

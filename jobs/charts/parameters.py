@@ -19,10 +19,11 @@ from jobs.results.figures import figure
 from models.anova import group_labels
 from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
+from optimizer.results.ranking import EffectTest, ParameterImportance, ParameterRanking
 from optimizer.surrogate.parameter_effects import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.workload.metric_table import TIME_BASED
 
 _EACH = 2
@@ -36,35 +37,43 @@ class Question:
     parameter: str
     metric: str
     top: bool  # whether it is one of the most important; else of the least
-    anova: Mapping[str, Any]
+    anova: EffectTest
     special: tuple[Value, ...] = ()  # values that mean something else than their neighbours
     is_bytes: bool = False
 
 
 def questions(
-    parameters: Sequence[Mapping[str, Any]], space: Mapping[str, Parameter]
+    parameters: Sequence[ParameterImportance], space: Mapping[str, Parameter]
 ) -> list[Question]:
     """The top and bottom parameters, each with its metric; fewer where there are fewer.
 
-    ``parameters`` are rows of ``result.json``, the most important first.
+    ``parameters``: the most important first.
     """
     tested = [(row, weights) for row in parameters if (weights := _tested(row))]
     found = []
     for place, (row, weights) in enumerate([*tested[:_EACH], *tested[_EACH:][-_EACH:]]):
-        top, known = place < _EACH, space.get(row["name"])
+        top, known = place < _EACH, space.get(row.name)
         metric = (max if top else min)(weights, key=weights.__getitem__)
         special, is_bytes = (known.special, known.is_bytes) if known else ((), False)
-        found.append(Question(row["name"], metric, top, row["anova"][metric], special, is_bytes))
+        found.append(Question(row.name, metric, top, row.anova[metric], special, is_bytes))
     return found
 
 
-def _tested(row: Mapping[str, Any]) -> dict[str, float]:
+def _tested(row: ParameterImportance) -> dict[str, float]:
     """The importance for each metric of which a test is known, too."""
     return {
-        metric: float(found["permutation"])
-        for metric, found in row["importance"].items()
-        if row["anova"].get(metric, {}).get("p") is not None
+        metric: found.permutation
+        for metric, found in row.importance.items()
+        if found.permutation is not None and (test := row.anova.get(metric)) and test.p is not None
     }
+
+
+def box_charts(
+    ranking: ParameterRanking, space: Mapping[str, Parameter], trials: Sequence[Trial]
+) -> list[chart.Chart]:
+    """A box plot for each question that the trials can answer."""
+    asked = questions(ranking.sorted_by(None), space)
+    return chart.drawable(groups_chart(each, trials) for each in asked)
 
 
 def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | None:
@@ -84,7 +93,7 @@ def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | N
         return None
     fences = [_fences(box) for _, box in boxes]
     rank, color = ("most", "@accent") if question.top else ("least", "@dim")
-    p, eta = question.anova.get("p_holm"), question.anova.get("eta_squared")
+    p, eta = question.anova.p_holm, question.anova.eta_squared
     effect = "" if eta is None else f", eta squared {eta:.2f}"
     found = "differs between its values" if p is not None and p < 0.05 else "shows no difference"
     return chart.Chart(

@@ -32,7 +32,7 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.settings import Settings, load_settings

@@ -14,6 +14,7 @@ from jobs.specification.specification import Specification, wrong_scale_or_seed
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.accepted import require_supported
+from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.builds import (
     build_facts,
     database_version,
@@ -27,7 +28,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.bench_folder import require_space
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import Benchmark, LocalRunner
@@ -130,6 +131,19 @@ def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
         raise InputError("db_bench", problem)
 
 
+def plan_over_baseline(
+    workload: Workload, installed: InstalledDbBench, **baseline: Any
+) -> BenchPlan:
+    """How a configuration over a baseline is measured, whichever known parameters it sets.
+
+    ``baseline`` and errors are those of ``measured_baseline``.
+    """
+    found = measured_baseline(
+        workload, installed, library=installed.library_defaults(), **baseline
+    )
+    return found.plan(workload, load_space("all"))
+
+
 @dataclass(frozen=True)
 class SingleBench:
     """What runs a configuration."""
@@ -183,16 +197,14 @@ def single_bench(
         db_bench = fitting_build(database, installed_versions(settings))
     installed = installed_build(db_bench, settings)
     require_supported(installed, load)
-    found = measured_baseline(
+    plan = plan_over_baseline(
         load,
         installed,
-        library=installed.library_defaults(),
         base=name or "library",
         options=options,
         column_family=column_family,
         drop_unknown=drop_unknown,
     )
-    plan = found.plan(load, load_space("all"))
     values = plan.space.complete(configuration)
     warnings = (
         *(fit_words(database, installed.version, named=db_bench) if database else ()),

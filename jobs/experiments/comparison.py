@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jobs.execution.assembly import plan_over_baseline
 from jobs.experiments.experiment import Experiment, Findings, Sets
 from jobs.experiments.sides import MIDDLE, Side, sides_around, worked_out
 from jobs.experiments.tables import (
@@ -15,7 +16,6 @@ from jobs.experiments.tables import (
     table_document,
 )
 from jobs.specification.load_warnings import baseline_warnings, scale_warnings, too_small_warnings
-from jobs.specification.resolved_job import measured_baseline
 from optimizer.objective.objective import Term
 from sampler.bench.accepted import build_version, require_supported
 from sampler.bench.bench_plan import BenchPlan, effective_values
@@ -35,12 +35,10 @@ from sampler.bench.user_options import require_known_filter
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
-from sampler.options.options_file import TABLE
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.options_file import TABLE
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, memory_bytes
-from sampler.space.space_file import load_space
 from sampler.workload.metric_table import better
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_document
@@ -117,7 +115,14 @@ def subject_of(
             at the scale of a load.
     """
     installed = installed_build(side.build, settings, field=field)
-    plans = {each.name: _plan(side, each, installed, field) for each in workloads}
+    baseline = {
+        "base": side.base,
+        "options": side.options,
+        "column_family": side.column_family,
+        "drop_unknown": side.drop_unknown,
+        "field": field,
+    }
+    plans = {each.name: plan_over_baseline(each, installed, **baseline) for each in workloads}
     benches = {name: DbBench(installed, plan) for name, plan in plans.items()}
     first = plans[workloads[0].name]
     side = worked_out(side, workloads, first.space.complete({}))
@@ -144,21 +149,6 @@ def subject_of(
         name=name, side=side, build=build, benches=benches, values=values,
         warnings=tuple(dict.fromkeys(warnings)),
     )  # fmt: skip
-
-
-def _plan(side: Side, workload: Workload, installed: InstalledDbBench, field: str) -> BenchPlan:
-    """As a job that has this side as its baseline would measure it."""
-    baseline = measured_baseline(
-        workload,
-        installed,
-        library=installed.library_defaults(),
-        base=side.base,
-        options=side.options,
-        column_family=side.column_family,
-        drop_unknown=side.drop_unknown,
-        field=field,
-    )
-    return baseline.plan(workload, load_space("all"))
 
 
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:

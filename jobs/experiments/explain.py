@@ -28,7 +28,7 @@ from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import require_tunes, specification_from_document
-from jobs.views.importance import explained_job
+from jobs.views.results import explained_job
 from optimizer.confirmation.paired_tests import Margins, margins_of
 from optimizer.explanation.explanation import (
     BASELINE,

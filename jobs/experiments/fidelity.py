@@ -22,12 +22,12 @@ from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import Experiment, Findings, MeasuredRun, Sets
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
-from sampler.options.option_facts import usual_number
-from sampler.options.option_values import whole_number
-from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.evidence import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
 from sampler.profile.reading import read_profile
+from sampler.rocksdb.option_facts import usual_number
+from sampler.rocksdb.option_values import whole_number
+from sampler.rocksdb.options_file import CF, OptionsFile
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess
 from sampler.runner.settings import Settings

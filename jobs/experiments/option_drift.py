@@ -16,10 +16,9 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import refusal_words, same_value
 from sampler.common.errors import InputError
-from sampler.options.option_values import read_values, title_of
-from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.option_values import read_values, title_of
+from sampler.rocksdb.options_file import DEFAULT_FAMILY, OptionsFile, leaves
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.space.encoding import draw
 from sampler.space.space import Configuration
 

@@ -26,7 +26,7 @@ from jobs.results.outcome import keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.learned_document import learned_document
+from optimizer.results.search_document import learned_document
 from optimizer.run.driver import AskedTrials, Driver
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import load_libraries

@@ -9,7 +9,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.parameters.parameter import Value, parse_value
+from sampler.rocksdb.parameters import Value, parse_value
 from sampler.runner.outcome import TrialState
 from sampler.space.space import Space, digest
 

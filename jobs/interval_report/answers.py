@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.figure_lines import (
+from sampler.rocksdb.figure_lines import (
     DELAYS,
     L0_FILES,
     LEVEL_SCORE,
@@ -18,7 +17,8 @@ from sampler.stats_dumps.figure_lines import (
     Stalls,
     added,
 )
-from sampler.stats_dumps.opening import Opening
+from sampler.rocksdb.opening import Opening
+from sampler.rocksdb.parts import SLACK
 
 _NO_STALL_LINE = "it has no line `Cumulative stall`, which RocksDB writes below ** DB Stats **"
 # Reason -> (what happened, option that delays, option that stops, what else to look at).

@@ -8,12 +8,11 @@ from typing import Any
 
 from jobs.interval_report import answers
 from sampler.common.errors import InputError
-from sampler.options.forms import is_options_file, other_form
 from sampler.profile.database_files import encoding_of, packed_with, quiet_log
-from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.figure_lines import as_document
-from sampler.stats_dumps.opening import Opening, openings_in
-from sampler.stats_dumps.parts import Contents, Part, read_contents
+from sampler.rocksdb.figure_lines import as_document
+from sampler.rocksdb.forms import is_options_file, other_form
+from sampler.rocksdb.opening import Opening, openings_in
+from sampler.rocksdb.parts import SLACK, Contents, Part, read_contents
 
 MOST_BYTES = 2**30
 OLDEST = "2.0"
@@ -118,7 +117,7 @@ def opening_document(opening: Opening) -> Row:
     """What an opening came to, and what is known by family, level and reason.
 
     Sums are those of its last dump; None for what was not told. Figures are as the file has them:
-    see ``sampler.stats_dumps.figure_lines`` for their rounding.
+    see ``sampler.rocksdb.figure_lines`` for their rounding.
     """
     amplification, intervals = answers.write_amplification(opening), opening.intervals
     last = intervals[-1]

@@ -8,7 +8,7 @@ from jobs.charts.curves import Curves, TimeCurve, plot_files
 from jobs.interval_report import documents
 from jobs.interval_report.answers import shown_name, stall_answer
 from jobs.results.output_folder import rows_as_csv, write_files
-from sampler.stats_dumps.opening import Interval, Opening
+from sampler.rocksdb.opening import Interval, Opening
 
 _SECONDS = "seconds since the database was opened"
 # The four curves that Warlo's thesis (2018, section 4.2.1) plots, under its names.

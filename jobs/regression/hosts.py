@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 
 from db.connection.engine import present
-from db.hosts import HostRow, HostRuns, SetAside, host_jobs, host_runs, hosts_set_aside, read_hosts
+from db.hosts import (
+    HostExclusion,
+    HostRow,
+    HostRuns,
+    excluded_hosts,
+    host_jobs,
+    host_runs,
+    read_hosts,
+)
 from db.nightly.nights import Night
 from jobs.regression.detection import RegressionReport, Series, judge_series, key_of, named
 from jobs.regression.report import SeriesRow, series_rows
@@ -32,7 +40,8 @@ class HostHistory:
     rows: Sequence[SeriesRow]  # each of its figures, drawn, with what was found
     row: HostRow | None = None  # None of one that only terminals have measured on
     alive: bool = False  # whether it has shown up within the last minute
-    excluded: SetAside | None = None  # the job that runs without it, or else the newest that did
+    # the job that runs without it, or else the newest that did
+    excluded: HostExclusion | None = None
 
     @property
     def environment(self) -> Mapping[str, Any]:
@@ -74,7 +83,7 @@ def host_histories(engine: Engine) -> list[HostHistory]:
         runs = host_runs(engine, [number for number, _ in jobs])
         return {name: _history(name, mine) for name, mine in runs.items()}
 
-    known, aside = _known.of(engine, "hosts", jobs, judged), hosts_set_aside(engine)
+    known, aside = _known.of(engine, "hosts", jobs, judged), excluded_hosts(engine)
     rows = {each.name: each for each in read_hosts(engine)}
     moment = present(engine)  # by the clock that their signs of life are noted by
     found = []

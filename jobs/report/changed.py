@@ -1,6 +1,7 @@
 """What the winner changes and why it is better: options, path, contributions, alternatives."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -9,17 +10,16 @@ from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
-from jobs.results.option_changes import changed_options
 from optimizer.results.document import (
     Contributions,
-    Estimate,
     Explanation,
-    Minimal,
+    FewestChanges,
     OptionChange,
+    PathStep,
+    Predicted,
     Result,
-    Step,
 )
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.measurable import READS
 
 TOP = 6
@@ -27,6 +27,35 @@ CAUTION = (
     "These gains are optimistic: they come from the runs that chose the values, mostly single "
     "ones and the best of several. Only the proof measures the gain of the whole configuration."
 )
+
+
+@dataclass(frozen=True)
+class ChangedOption:
+    """An option of which two configurations hold different values."""
+
+    name: str
+    before: str  # before, after: the values for people; ``inactive`` where there is none
+    after: str
+    factor: bool  # whether it is a property of the load
+
+
+def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> list[ChangedOption]:
+    """The options of a configuration that differ from the baseline's, in its order."""
+    known, found = catalogue(), []
+    for name in dict.fromkeys([*best, *baseline]):
+        values = (baseline.get(name), best.get(name))
+        if values[0] == values[1]:
+            continue
+        before, after = (_short(value, known.get(name)) for value in values)
+        if before == after:  # they differ by less than is shown
+            before, after = map(str, values)
+        factor = name in known and known[name].section == "workload"
+        found.append(ChangedOption(name, before, after, factor))
+    return found
+
+
+def _short(value: Any, parameter: Parameter | None) -> str:
+    return "inactive" if value is None else option_value(value, parameter)
 
 
 def changed_section(result: Result) -> Section:
@@ -171,8 +200,8 @@ def withheld_words(withheld: Mapping[str, Any] | None) -> str | None:
 
 def explanation_section(explanation: Explanation, metrics: list[str]) -> Section:
     """Steps from the baseline to the winner, and which changes suffice."""
-    measured = explanation.measured or {}
-    runs = measured.get("steps", [])
+    measured = explanation.measured
+    runs = measured.steps if measured else []
     table_columns = [
         Column("step", figures=True),
         Column("change"),
@@ -186,35 +215,34 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
             str(place),
             step_words(step.model_dump(by_alias=True)),
             _gain(step.gain),
-            *([estimate_words(run["fitness"]) if run else ""] if runs else []),
+            *([_gain(run.fitness) if run else ""] if runs else []),
             *(_metric(step.metrics.get(name)) for name in metrics),
             _needed(step, explanation.minimal),
         )
         for place, (step, run) in enumerate(zip_longest(explanation.steps, runs), 1)
         if step is not None
     ]
-    winner = measured.get("winner")
-    total = [estimate_words(winner["fitness"]) if winner else ""] if runs else []
+    winner = measured.winner if measured else None
+    total = [_gain(winner.fitness) if winner else ""] if runs else []
     everything = ("", "all of them: the winner", _gain(explanation.predicted))
     rows.append((*everything, *total, *("" for _ in metrics), ""))
     lines = [*minimal_lines(explanation), basis_words(explanation)]
-    dump = explanation.model_dump(by_alias=True)
-    chart = drawable([contributions_chart(dump)])
+    chart = drawable([contributions_chart(explanation)])
     texts = [Text(line) for line in lines]
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
 
 
-def _gain(estimate: Estimate) -> str:
+def _gain(estimate: Predicted) -> str:
     return estimate_words(estimate.model_dump())
 
 
-def _metric(estimate: Estimate | None) -> str | Cell:
+def _metric(estimate: Predicted | None) -> str | Cell:
     if estimate is None:
         return "n/a"
     return Cell(f"{estimate.expected:+.1f}%", f"{estimate.low:+.1f} to {estimate.high:+.1f}")
 
 
-def _needed(step: Step, minimal: Minimal | None) -> str:
+def _needed(step: PathStep, minimal: FewestChanges | None) -> str:
     if minimal is None or step.fixed:
         return ""
     return "kept" if any(each.name in minimal.kept for each in step.changes) else "left out"
@@ -230,7 +258,7 @@ def basis_words(explanation: Explanation) -> str:
     measured = explanation.measured
     if measured is None:
         return f"{said}. Not measured; to measure the steps: `rocktune explain ID --runs 7`."
-    return f"{said}. Measured: {measured['rounds']} rounds on {measured['host']}."
+    return f"{said}. Measured: {measured.rounds} rounds on {measured.host}."
 
 
 def minimal_lines(explanation: Explanation) -> list[str]:
@@ -253,10 +281,10 @@ def minimal_lines(explanation: Explanation) -> list[str]:
     ]
     if minimal.refused:
         lines.append(f"RocksDB rejects the file with the fewest changes: {minimal.refused}.")
-    judged = (explanation.measured or {}).get("minimal")
+    judged = explanation.measured.minimal if explanation.measured else None
     if judged is not None:
-        shown = "not worse" if judged["shown"] else "not shown to be as good"
-        lines.append(f"Fewest changes, measured: {shown}; {judged['why']}.")
+        shown = "not worse" if judged.shown else "not shown to be as good"
+        lines.append(f"Fewest changes, measured: {shown}; {judged.why}.")
     return lines
 
 

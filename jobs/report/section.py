@@ -47,6 +47,7 @@ class Cell:
     under: str = ""
     mark: str = ""  # ``better``, ``worse`` or ``not significant``
     link: Literal["", "trial", "parameter"] = ""
+    anchor: str = ""  # by which a link finds the row that begins with it
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,25 @@ class Table:
     caption: str = ""
 
 
-Block = Text | Items | Table | Chart
+@dataclass(frozen=True)
+class Code:
+    """A text to be copied, as a file or calls; ``folded`` opens by a click where that is known."""
+
+    kind: ClassVar = "code"
+    title: str
+    text: str
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Charts:
+    """Plots side by side."""
+
+    kind: ClassVar = "charts"
+    charts: Sequence[Chart]
+
+
+Block = Text | Items | Table | Code | Chart | Charts
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from optimizer.budget.sample_size import percent_words, sample_size_words
 from optimizer.confirmation.paired_tests import Change
 from optimizer.evaluation.machine_effect import machine_words
 from optimizer.objective.objective import kept_words
-from optimizer.results.document import JudgedLimit, MetricChange, Result
+from optimizer.results.document import JudgedLimit, ProvenChange, Result
 from optimizer.results.price import Traded, traded
 from sampler.workload.measurable import COLD, READS
 from sampler.workload.metric_table import (
@@ -104,7 +104,7 @@ def _columns(result: Result) -> list[Column]:
 
 def _change_cell(
     metric: str,
-    change: Change | MetricChange,
+    change: Change | ProvenChange,
     before: Mapping[str, float | None],
     after: Mapping[str, float | None],
     mark: str = "",
@@ -281,7 +281,7 @@ def price_lines(result: Result) -> list[str]:
     return lines
 
 
-def change_words(change: MetricChange, metric: str = "", level: float | None = None) -> str:
+def change_words(change: ProvenChange, metric: str = "", level: float | None = None) -> str:
     """A change with its interval; of a percentage such as stalls in points over its ``level``."""
     low, high = change.low, change.high
     if is_share(metric):

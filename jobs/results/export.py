@@ -7,13 +7,13 @@ from jobs.results.output_folder import OPTIONS
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
-from sampler.options.application import FIRST, application_steps
-from sampler.options.changes import changes_to, difference, patched
-from sampler.options.measured_part import measured_part, without_derived
-from sampler.options.normal_form import read_user_options
-from sampler.options.options_file import OptionsFile, format_options, leaves
-from sampler.parameters.catalogue import catalogue
 from sampler.profile.application_objects import as_it_was
+from sampler.rocksdb.application import FIRST, application_steps
+from sampler.rocksdb.changes import changes_to, difference, patched
+from sampler.rocksdb.measured_part import measured_part, without_derived
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.options_file import OptionsFile, format_options, leaves
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration
 
 _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand

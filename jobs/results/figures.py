@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import BYTES, metric_unit
 
 
@@ -36,6 +35,14 @@ def option_value(value: Any, parameter: Parameter | None) -> str:
     return str(value) if parameter is None else parameter.words(value)
 
 
+def value_words(value: Any, parameter: Parameter | None) -> str:
+    """A value as a table shows it: bytes with their unit beside; None is ``inactive``."""
+    if value is None:
+        return "inactive"
+    shown = option_value(value, parameter)
+    return shown if shown == str(value) else f"{value} ({shown})"
+
+
 def estimate_words(estimate: Mapping[str, float]) -> str:
     """A figure of fitness with its interval."""
     return f"{estimate['expected']:+z.0f} [{estimate['low']:+z.0f}, {estimate['high']:+z.0f}]"
@@ -52,9 +59,8 @@ def step_words(step: Mapping[str, Any]) -> str:
     return f"{said} (fixed by the space)" if step["fixed"] else said
 
 
-def signed(change: Mapping[str, Any], name: str) -> str:
+def signed(value: float | None) -> str:
     """A percentage with its sign."""
-    value = change.get(name)
     return "n/a" if value is None else f"{value:+z.1f}%"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Of a kept page: one of another version is made anew, for it is not what our script would draw.
-VERSION = 6
+VERSION = 7
 # No text of others can hold it: in the page every `<` of theirs is escaped.
 PLACE = "<script>/* the plots' library goes here */</script>"
 _LIBRARY = "plotly/package_data/plotly.min.js"

@@ -6,9 +6,9 @@ from math import ceil
 from sampler.bench.bench_plan import BenchPlan
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.options.option_values import filter_bits, prefix_of
-from sampler.options.options_file import CF, TABLE
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.option_values import filter_bits, prefix_of
+from sampler.rocksdb.options_file import CF, TABLE
+from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Ranges
 from sampler.space.space import (
     LEAST_WRITE_BUFFER,

@@ -21,8 +21,7 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.space.space import (
     LEAST_WRITE_BUFFER,
     Space,

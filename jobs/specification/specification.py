@@ -30,7 +30,7 @@ from sampler.bench.user_options import require_known_filter
 from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 from sampler.machine.machine import cpu_threads
-from sampler.options.normal_form import read_user_options
+from sampler.rocksdb.normal_form import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from sampler.workload.measurable import why_untold

@@ -14,8 +14,8 @@ from sampler.kioxia_guide.document import (
     with_threads,
 )
 from sampler.machine.machine import cpu_threads
-from sampler.options.normal_form import read_user_options
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import memtable_bytes
 from sampler.space.starting_points import Room, handful, values_of
 from sampler.workload.workload import Workload

@@ -21,7 +21,7 @@ from db.trials.trial_rows import (
     read_trial_facts,
 )
 from jobs.charts.chart import Chart, drawable
-from jobs.charts.series import convergence_chart, drift_chart, metric_series_chart
+from jobs.charts.trials import convergence_chart, drift_chart, metric_series_chart
 from jobs.results.fits import JobCache
 from optimizer.evaluation.baseline import Baseline, MetricNoise, summarise
 from optimizer.evaluation.evaluation import each_once, measured, replicated

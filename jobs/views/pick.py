@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from jobs.report.options_comment import about_configuration
+from jobs.report.options_file import about_configuration
 from jobs.results.export import difference_of, export_options
 from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.experiments import PickRequest

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
-from jobs.results.option_changes import value_words
-from optimizer.results.document import tested_fitness
-from sampler.parameters.catalogue import catalogue
+from jobs.results.figures import value_words
+from optimizer.results.document import Result
+from sampler.rocksdb.parameters import catalogue
 
 _RANKS = 12
 _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
@@ -35,37 +35,35 @@ def side_by_side(
     metric those of each job, ``ranks`` by parameter, the most important first. ``cautions`` say
     why figures of different columns may not be comparable.
     """
-    columns = [_fact(row, result or {}) for row, result in jobs]
+    results = [Result.read(document) if document else None for _, document in jobs]
+    columns = [_fact(row, result) for (row, _), result in zip(jobs, results, strict=True)]
     facts = [SideBySideRow(name, tuple(each[name] for each in columns)) for name in columns[0]]
     apart = ", ".join(row.name for row in facts if row.name in _ALIKE and row.differs)
     caution = (
         f"The jobs differ in {apart}: compare their changes against their own baselines, not "
         "their figures."
     )
-    results = [result for _, result in jobs]
     return {
         "facts": facts,
         "cautions": [caution] if apart else [],
-        "changes": _metrics(results, lambda result: (result["verdict"] or {}).get("change") or {}),
-        "baselines": _metrics(results, lambda result: result["baseline"]["metrics"]),
+        "changes": _metrics(
+            results, lambda result: result.verdict.change if result.verdict else {}
+        ),
+        "baselines": _metrics(results, lambda each: each.baseline.metrics),
         "options": _options(results),
         "ranks": _ranks(results),
     }
 
 
-def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
+def _fact(row: JobRow, result: Result | None) -> dict[str, Any]:
     asked, standing = row.specification, row.standing or {}
-    environment, best = row.environment or {}, result.get("best")
+    environment = row.environment or {}
     own = "an OPTIONS file" if asked.get("baseline_options") else asked.get("baseline")
     if asked.get("column_family"):
         own = f"{own}, column family {asked['column_family']}"
-    proven = (
-        "not yet"
-        if not result
-        else f"{tested_fitness(result['verdict']):.0f}"
-        if best
-        else "nothing"
-    )
+    proven = "nothing" if result else "not yet"
+    if result and result.best and result.verdict:
+        proven = f"{result.verdict.tested_fitness:.0f}"
     return {
         "state": row.state.value,
         "workload": asked["workload"]["name"],
@@ -82,22 +80,20 @@ def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metrics(
-    results: Sequence[Mapping[str, Any] | None],
-    figures: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    results: Sequence[Result | None], figures: Callable[[Result], Mapping[str, Any]]
 ) -> list[SideBySideRow]:
-    asked = [result["job"]["objective"]["metric"] for result in results if result]
-    names = dict.fromkeys(term["name"] for terms in asked for term in terms)
+    names = dict.fromkeys(term for result in results if result for term in result.terms)
     known = [figures(result) if result else {} for result in results]
     rows = [SideBySideRow(name, tuple(each.get(name) for each in known)) for name in names]
     return [row for row in rows if any(value is not None for value in row.values)]
 
 
-def _options(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
+def _options(results: Sequence[Result | None]) -> list[SideBySideRow]:
     """What some job changed, with the value of each: its best one's, or else its baseline's."""
     known = catalogue()
     ends = [
-        (result["baseline"].get("configuration") or {}, result["best"]["configuration"])
-        if result and result["best"]
+        (result.baseline.configuration, result.best.configuration)
+        if result and result.best
         else None
         for result in results
     ]
@@ -117,10 +113,9 @@ def _options(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]
     ]
 
 
-def _ranks(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
+def _ranks(results: Sequence[Result | None]) -> list[SideBySideRow]:
     ranks = [
-        {row["name"]: row["rank"] for row in result["parameters"]} if result else {}
-        for result in results
+        {row.name: row.rank for row in result.parameters} if result else {} for result in results
     ]
     names = dict.fromkeys(name for each in ranks for name in each)
     first = sorted(names, key=lambda n: min(each[n] for each in ranks if n in each))[:_RANKS]

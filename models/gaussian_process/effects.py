@@ -22,9 +22,9 @@ from models.gaussian_process.process import (
     covariance,
     fit_process,
     kernel_matrices,
+    log_evidence,
     standardised,
 )
-from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
 
 _NOTHING = 1e-4  # a smaller part of all shares is none

@@ -14,21 +14,19 @@ from numpy.typing import NDArray
 
 from models import Floats
 from models.gaussian_process.process import (
+    NOTHING,
+    PRESENT,
     Singles,
+    Tasks,
     VarianceComponents,
     covariance,
+    first_agreement,
+    learn_agreement,
+    log_evidence,
     lower_factor,
     of_all_orders,
     of_sums,
     standardised,
-)
-from models.gaussian_process.task_agreement import (
-    NOTHING,
-    PRESENT,
-    Tasks,
-    first_agreement,
-    learn_agreement,
-    log_evidence,
 )
 
 _STEPS = 25
@@ -167,7 +165,7 @@ class LearnedComponents:
     """What was learned of one metric."""
 
     components: VarianceComponents  # of its variance, over all parameters
-    agreement: Floats  # shape ``(n_tasks,)``; see ``models.gaussian_process.task_agreement.Tasks``
+    agreement: Floats  # shape ``(n_tasks,)``; see ``models.gaussian_process.process.Tasks``
     alone: VarianceComponents  # the shares that the present task's values tell by themselves
     # Shares and agreement that all values tell; None where there are no earlier ones.
     together: _Together | None

@@ -29,7 +29,7 @@ from optimizer.objective.objective import Metrics, Objective, kept_words
 from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.surrogate.predictions import Estimate, PredictedChanges
 from optimizer.trials.problem import Problem
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import Configuration
 
 # What counts as noise is at least and at most this share of the winner's gain.

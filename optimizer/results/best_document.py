@@ -14,7 +14,7 @@ from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, STARTING_POINT, Purpose, Trial
-from sampler.options.changes import parameter_document
+from sampler.rocksdb.changes import parameter_document
 from sampler.space.space import Configuration, digest
 
 

@@ -8,11 +8,12 @@ A ``scope`` is the column family that a figure or an option belongs to; None: th
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from optimizer.confirmation.paired_tests import Change
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
+from optimizer.results.ranking import DocumentPart, ParameterRanking
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -27,13 +28,7 @@ def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
     return verdict.get("fitness") if low is None or high is None else (low + high) / 2
 
 
-class Part(BaseModel):
-    """A part of the document; a key that another version wrote is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
-
-
-class MetricChange(Part):
+class ProvenChange(DocumentPart):
     """How a metric differs from the baseline's over the pairs of the proof, in percent."""
 
     percent: float
@@ -50,7 +45,7 @@ class MetricChange(Part):
         return Change.of(self.model_dump())
 
 
-class Estimate(Part):
+class Predicted(DocumentPart):
     """A prediction of the job's models, with its 95% interval."""
 
     expected: float
@@ -58,7 +53,7 @@ class Estimate(Part):
     high: float
 
 
-class Noise(Part):
+class BaselineNoise(DocumentPart):
     """How a metric of the baseline scatters and drifts over the job."""
 
     median: float | None = None
@@ -68,16 +63,16 @@ class Noise(Part):
     range: tuple[float, float] | None = None  # of the drift, relative to the median
 
 
-class Baseline(Part):
+class ProofBaseline(DocumentPart):
     """The baseline of the proof."""
 
     metrics: Metrics
     runs: int = 0
     configuration: Configuration = {}
-    noise: dict[str, Noise] = {}
+    noise: dict[str, BaselineNoise] = {}
 
 
-class OptionChange(Part):
+class OptionChange(DocumentPart):
     """An option that the best configuration changes: by its family and its name."""
 
     name: str
@@ -85,12 +80,12 @@ class OptionChange(Part):
     baseline: Any = None
     reason: str = ""
     rule: bool = False  # whether it only follows another option
-    gain: Estimate | None = None
+    gain: Predicted | None = None
     apply: dict[str, str | None] | None = None  # how RocksDB takes it
     scope: str | None = None
 
 
-class Fullest(Part):
+class Fullest(DocumentPart):
     """The best candidate with more changes than the winner, measured beside it, unproven."""
 
     trial: int
@@ -101,7 +96,7 @@ class Fullest(Part):
     runs: int
 
 
-class Best(Part):
+class Winner(DocumentPart):
     """The proven winner."""
 
     trial: int
@@ -109,14 +104,14 @@ class Best(Part):
     metrics: Metrics
     fitness: float
     runs: int
-    change: dict[str, MetricChange]
+    change: dict[str, ProvenChange]
     terms: dict[str, float] = {}
     confirmed: bool = True
     changes: list[OptionChange] = []
     fullest: Fullest | None = None
 
 
-class JudgedLimit(Part):
+class JudgedLimit(DocumentPart):
     """How the winner stands to one bound of a limit."""
 
     limit: str
@@ -141,14 +136,14 @@ class JudgedLimit(Part):
         return self.standing == OPEN and within and (most is None or (self.value or 0) <= most)
 
 
-class Loss(MetricChange):
+class Loss(ProvenChange):
     """A metric that is surely worse, and by more than a fifth."""
 
     metric: str
     name: str
 
 
-class Price(Part):
+class Price(DocumentPart):
     """What was measured beside the objective."""
 
     measured: list[str] = []
@@ -156,7 +151,7 @@ class Price(Part):
     losses: list[Loss] = []
 
 
-class Verdict(Part):
+class JudgedProof(DocumentPart):
     """The deciding test, passed or not."""
 
     confirmed: bool = False
@@ -164,7 +159,7 @@ class Verdict(Part):
     pairs: int
     why: str
     metrics: Metrics
-    change: dict[str, MetricChange]
+    change: dict[str, ProvenChange]
     trial: int | None = None
     trade: str | None = None
     low: float | None = None
@@ -184,7 +179,7 @@ class Verdict(Part):
         return {name: each.change for name, each in self.change.items()}
 
 
-class Ahead(Part):
+class Ahead(DocumentPart):
     """How much fitter the winner is than another configuration in the same blocks."""
 
     fitness: float
@@ -193,7 +188,7 @@ class Ahead(Part):
     p: float | None = None
 
 
-class StartingPoint(Part):
+class BestStart(DocumentPart):
     """The best starting point beside the winner, by the proof's own blocks."""
 
     trial: int
@@ -205,10 +200,10 @@ class StartingPoint(Part):
     high: float | None = None
     pairs: int = 0
     ahead: Ahead | None = None
-    change: dict[str, MetricChange] | None = None
+    change: dict[str, ProvenChange] | None = None
 
 
-class NoTrade(Part):
+class NoTrade(DocumentPart):
     """The best configuration that is worse than the baseline in no term of the objective."""
 
     trial: int
@@ -222,7 +217,7 @@ class NoTrade(Part):
     limits: list[str] = []
 
 
-class SteppedOption(Part):
+class SteppedOption(DocumentPart):
     """An option that a step of the path changes."""
 
     name: str
@@ -231,47 +226,70 @@ class SteppedOption(Part):
     scope: str | None = None
 
 
-class Step(Part):
+class PathStep(DocumentPart):
     """One step of the path from the baseline to the winner."""
 
     changes: list[SteppedOption]
     fixed: bool
-    gain: Estimate
-    fitness: Estimate
-    metrics: dict[str, Estimate] = {}
+    gain: Predicted
+    fitness: Predicted
+    metrics: dict[str, Predicted] = {}
 
 
-class Minimal(Part):
+class FewestChanges(DocumentPart):
     """The fewest changes that are as good, by the models."""
 
     kept: list[str]
     dropped: list[str]
     configuration: Configuration = {}
-    loss: Estimate
+    loss: Predicted
     noise: float
-    fitness: Estimate | None = None
+    fitness: Predicted | None = None
     refused: str | None = None
 
 
-class Explanation(Part):
+class MeasuredGain(DocumentPart):
+    """What a step gained in interleaved runs."""
+
+    fitness: Predicted
+
+
+class JudgedFewest(DocumentPart):
+    """Whether runs show the fewest changes to be as good."""
+
+    shown: bool
+    why: str
+
+
+class MeasuredPath(DocumentPart):
+    """What interleaved runs say of an explanation."""
+
+    host: str
+    rounds: int
+    steps: list[MeasuredGain | None] = []
+    winner: MeasuredGain | None = None
+    minimal: JudgedFewest | None = None
+
+
+class Explanation(DocumentPart):
     """Why the winner is better. Figures are fitness with 95% intervals."""
 
     trials: int = Field(description="Number of trials that the models learned from.")
-    predicted: Estimate = Field(description="Prediction for the winner.")
-    steps: list[Step] = Field(
+    predicted: Predicted = Field(description="Prediction for the winner.")
+    steps: list[PathStep] = Field(
         description="Path from the baseline to the winner; each step adds to those before."
     )
-    minimal: Minimal | None = Field(
+    minimal: FewestChanges | None = Field(
         default=None,
         description="Fewest changes that are as good; null if the models see no gain.",
     )
-    measured: dict[str, Any] | None = Field(
+    measured: MeasuredPath | None = Field(
         default=None,
         description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
     )
 
 
-class Power(Part):
+class Power(DocumentPart):
     """What the fresh pairs could have shown."""
 
     level: float = 0.8
@@ -281,65 +299,7 @@ class Power(Part):
     planned: dict[str, Any] | None = None
 
 
-class ParameterImportance(Part):
-    """What is learned of one parameter, by metric."""
-
-    name: str
-    rank: int
-    share: float = 0.0
-    workload_factor: bool = False
-    searched: bool = True
-    importance: dict[str, dict[str, float | None]] = {}  # by the forest
-    model: dict[str, dict[str, float | None]] = {}  # by the Gaussian process
-    anova: dict[str, dict[str, Any]] = {}
-    matters: bool = False
-    better: Any = None  # the setting with the best expected fitness
-    gain: float | None = None
-    scope: str | None = None
-
-
-class Quality(Part):
-    """How well a model predicts unseen trials."""
-
-    r2: float | None = None
-    r2_cross_validated: float | None = None
-    r2_cross_validated_std: float | None = None
-    trials: int = 0
-    kendall_tau: float | None = None
-    noise: float | None = None
-    pairs: list[dict[str, Any]] = []
-
-
-class Ranking(Part):
-    """Parameters by importance, and what the order rests on: of a job that goes on, too."""
-
-    parameters: list[ParameterImportance]
-    forest: dict[str, Quality] = Field(
-        description="Quality of the random forests of all trials, by metric. The impurity and "
-        "the permutation importance of a parameter are in its `importance`; its shares of the "
-        "variance are in its `model` (Gaussian process)."
-    )
-    models: dict[str, Quality] = Field(
-        default={},
-        description="Quality of the Gaussian processes, by metric; empty with too few trials.",
-    )
-    shown_first: dict[str, str] = Field(
-        default={},
-        description="By metric, the model that ranks and shares are by: process; in results of "
-        "earlier versions forest where that predicts unseen trials better.",
-    )
-    anova_power: dict[str, Any] | None = Field(
-        default=None,
-        description="Effects that the analysis of variance of the draws can detect; with fewer "
-        "than `least` draws it ranks nothing.",
-    )
-    ranked_by: str = Field(
-        default="forests", description="models (of all trials) or forests (of the draws)."
-    )
-    sampling: dict[str, Any] | None = None
-
-
-class Gained(Part):
+class Gained(DocumentPart):
     """What one parameter gained in a search that varies one after the other."""
 
     name: str
@@ -352,7 +312,7 @@ class Gained(Part):
     scope: str | None = None
 
 
-class Contributions(Part):
+class Contributions(DocumentPart):
     """Gain of each parameter in a search that varied one after the other.
 
     Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
@@ -373,7 +333,37 @@ class Contributions(Part):
     why: str = Field(description="Progress of the search, in words.")
 
 
-class WarmStart(Part):
+class SearchEnd(DocumentPart):
+    """What the next run of the search would have promised when it ended, in units of fitness."""
+
+    gain: float | None = None
+    lately: float | None = None
+    noise: float | None = None
+    exhausted: bool = False
+    since: int | None = None  # the first trial that was proposed although it was exhausted
+    saved: int = 0  # runs of the benchmark
+    again: int = 0  # runs that measured a configuration again
+    why: str = ""
+
+
+class HostBaseline(DocumentPart):
+    """The baseline runs of one host."""
+
+    metrics: Metrics
+    runs: int
+    spread: dict[str, float | None] = {}
+
+
+class HostShare(DocumentPart):
+    """What one host measured."""
+
+    name: str
+    trials: int
+    baseline: HostBaseline | None = None
+    set_aside: str | None = None  # why the host was excluded
+
+
+class WarmStart(DocumentPart):
     """What an earlier job told this one."""
 
     job: int | str
@@ -383,7 +373,7 @@ class WarmStart(Part):
     agreement: dict[str, float]
 
 
-class Export(Part):
+class Export(DocumentPart):
     """How the OPTIONS file came out."""
 
     refused: str | None = None
@@ -391,27 +381,27 @@ class Export(Part):
     application: list[str] | None = None  # what the program sets itself
 
 
-class Result(Ranking):
+class Result(ParameterRanking):
     """The whole result of a job: result.json, schema 1."""
 
     version: int = Field(default=1, alias="schema")
     job: dict[str, Any]  # the specification
     environment: dict[str, Any] = {}
-    baseline: Baseline
-    best: Best | None
-    verdict: Verdict | None
-    starting_point: StartingPoint | None = None
+    baseline: ProofBaseline
+    best: Winner | None
+    verdict: JudgedProof | None
+    starting_point: BestStart | None = None
     no_trade: NoTrade | None = None
     explanation: Explanation | None = None
     explanation_withheld: dict[str, Any] | None = None
     plan: dict[str, int | None] = {}
     confirmation: dict[str, Any] | None = None
     power: Power | None = None
-    search: dict[str, Any] | None = None
+    search: SearchEnd | None = None
     pareto: list[int] = []
     hypervolume: list[dict[str, Any]] = []
     trials: dict[str, int] = {}
-    hosts: list[dict[str, Any]] = []
+    hosts: list[HostShare] = []
     time: dict[str, float] = {}
     machine: dict[str, Any] | None = None
     warm_start: list[WarmStart] = []

@@ -27,10 +27,10 @@ from optimizer.results.best_document import (
     no_trade_document,
     starting_point_document,
 )
-from optimizer.results.learned_document import learned_document
 from optimizer.results.price import price_document, trade_words
 from optimizer.results.search_document import (
     contributions_document,
+    learned_document,
     sampling_document,
     search_document,
 )
@@ -126,7 +126,7 @@ def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row for each earlier job; empty for a job that took nothing along.
 
     ``agreement``: metric to a number from 0 (it told nothing) to 1 (its trials were as good as
-    the job's own); see ``models.gaussian_process.task_agreement``.
+    the job's own); see ``models.gaussian_process.process``.
     """
     problem, history = evaluation.problem, evaluation.history
     jobs = problem.prior.jobs

@@ -18,9 +18,12 @@ from optimizer.evaluation.host_outliers import (
     host_outlier,
     measured_since,
 )
-from optimizer.results.learned_document import learned_document
 from optimizer.results.result import Conclusion, conclude
-from optimizer.results.search_document import why_sampling_ended, why_search_ended
+from optimizer.results.search_document import (
+    learned_document,
+    why_sampling_ended,
+    why_search_ended,
+)
 from optimizer.run.planning import Budget, ProgressTracker, hurried, plan_of, reason
 from optimizer.run.ports import (
     DECLARED_TEST,

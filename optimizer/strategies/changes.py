@@ -14,7 +14,7 @@ from optimizer.strategies.strategy import Proposal
 from optimizer.surrogate.predictions import PredictedChanges, predicted_changes
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, Phase
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.latent import bound_together, broken_rules
 from sampler.space.space import Configuration, digest
 

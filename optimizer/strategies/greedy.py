@@ -22,7 +22,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, Point, decode, encode
 from sampler.space.space import Configuration, Space, digest
 

@@ -5,11 +5,12 @@ all trials so far, and a population that evolves on what they expect the fitness
 docs/results/search.md compares it with the others. The population has DEAP's operators: parameters
 that matter more move more often, and none is left out, as it may do something elsewhere.
 
-A result that disagrees with the models is measured again (``replication``), and the search ends
-where what it can still gain drowns in noise (``StoppingRule``).
+A configuration whose result disagrees with the models is measured again (``replication_of``), and
+the search ends where what it can still gain drowns in noise (``StoppingRule``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -20,13 +21,13 @@ from deap import base, tools
 
 from models import Floats
 from models.gaussian_process.process import one_thread
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.draws import DrawsFirst, sampled
-from optimizer.strategies.replication import (
-    Z_THRESHOLD,
-    Z_THRESHOLD_AT_THE_END,
-    replication_of,
+from optimizer.evaluation.evaluation import (
+    Evaluation,
+    MeasuredConfiguration,
+    configurations_of,
+    replicated,
 )
+from optimizer.strategies.draws import DrawsFirst, sampled
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.surrogate.job_model import JobModel, surrogate_of
 from optimizer.surrogate.predictions import (
@@ -34,11 +35,12 @@ from optimizer.surrogate.predictions import (
     StoppingRule,
     expected_gain,
     fitness_noise,
+    likely_metrics,
     posterior_prediction,
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Basis, Phase, Purpose
+from optimizer.trials.trial import Basis, Phase, Purpose, Trial
 from sampler.space.encoding import Design
 from sampler.space.latent import Point
 from sampler.space.space import Configuration
@@ -330,3 +332,108 @@ def drawing_from(coins: Random, operators: ModuleType) -> Any:
                 value.__code__, namespace, name, value.__defaults__, value.__closure__
             )
     return SimpleNamespace(**namespace)
+
+
+# Replication: two configurations decide where is searched, the one that is predicted best and the
+# one that was measured best, perhaps by luck. Where a measurement is further from its prediction
+# than noise and the usual error of the models explain, one of the two is wrong, and one more run
+# tells which.
+REPLICATED_SHARE = 0.1  # of what is explored, at most, measures again
+MOST_RUNS = 3  # measurements of one configuration, at most
+# Standard deviations: the best of sixty runs is 2.3 above the mean by luck alone.
+Z_THRESHOLD = 3.0
+Z_THRESHOLD_AT_THE_END = 2.0  # what is left then is hardly better spent
+_PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its median distance
+
+
+@dataclass(frozen=True)
+class Replication:
+    """A configuration to be measured again."""
+
+    trial: Trial  # that first measured it
+    z: float  # how far its mean is from the prediction, in standard deviations of that mean
+    why: str  # one line for people
+
+
+def replication_of(
+    evaluation: Evaluation, surrogate: JobModel, predicted: Floats, *, z_threshold: float
+) -> Replication | None:
+    """Of the two configurations that decide the one of largest z, if above the threshold.
+
+    ``predicted`` is the fitness of each row of the models' data. None too where replications have
+    had their share of the runs.
+    """
+    history, objective = evaluation.history, evaluation.problem.objective
+    own = history.own(Purpose.CANDIDATE)
+    if len(replicated(history[number] for number in own)) + 1 > REPLICATED_SHARE * len(own):
+        return None
+    numbers = surrogate.data.numbers
+    row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
+    whole = configurations_of(evaluation, history.of(Purpose.CANDIDATE))
+    rows = {
+        each.first.digest: (each, row_of[each.first.digest])
+        for each in whole
+        if each.first.digest in row_of
+    }
+    # The usual error of the models: a standard deviation, by the median of the distances between
+    # measurements and predictions, which a few lucky runs do not move.
+    apart = [
+        abs(fitness - float(predicted[row]))
+        for known, row in rows.values()
+        if (fitness := objective.fitness(known.metrics, evaluation.baseline.metrics)) is not None
+        and math.isfinite(predicted[row])
+    ]
+    errors = _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
+    found = [
+        _replication(evaluation, surrogate, float(predicted[row]), known, row, errors)
+        for known, row in _deciding(history, surrogate, predicted, rows)
+    ]
+    disagreeing = [each for each in found if each is not None and each.z > z_threshold]
+    return max(disagreeing, key=lambda each: each.z, default=None)
+
+
+def _deciding(
+    history: History,
+    surrogate: JobModel,
+    predicted: Floats,
+    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
+) -> Iterator[tuple[MeasuredConfiguration, int]]:
+    """The configurations that decide, and their rows in the data; the baseline is none."""
+    numbers = surrogate.data.numbers
+    first = int(np.argmax(predicted[: len(numbers) + 1]))
+    if first > 0 and (best := rows.get(history[numbers[first - 1]].digest)):
+        yield best
+    luckiest = max(rows.values(), key=lambda each: each[0].fitness, default=None)
+    if luckiest is not None and luckiest[0].fitness > predicted[first]:
+        yield luckiest
+
+
+def _replication(
+    evaluation: Evaluation,
+    surrogate: JobModel,
+    predicted: float,
+    known: MeasuredConfiguration,
+    row: int,
+    errors: float,
+) -> Replication | None:
+    problem, history = evaluation.problem, evaluation.history
+    trial = known.first
+    flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
+    measured = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
+    if known.runs >= MOST_RUNS or flying or measured is None or not math.isfinite(predicted):
+        return None  # it is known well enough, about to be, or nothing to compare
+    if not problem.affords(trial.configuration):
+        return None
+    likely = likely_metrics(
+        surrogate.predict(surrogate.data.points[row : row + 1]), surrogate.data.logarithmic
+    )
+    at = {name: float(values[0, 0]) for name, values in likely.items()}
+    noise = fitness_noise(evaluation, at)
+    if not noise:
+        return None
+    noise = max(noise, errors)  # models that err everywhere give no reason to measure again
+    why = (
+        f"replication of trial {trial.number}: measured fitness {measured:.3g}, "
+        f"predicted {predicted:.3g}, standard deviation {noise:.3g}"
+    )
+    return Replication(trial, abs(measured - predicted) / (noise / math.sqrt(known.runs)), why)

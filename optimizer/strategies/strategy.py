@@ -11,7 +11,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.predictions import StoppingRule
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import STARTING_POINT, Basis, Phase, Purpose
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 

@@ -17,14 +17,15 @@ from models.gaussian_process.effects import left_out_residuals
 from models.gaussian_process.process import (
     AdditiveProcess,
     KernelInputs,
+    Tasks,
     VarianceComponents,
     covariances,
+    first_agreement,
     fit_process,
     kernel_matrices,
     standardised,
     symmetric_root,
 )
-from models.gaussian_process.task_agreement import Tasks, first_agreement
 from models.gaussian_process.variance_components import (
     LearnedComponents,
     drawn_components,

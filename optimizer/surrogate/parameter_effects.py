@@ -41,7 +41,7 @@ from optimizer.surrogate.job_model import JobModel, job_surrogate
 from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, decode
 
 _DRAWS = 100

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from optimizer.objective.objective import Objective
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Point, decode
 from sampler.space.space import Configuration, Space, memory_bytes
 from sampler.workload.measurable import READS

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.latent import Point
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.options.option_facts import fact_of, option_flags
-from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.option_facts import fact_of, option_flags
+from sampler.rocksdb.options_file import VERSION, OptionsFile, leaves, without_leaf
+from sampler.rocksdb.parameters import Value
 from sampler.workload.workload import Workload
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")

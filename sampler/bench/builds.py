@@ -27,7 +27,7 @@ from sampler.bench.installed import (
     try_options,
 )
 from sampler.common.errors import InputError
-from sampler.options.options_file import OptionsFile, parse_options
+from sampler.rocksdb.options_file import OptionsFile, parse_options
 from sampler.runner.settings import Settings
 
 _SHA = re.compile(r"\bGit sha (\S+)$", re.MULTILINE)

@@ -11,8 +11,8 @@ from sampler.bench.run_log import ending_problem, read_text
 from sampler.common.atomic_write import make_private_folder, write_private
 from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
-from sampler.options.options_file import format_options
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.options_file import format_options
+from sampler.rocksdb.parameters import catalogue
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.runner import Benchmark

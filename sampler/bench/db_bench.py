@@ -43,14 +43,14 @@ from sampler.bench.run_log import (
 from sampler.common.atomic_write import write_private
 from sampler.machine.kernel import PROC, line_of
 from sampler.machine.machine import host_name
-from sampler.options.options_file import CF, format_options
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.log_reader import LogReader
+from sampler.rocksdb.options_file import CF, format_options
+from sampler.rocksdb.parameters import catalogue
 from sampler.runner.bench_folder import PreparedNote, read_note, write_note
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.runner import Following
 from sampler.space.space import Configuration, memory_bytes
-from sampler.stats_dumps.log_reader import LogReader
 from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan, command_line, reading_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.run_log import read_text
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration

@@ -17,16 +17,15 @@ from sampler.bench.bench_plan import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.common.atomic_write import PRIVATE_UMASK, write_private
 from sampler.common.errors import InputError
-from sampler.options.option_values import read_values, title_of, write_values
-from sampler.options.options_file import (
+from sampler.rocksdb.option_values import read_values, title_of, write_values
+from sampler.rocksdb.options_file import (
     DB,
     OptionsFile,
     format_options,
     parse_options,
     within_its_folder,
 )
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value, catalogue
 
 _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencies_of
 from sampler.bench.run_log import RocksdbLog, expected_lines
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.bench_folder import PreparedNote
 from sampler.runner.process import EndedProcess
 from sampler.space.space import memory_bytes

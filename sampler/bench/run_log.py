@@ -1,21 +1,18 @@
 """How a run ends: when flushes and compactions ended, by its LOG, and whether it ended well."""
 
-import re
 import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
 from sampler.bench.db_bench_output import complaint, parse_tickers
+from sampler.rocksdb.log_reader import LogEvent, read_log, stamp_of
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import EndedProcess, Ending
-from sampler.stats_dumps.log_reader import LogEvent, read_log
 from sampler.workload.db_bench_benchmarks import BenchmarkRun
 
-_STAMP = re.compile(r"(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ")
 # Of files that were made: a blob file's event tells the bytes of its blobs, not its size.
 _SIZES = {"table_file_creation": "file_size", "blob_file_creation": "total_blob_bytes"}
 _COMPACTED = ("output_level", "total_output_size")
@@ -39,6 +36,7 @@ _HISTOGRAM = " P50 : "
 _READ_BYTES = 32 * 2**20
 _UNREPLAYED = "Replay failed."
 _CLOCK_SECONDS = 0.1
+_MOST_MICROS = 10**17  # since the epoch: more is no time
 
 
 @dataclass
@@ -87,19 +85,18 @@ class RocksdbLog:
             else:
                 self._dump |= parse_tickers(line)
         elif moment := next((name for words, name in _MOMENTS.items() if words in line), None):
-            at = _stamp(line)
-            setattr(self, moment, at)
+            setattr(self, moment, stamp_of(line))  # db_bench is run with TZ=UTC
 
     def _event(self, event: LogEvent) -> None:
         if event.kind in _WORK:
             self._lacks(event, ["job"])
-            if work := _work(event):
-                at, begins, job = work
-                if begins:
+            job, micros = event.number("job"), event.micros
+            if job is not None and micros is not None and micros < _MOST_MICROS:
+                if _WORK[event.kind]:
                     self.under_way.add(job)
                 else:
                     self.under_way.discard(job)
-                    self.work_ended = max(self.work_ended or 0.0, at)
+                    self.work_ended = max(self.work_ended or 0.0, micros / 1e6)
         if size := _SIZES.get(event.kind):
             self._lacks(event, [size])
             self.created_bytes += 0 if event.failed else event.count(size)
@@ -118,25 +115,6 @@ def parse_log(text: str) -> RocksdbLog:
     log = RocksdbLog()
     read_log(StringIO(text[: text.rfind("\n") + 1], newline="\n"), log)
     return log
-
-
-def _work(event: LogEvent) -> tuple[float, bool, int] | None:
-    """When a flush or compaction began (True) or ended (False), and its number."""
-    micros, job = event.micros, event.number("job") if event.kind in _WORK else None
-    if job is None or micros is None or micros >= 10**17:
-        return None
-    return micros / 1e6, _WORK[event.kind], job
-
-
-def _stamp(line: str) -> float | None:
-    """When a line was written."""
-    found = _STAMP.match(line)
-    try:
-        moment = datetime.strptime(found[1], "%Y/%m/%d-%H:%M:%S.%f") if found else None
-    except ValueError:
-        return None
-    # Stamps are local time; db_bench is run with TZ=UTC so that they compare with events.
-    return None if moment is None or moment.year < 1970 else moment.replace(tzinfo=UTC).timestamp()
 
 
 def expected_lines(runs: Iterable[BenchmarkRun]) -> Counter[str]:

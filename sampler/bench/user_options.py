@@ -14,7 +14,7 @@ from sampler.bench.builds import fetch_words
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.options.measured_part import (
+from sampler.rocksdb.measured_part import (
     foreign_factory,
     foreign_table,
     measured_part,
@@ -22,15 +22,15 @@ from sampler.options.measured_part import (
     unmeasured_options,
     without_derived,
 )
-from sampler.options.normal_form import (
+from sampler.rocksdb.normal_form import (
     MEMTABLE_LIMIT,
     caches_of,
     file_limit,
     file_values,
     read_user_options,
 )
-from sampler.options.option_facts import enclosing_fact, fact_of
-from sampler.options.option_values import (
+from sampler.rocksdb.option_facts import enclosing_fact, fact_of
+from sampler.rocksdb.option_values import (
     OLD_JOBS,
     filter_instead,
     filter_without_bits,
@@ -41,7 +41,7 @@ from sampler.options.option_values import (
     value_in,
     whole_number,
 )
-from sampler.options.options_file import (
+from sampler.rocksdb.options_file import (
     CF,
     DB,
     DEFAULT_FAMILY,
@@ -53,8 +53,7 @@ from sampler.options.options_file import (
     parse_struct,
     unnumbered,
 )
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value, catalogue
 
 _JOBS, _FILTER = "max_background_jobs", "filter_policy"
 # Of the measurement itself, or told by ``jobs.specification.resolved_job``.
@@ -64,7 +63,7 @@ _SILENT = frozenset({
     "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
-_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.normal_form``
+_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.rocksdb.normal_form``
 _LISTED = 12  # names in one line
 _WHOLE_TYPES = frozenset({"int", "uint", "size", "rate", "time"})
 # The unit may go on (``64MB``, ``64MiB``), and a semicolon may end it.

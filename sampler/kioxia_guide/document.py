@@ -21,10 +21,9 @@ from sampler.kioxia_guide.guide import (
     guide_cautions,
     whole,
 )
-from sampler.options.option_values import write_values
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.option_values import write_values
+from sampler.rocksdb.options_file import CF, DB, TABLE, OptionsFile, format_options
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.workload.workload import Workload
 
 TROCKSDB, ROCKSDB = "OPTIONS.trocksdb.ini", "OPTIONS.rocksdb.ini"

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
-from sampler.options.application import with_shown_objects, without_shown_objects
-from sampler.options.changes import Edit, patched
-from sampler.options.normal_form import caches_of, normalized
-from sampler.options.option_values import BUILT_IN_FILTERS, filter_without_bits
-from sampler.options.options_file import TABLE, parse_options
 from sampler.profile.profile import FamilyProfile, Source, Sure
-from sampler.stats_dumps.log_reader import LogEvent
+from sampler.rocksdb.application import with_shown_objects, without_shown_objects
+from sampler.rocksdb.changes import Edit, patched
+from sampler.rocksdb.log_reader import LogEvent
+from sampler.rocksdb.normal_form import caches_of, normalized
+from sampler.rocksdb.option_values import BUILT_IN_FILTERS, filter_without_bits
+from sampler.rocksdb.options_file import TABLE, parse_options
 
 _TRAILER = 5  # bytes behind a filter: its kind and parameters
 _LINE = 512  # bits of a cache line

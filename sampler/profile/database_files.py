@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from sampler.common.errors import InputError
-from sampler.options.options_file import DB, parse_options
+from sampler.rocksdb.options_file import DB, parse_options
 
 _OLD_LOG = re.compile(r"LOG\.old\.(\d{1,20})")
 _OPTIONS = re.compile(r"OPTIONS-(\d{1,12})")

@@ -1,14 +1,11 @@
 """What the events of a column family come to: counts of an opening, tables, flushes."""
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import NamedTuple
 
-from sampler.stats_dumps.log_reader import LogEvent
+from sampler.rocksdb.log_reader import LogEvent
 
-_STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}")
 MOST_STEPS = 2000  # of the history of a family in an opening, even; more are merged
 FLUSH, COMPACTION = "flushes", "compactions"
 KEY_TRAILER = 8  # bytes after a user's key: sequence number and type
@@ -166,13 +163,3 @@ def add_values(family: FamilyEvents, flushed: Flushed, event: LogEvent) -> None:
 
 def _varint(number: float) -> int:
     return max(1, -(-int(number).bit_length() // 7))
-
-
-def clock(line: str) -> float | None:
-    """The time at which a line was written, in seconds; by the LOG's own time zone."""
-    found = _STAMP.match(line)
-    try:
-        clock = datetime.strptime(found[0], "%Y/%m/%d-%H:%M:%S.%f") if found else None
-    except ValueError:
-        return None
-    return (clock - datetime(1970, 1, 1)).total_seconds() if clock else None

@@ -27,7 +27,7 @@ from sampler.profile.profile import (
     Unknown,
     ValueSize,
 )
-from sampler.stats_dumps.figure_lines import Cell, count_of
+from sampler.rocksdb.figure_lines import Cell, count_of
 
 _OLDER = f"keep all LOG.old files (keep_log_file_num) and profile the folder; or {TRACE}"
 _BATCH_BYTES = BATCH_HEADER + 1 + 1  # of one put: header, type and length of the key

@@ -23,8 +23,6 @@ from sampler.common.byte_size import format_bytes
 from sampler.common.documents import toml_text
 from sampler.common.errors import InputError
 from sampler.common.untrusted_text import printable
-from sampler.options.option_facts import usual_number
-from sampler.parameters.parameter import Value
 from sampler.profile.evidence import SILENT
 from sampler.profile.load_shape import (
     MOST_OPERATIONS,
@@ -41,6 +39,8 @@ from sampler.profile.profile import (
     span_words,
     written_in_order,
 )
+from sampler.rocksdb.option_facts import usual_number
+from sampler.rocksdb.parameters import Value
 from sampler.workload.db_bench_benchmarks import MOST_REPEATS
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document

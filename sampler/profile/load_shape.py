@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from sampler.parameters.parameter import Value
 from sampler.profile.profile import FamilyProfile, ValueSize
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import LEAST_WRITE_BUFFER
 
 # Bytes of keys and values that a run writes: seconds on a common machine.
@@ -52,8 +52,7 @@ class Counts:
     def of(family: FamilyProfile) -> Counts:
         """Of a profile; without a share of overwrites by what is left of the puts."""
         did = family.operations
-        merges, deletes = did.get("merge", 0.0), did.get("delete", 0.0)
-        puts = did.get("put", 0.0) + merges
+        puts, deletes, merges = family.puts, family.deletes, did.get("merge", 0.0)
         share = family.overwrite_share if family.rewrite_share is None else family.rewrite_share
         entries = float(family.entries) if family.entries is not None else None
         if share is None:  # what is left of the puts was new

@@ -22,12 +22,11 @@ from sampler.profile.family_events import (
     Step,
     Table,
     add_values,
-    clock,
     value_bytes,
     value_squares,
 )
 from sampler.profile.overwrites import Held, Merge, Writes
-from sampler.stats_dumps.log_reader import LogEvent, UnknownEvents
+from sampler.rocksdb.log_reader import LogEvent, UnknownEvents, stamp_of
 
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)( table)?")
 # A flush that the end of a process cancels makes a table and does not commit it.
@@ -157,9 +156,9 @@ class LogEvents:
             if (found := _MOVED.search(line)) and (table := self.live.get(int(found[1]))):
                 table.level = int(found[2])
         elif "DUMPING STATS" in line:
-            self._dumped(clock(line))
+            self._dumped(stamp_of(line))
         elif "Recovered from manifest" in line:  # once in each opening; a rolled LOG has it not
-            self._reopened(number, clock(line))
+            self._reopened(number, stamp_of(line))
             if found := _LAST_SEQUENCE.search(line):
                 self.openings[-1].sequence = int(found[1])
         elif self._began is None and "Total Num: " in line:
@@ -211,7 +210,7 @@ class LogEvents:
                 self._memtables[job, name] = Memtables(
                     None if missing else event.number("num_entries"), event.count("num_deletes"),
                     event.number("num_range_deletes"), event.number("total_data_size"),
-                    clock(line),
+                    stamp_of(line),
                 )  # fmt: skip
             case "table_file_creation" if not event.failed:
                 self._made(job, name, event)

@@ -122,8 +122,18 @@ class FamilyProfile:
     scan_length: float | None = None  # mean of Next and Prev after a Seek
     skew: Skew = field(default_factory=Skew)
     sources: Mapping[str, Source] = field(default_factory=dict)  # by the name of the field
-    # Figures by field that contradict others, so they are told as unknown; see contradictions.py.
+    # Figures by field that contradict others, so they are reported as unknown.
     doubted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def puts(self) -> float:
+        """Puts and merges since the opening; 0 where they are not counted."""
+        return self.operations.get("put", 0.0) + self.operations.get("merge", 0.0)
+
+    @property
+    def deletes(self) -> float:
+        """Deletes since the opening; 0 where they are not counted."""
+        return self.operations.get("delete", 0.0)
 
 
 @dataclass(frozen=True)
@@ -196,7 +206,7 @@ def _written(family: FamilyProfile) -> float:
     if family.flushed_bytes is not None:
         return float(family.flushed_bytes)
     size = (family.key_size or 0.0) + (family.value_size.mean or 0.0)
-    return size * sum(family.operations.get(name, 0.0) for name in ("put", "merge", "delete"))
+    return size * (family.puts + family.deletes)
 
 
 def profile_document(profile: DatabaseProfile) -> dict[str, Any]:

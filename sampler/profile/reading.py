@@ -14,11 +14,8 @@ from statistics import median
 
 from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
-from sampler.options.forms import is_options_file, other_form
-from sampler.options.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.contradictions import without_contradictions
 from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
     BATCH_HEADER,
@@ -29,16 +26,19 @@ from sampler.profile.evidence import (
     Figures,
     LogEvidence,
     gathered,
+    without_contradictions,
 )
 from sampler.profile.family_events import Opened
 from sampler.profile.family_figures import compression_of, family_profile, read_figures
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
 from sampler.profile.trace import read_trace_profile
-from sampler.stats_dumps.figure_lines import count_of
-from sampler.stats_dumps.log_reader import read_log
-from sampler.stats_dumps.opening import Opening, openings_in
-from sampler.stats_dumps.parts import Contents, Dumps
+from sampler.rocksdb.figure_lines import count_of
+from sampler.rocksdb.forms import is_options_file, other_form
+from sampler.rocksdb.log_reader import read_log
+from sampler.rocksdb.opening import Opening, openings_in
+from sampler.rocksdb.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
+from sampler.rocksdb.parts import Contents, Dumps
 
 _LEAST_TOLD = 0.1  # of what an opening flushed
 _LEAST_SURE = 2.0  # times by how much it may be wrong, of what is in memory

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, open_trace
 from sampler.common.errors import InputError
-from sampler.options.options_file import parse_options
 from sampler.profile.compressibility import ratio_of_values
 from sampler.profile.database_files import lines_of, logs_in, newest_options_text
 from sampler.profile.profile import (
@@ -34,6 +33,7 @@ from sampler.profile.profile import (
     Unknown,
     ValueSize,
 )
+from sampler.rocksdb.options_file import parse_options
 
 FIELD = "trace"
 _HOT_KEYS = 10_000

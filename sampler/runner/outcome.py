@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 
 
 class TrialState(StrEnum):

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.space import Configuration, Space
 
 INACTIVE = -2.0

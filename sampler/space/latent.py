@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.space import Configuration, Space, cache_bytes, refers_to
 from sampler.workload.workload import COLUMN_FAMILIES
 

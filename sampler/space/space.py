@@ -12,8 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter, Value
+from sampler.rocksdb.parameters import Parameter, Value, catalogue
 from sampler.workload.workload import COLUMN_FAMILIES
 
 Configuration = Mapping[str, Value]

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from sampler.common.documents import find_document, name_in, parse_toml, refuse_unknown, switch_in
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Condition, Kind, Parameter, Value, parse_value
+from sampler.rocksdb.parameters import Condition, Kind, Parameter, Value, catalogue, parse_value
 from sampler.space.space import Space
 from sampler.space.starting_points import baseline_values
 

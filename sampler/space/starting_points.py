@@ -14,10 +14,9 @@ from typing import Any
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.document import NAME as GUIDE
-from sampler.options.measured_part import without_derived
-from sampler.options.normal_form import file_values, read_user_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter, Value, parse_value
+from sampler.rocksdb.measured_part import without_derived
+from sampler.rocksdb.normal_form import file_values, read_user_options
+from sampler.rocksdb.parameters import Parameter, Value, catalogue, parse_value
 from sampler.space.space import default_values
 from sampler.workload.workload import Workload, load_class
 

@@ -4,10 +4,10 @@ Flags and benchmarks that Rocktune does not measure with are refused by name bef
 A job that an earlier version stored is not checked again: it ran, or failed, as it did.
 
 Space amplification divides by the bytes of live keys and values. Where keys are written in order
-or drawn uniformly their number is known (``filled_keys``), and a trial pays nothing for it. Where
-some are deleted, merged, drawn in another way or of other sizes, db_bench reads the whole database
-once more after the trial (``Counting``). RocksDB's own figures would not do: ``rocksdb.estimate-
-num-keys`` and the entries of its tables count a key once in each level.
+or drawn uniformly their number is known (``distinct_keys``), and a trial pays nothing for it.
+Where some are deleted, merged, drawn in another way or of other sizes, db_bench reads the whole
+database once more after the trial (``Counting``). RocksDB's own figures would not do: its estimate
+of the number of keys and the entries of its tables count a key once in each level.
 
 Reads of the tree are measured after a load that writes: what is tuned for writes alone may pay
 with reads, as universal compaction, many files in level 0 and large blocks do.
@@ -19,11 +19,10 @@ from typing import Any
 
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError, refuse_noted
-from sampler.options.option_facts import option_flags
-from sampler.options.options_file import CF, OptionsFile
-from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database
-from sampler.workload.filled_keys import operations_of
+from sampler.rocksdb.option_facts import option_flags
+from sampler.rocksdb.options_file import CF, OptionsFile
+from sampler.rocksdb.parameters import Value
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database, operations_of
 from sampler.workload.workload import Prepare, Workload
 
 # The metric of each kind of read, in operations a second, and db_bench's benchmark of it.

@@ -8,7 +8,9 @@ user's own may print metrics of any name. One that has a name known here, or end
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError
@@ -58,25 +60,13 @@ class Metric:
     help: str
 
 
+_ROW = TypeAdapter(Metric)
+
+
 def _metric(row: dict[str, str]) -> Metric:
-    shown = row["shown"].split()
-    for column, given, known in (
-        ("better", [row["better"]], ("", *get_args(Direction))),
-        ("measured", [row["measured"]], get_args(Measured)),
-        ("scope", [row["scope"]], get_args(Scope)),
-        ("shown", shown, get_args(Place)),
-    ):
-        if unknown := set(given) - set(known):
-            raise ValueError(f"metrics.csv, {row['name']}, {column}: no {sorted(unknown)}")
-    fields: dict[str, Any] = {
-        **row,
-        "unit": row["unit"] or None,
-        "better": row["better"] or None,
-        "time_based": row["time_based"] == "1",
-        "shown": frozenset(shown),
-        "label": row["label"] or row["name"],
-    }
-    return Metric(**fields)
+    absent = dict.fromkeys(name for name in ("unit", "better") if not row[name])
+    label = row["label"] or row["name"]
+    return _ROW.validate_python({**row, **absent, "shown": row["shown"].split(), "label": label})
 
 
 METRICS = {row["name"]: _metric(row) for row in packaged_rows("sampler.workload", "metrics.csv")}

@@ -20,14 +20,16 @@ from pydantic import (
 
 from sampler.common.documents import Finite, Switch, Text
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, DbBenchBenchmark, run_of
-from sampler.workload.filled_keys import (
+from sampler.rocksdb.parameters import Value
+from sampler.workload.db_bench_benchmarks import (
+    BenchmarkRun,
+    DbBenchBenchmark,
     Fill,
     Sizes,
     distinct_keys,
     fills_of,
     operations_of,
+    run_of,
     threads_of,
     written_bytes,
 )

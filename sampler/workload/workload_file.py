@@ -11,8 +11,7 @@ from pydantic import TypeAdapter
 
 from sampler.common.documents import find_document, names_a_file, parse_toml, read_document
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.workload.db_bench_benchmarks import fills, known_run
-from sampler.workload.filled_keys import operations_of
+from sampler.workload.db_bench_benchmarks import fills, known_run, operations_of
 from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
 from sampler.workload.workload import Command, Prepare, Trace, Workload
 

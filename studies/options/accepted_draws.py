@@ -19,8 +19,8 @@ from typing import Any
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
-from sampler.options.option_values import read_values
-from sampler.options.options_file import OptionsFile, format_options, parse_options
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import OptionsFile, format_options, parse_options
 from sampler.space.space import Configuration
 from sampler.space.space_file import SHIPPED, load_space
 from sampler.workload.workload import Workload

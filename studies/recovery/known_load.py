@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 
 Rates = NDArray[np.float64]  # expected operations of each key
 # Flags that a load may leave out; ``codec`` and the like are RocksDB's options and stand apart.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from studies.recovery.known_load import KnownLoad
 
 NEWER = "9.10.0"

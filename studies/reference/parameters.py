@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Bound, Parameter, Value
+from sampler.rocksdb.parameters import Bound, Parameter, Value, catalogue
 from sampler.space.space_file import SHIPPED, load_space
 
 PAGE = Path("docs/reference/parameters.md")

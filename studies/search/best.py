@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from studies.search.function import TestFunction
 
 Floats = NDArray[np.float64]

@@ -24,8 +24,7 @@ from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, Space, digest
 from sampler.space.space_file import load_space

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.encoding import encode_columns
 from sampler.space.space import Configuration, Space, digest
 from studies.search.recorded import Recorded

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from studies.options.accepted_draws import SPACES
 from studies.study import days_words
 from studies.versions.trial import Rows

@@ -18,7 +18,7 @@ from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from studies.options.accepted_draws import SPACES, tried_draws
 from studies.study import append_line, read_lines
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space_file import SHIPPED
 from studies.reference.parameters import PAGE, parameters_page
 from tests.support import ROOT

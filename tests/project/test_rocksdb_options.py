@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.options.option_facts import option_facts
+from sampler.rocksdb.option_facts import option_facts
 from tests.support import ROOT
 
 # Declarations as RocksDB's headers have them, of a release that does not exist.
@@ -61,7 +61,7 @@ def test_an_unknown_option_is_a_row_and_other_defaults_and_missing_keys_are_name
     status, lines = run(include)
     assert status == 1
     rows = [line for line in lines if line.count(",") > 10]
-    with (ROOT / "sampler/options/rocksdb_options.csv").open() as file:
+    with (ROOT / "sampler/rocksdb/rocksdb_options.csv").open() as file:
         columns = next(csv.reader(file))
     (row,) = (dict(zip(columns, each, strict=True)) for each in csv.reader(rows))
     assert {key: value for key, value in row.items() if value} == {

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.options_file import CF, parse_options
+from sampler.rocksdb.options_file import CF, parse_options
 from tests.support.api.callers import bearer
 from tests.support.api.processes import environment, rocktune
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_from_submit_to_options_file import JOB, WORKLOAD
 
-from sampler.options.options_file import CF, parse_options
+from sampler.rocksdb.options_file import CF, parse_options
 from tests.support.api.processes import ROOT, environment
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.options.options_file import CF, parse_options
+from sampler.rocksdb.options_file import CF, parse_options
 from tests.support.api.processes import ROOT, environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.db_bench]

@@ -14,7 +14,7 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import read_baseline_runs, read_latest, read_trial_facts
-from jobs.charts.series import metric_series_chart
+from jobs.charts.trials import metric_series_chart
 from jobs.results import fits
 from jobs.views import live as live_module
 from jobs.views.live import baseline_so_far, job_series_of, live_job

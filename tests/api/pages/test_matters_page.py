@@ -96,9 +96,9 @@ def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Eng
     assert figures(later) >= 6 and "data-later" not in whole
     found = client.get(f"/v1/jobs/{job}/dependence").json()
     assert f"fitted to {found['trials']} trials" in later
-    pairs = re.findall(
-        r'href="#parameter-([^"]+)">[^<]+</a> and <a href="#parameter-([^"]+)"', later
-    )
+    link = r'<a href="#parameter-([^"]+)">[^<]+</a>'
+    link = r'<a href="#parameter-([^"]+)">[^<]+</a>'
+    pairs = re.findall(rf'{link}</th>\s*<td class="word">{link}', later)
     assert [list(pair) for pair in pairs] == [p["parameters"] for p in found["pairs"][:10]]
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from cli.render.outcome_screen import print_outcome
 from jobs.report.artifacts import report_html
-from jobs.report.options_comment import describe
+from jobs.report.options_file import describe
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from optimizer.results.document import Result

@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from sampler.options.forms import FORMS
-from sampler.options.options_file import CF, parse_options
+from sampler.rocksdb.forms import FORMS
+from sampler.rocksdb.options_file import CF, parse_options
 from tests.support.api.browser import see
 from tests.support.api.callers import require_problem
 from tests.support.api.stored_job import keep, proved, unproven

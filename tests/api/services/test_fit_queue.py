@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from api.app import _THREADS, make_app
 from api.services import dependencies
 from db.access.tokens import Role, make_token
-from jobs.views import importance as models
+from jobs.views import results as models
 from tests.support.api.browser import SEES
 from tests.support.api.callers import QUEUED, bearer
 from tests.support.api.real_server import serving

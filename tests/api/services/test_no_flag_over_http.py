@@ -16,7 +16,7 @@ from jobs.execution.assembly import Assembly, assemble
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.specification import specification_from_document
 from sampler.common.errors import InputError
-from sampler.options.options_file import DB, parse_options
+from sampler.rocksdb.options_file import DB, parse_options
 from sampler.runner.settings import Settings
 from tests.support.api.callers import EXTERNAL, QUEUED, errors_of, send, submit
 from tests.support.jobs.instant import write_workload

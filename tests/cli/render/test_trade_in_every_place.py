@@ -10,7 +10,7 @@ from rich.console import Console
 from cli.render.outcome_screen import batch_table, print_outcome, print_section
 from jobs.report.artifacts import report_html
 from jobs.report.changed import options_section
-from jobs.report.options_comment import describe
+from jobs.report.options_file import describe
 from jobs.report.section import Cell
 from jobs.report.verdict import price_lines
 from jobs.results.outcome import JobOutcome

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
-from sampler.options.forms import FORMS
+from sampler.rocksdb.forms import FORMS
 from tests.support.cli.client_scene import Scene, on_terminal, serving
 
 Client = Callable[..., int]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.options_file import parse_options
+from sampler.rocksdb.options_file import parse_options
 from tests.support.cli.terminal import Desk
 
 Client = Callable[..., int]

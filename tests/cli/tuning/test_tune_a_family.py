@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.normal_form import read_user_options
-from sampler.options.options_file import CF
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.options_file import CF
 from tests.support import DATA
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import write_space, write_workload

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.application import FIRST
-from sampler.options.option_values import read_values
-from sampler.options.options_file import parse_options
+from sampler.rocksdb.application import FIRST
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import parse_options
 from sampler.space.space_file import load_space
 from tests.support.cli.terminal import Desk
 

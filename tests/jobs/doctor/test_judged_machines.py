@@ -21,7 +21,7 @@ from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
-from sampler.options.options_file import OptionsFile
+from sampler.rocksdb.options_file import OptionsFile
 from sampler.runner.bench_folder import DiskSpeed, DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 

@@ -11,8 +11,8 @@ from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
-from sampler.options.options_file import CF, DB, TABLE, format_options
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.options_file import CF, DB, TABLE, format_options
+from sampler.rocksdb.parameters import catalogue
 from sampler.runner.settings import Settings
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import SHIPPED

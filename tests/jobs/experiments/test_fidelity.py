@@ -8,8 +8,8 @@ from jobs.experiments import fidelity
 from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.fidelity import Fidelity, compaction_due, compared, figures_of
 from sampler.common.errors import InputError
-from sampler.options.options_file import CF, OptionsFile
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
+from sampler.rocksdb.options_file import CF, OptionsFile
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.settings import Settings
 from sampler.workload.workload_file import load_workload

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.interval_report.answers import partial_dumps, stall_answer, write_amplification
 from jobs.interval_report.documents import notes
-from sampler.stats_dumps.opening import Opening
+from sampler.rocksdb.opening import Opening
 from tests.support.sampler.read_openings import parse_openings
 from tests.support.sampler.written_dumps import Dump, Family, clock, text
 

@@ -6,8 +6,7 @@ import pytest
 
 from jobs.charts.changes import changes_chart, fitness_terms_chart
 from jobs.charts.chart import short, thinned, words
-from jobs.charts.series import convergence_chart, noise_of_fitness
-from jobs.charts.trade_offs import best_within, memory_chart
+from jobs.charts.trials import best_within, convergence_chart, memory_chart, noise_of_fitness
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
 from tests.support.optimizer.pretend_bench import trial_of

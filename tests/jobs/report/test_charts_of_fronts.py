@@ -7,8 +7,7 @@ from typing import ClassVar
 import pytest
 
 from jobs.charts.parameters import parallel_chart
-from jobs.charts.series import drift_chart
-from jobs.charts.trade_offs import front_chart, front_growth_chart
+from jobs.charts.trials import drift_chart, front_chart, front_growth_chart
 from optimizer.evaluation.baseline import summarise
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.jobs.chart_parts import TERMS, trace

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
 from jobs.charts.parameters import Question, groups_chart, questions
-from jobs.views import importance
+from jobs.views import results
+from optimizer.results.ranking import EffectTest, ParameterRanking, Quality, Sampling
 from optimizer.trials.trial import Phase, Trial
 from sampler.common.documents import parse_toml
 from sampler.runner.outcome import TrialState
@@ -17,7 +18,7 @@ from tests.support.optimizer.pretend_bench import trial_of
 class TestImportance:
     def test_both_importances_and_the_spread(self):
         rows = [row("a", 1, 0.2), row("b", 2, 0.7)]
-        chart = importance_chart("waf", rows, {"r2": 0.8, "trials": 50})
+        chart = importance_chart("waf", rows, Quality(r2=0.8, trials=50))
         assert chart is not None
         assert chart.title == "waf: b is most important"
         assert trace(chart, "permutation")["x"] == [0.7, 0.2]
@@ -25,13 +26,13 @@ class TestImportance:
         assert trace(chart, "impurity")["x"] == [0.5, 0.5]
 
     def test_a_forest_that_learned_nothing_is_not_relied_on(self):
-        chart = importance_chart("waf", [row("a", 1, 0.2)], {"r2": 0.29, "trials": 50})
+        chart = importance_chart("waf", [row("a", 1, 0.2)], Quality(r2=0.29, trials=50))
         assert chart is not None
         assert chart.title == "waf: do not rely on the order, R2 is 0.29"
 
     def test_a_metric_that_could_not_be_learned(self):
-        assert importance_chart("waf", [row("a", 1, 0.2)], {"r2": None}) is None
-        assert importance_chart("sa", [row("a", 1, 0.2)], {"r2": 0.9}) is None
+        assert importance_chart("waf", [row("a", 1, 0.2)], Quality(r2=None)) is None
+        assert importance_chart("sa", [row("a", 1, 0.2)], Quality(r2=0.9)) is None
 
 
 class TestStability:
@@ -54,7 +55,7 @@ class TestSampling:
     )
 
     def test_the_curve(self):
-        chart = sampling_chart({"draws": 40, "planned": 50, "curve": self.POINTS})
+        chart = sampling_chart(Sampling(draws=40, planned=50, curve=self.POINTS))
         assert chart is not None
         assert chart.title == "The ranking rests on 40 random configurations of at most 50"
         overlap, tau = chart.traces
@@ -63,8 +64,8 @@ class TestSampling:
         assert tau["x"] == [20]
 
     def test_results_of_earlier_versions_have_none(self):
-        assert sampling_chart({}) is None
-        assert sampling_chart({"draws": 20, "curve": self.POINTS[:1]}) is None
+        assert sampling_chart(None) is None
+        assert sampling_chart(Sampling(draws=20, curve=self.POINTS[:1])) is None
 
 
 class TestGroups:
@@ -79,7 +80,7 @@ class TestGroups:
         return [*trials, searched, failed, start]
 
     def test_quartiles_of_each_group_of_drawn_trials(self):
-        anova = {"p_holm": 0.0004, "eta_squared": 0.4}
+        anova = EffectTest(p_holm=0.0004, eta_squared=0.4)
         chart = groups_chart(Question("codec", "waf", True, anova), self.drawn())
         assert chart is not None
         (box,) = chart.traces
@@ -95,21 +96,18 @@ class TestGroups:
                         state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
         whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
                  for n in range(2)]  # fmt: skip
-        chart = groups_chart(Question("codec", "time", True, {}), [*whole, *cut])
+        chart = groups_chart(Question("codec", "time", True, EffectTest()), [*whole, *cut])
         assert chart is not None
         assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
         assert "logarithms" in chart.caption
-        assert groups_chart(Question("codec", "waf", True, {}), [*whole, *cut]) is None
+        assert groups_chart(Question("codec", "waf", True, EffectTest()), [*whole, *cut]) is None
 
     def test_one_group_is_no_comparison(self):
-        question = Question("codec", "waf", True, {})
+        question = Question("codec", "waf", True, EffectTest())
         assert groups_chart(question, self.drawn()[:5]) is None
 
     def test_the_top_and_the_bottom_for_the_metric_that_shows_it(self):
-        rows = [row(name, rank, 0.1) for rank, name in enumerate("abcdef", start=1)]
-        for each in rows:
-            each["importance"]["sa"] = each["importance"]["waf"] | {"permutation": 0.9}
-            each["anova"]["sa"] = each["anova"]["waf"]
+        rows = [row(name, rank, 0.1, {"sa": 0.9}) for rank, name in enumerate("abcdef", start=1)]
         found = [(q.parameter, q.metric, q.top) for q in questions(rows, {})]
         assert found == [("a", "sa", True), ("b", "sa", True), ("e", "waf", False),
                          ("f", "waf", False)]  # fmt: skip
@@ -127,10 +125,14 @@ def test_box_plots_are_of_as_many_trials_as_the_guide_says(monkeypatch):
         asked.append(most)
         return [], 0
 
-    monkeypatch.setattr(importance, "sampled_trials", sampled)
-    monkeypatch.setattr(importance, "dependence_of_job", lambda *_: None)
+    monkeypatch.setattr(results, "sampled_trials", sampled)
+    monkeypatch.setattr(results, "dependence_of_job", lambda *_: None)
     space = parse_toml(space_text("default"), field="space")
     job = SimpleNamespace(id=1, specification={"space": space})
-    found = importance.importance_details(None, job, {"parameters": []}, learned=True)
-    assert (found, asked) == ({"boxes": [], "trials": None}, [5000])
+    learned = ParameterRanking(parameters=[], forest={"waf": Quality(r2=0.5)})
+    boxes, effects = results.importance_details(None, job, learned)
+    assert (boxes.blocks, asked) == ([], [5000])
+    assert effects.words == [
+        "Too few trials succeeded to model how a metric depends on a parameter."
+    ]
     assert "5,000 trials (box plots)" in (ROOT / "docs/how-to/dashboard.md").read_text()

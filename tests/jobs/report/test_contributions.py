@@ -41,7 +41,7 @@ EXPLANATION = {
 
 
 def test_each_bar_begins_where_the_one_before_ends():
-    chart = contributions_chart(EXPLANATION)
+    chart = contributions_chart(Explanation.model_validate(EXPLANATION))
     assert chart is not None
     bars, whole = chart.traces
     assert bars["base"] == [0.0, 300.0, 340.0] and bars["x"] == [300.0, 40.0, -60.0]
@@ -56,11 +56,12 @@ def test_each_bar_begins_where_the_one_before_ends():
 def test_what_was_measured_stands_beside_it():
     measured = {"steps": [{"fitness": estimate(250, 30)}, None], "rounds": 7, "host": "h",
                 "minimal": {"shown": False, "why": "fitness -40 [-90, +10]"}}  # fmt: skip
-    chart = contributions_chart({**EXPLANATION, "measured": measured})
+    explanation = Explanation.model_validate({**EXPLANATION, "measured": measured})
+    chart = contributions_chart(explanation)
     assert chart is not None
     diamonds = chart.traces[2]
     assert (diamonds["y"], diamonds["x"]) == ([0], [250.0])
-    lines = minimal_lines(Explanation.model_validate({**EXPLANATION, "measured": measured}))
+    lines = minimal_lines(explanation)
     assert lines[0] == (
         "By the models, 1 of the 3 changes suffice: write_buffer_size. Not needed: b<b>, c."
     )
@@ -72,8 +73,7 @@ def test_what_was_measured_stands_beside_it():
 
 
 def test_without_a_step_there_is_no_plot():
-    assert contributions_chart(None) is None
-    assert contributions_chart({**EXPLANATION, "steps": []}) is None
+    assert contributions_chart(Explanation.model_validate({**EXPLANATION, "steps": []})) is None
 
 
 @pytest.mark.slow

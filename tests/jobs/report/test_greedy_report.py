@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
-from jobs.charts.trade_offs import two_metric_front_charts
+from jobs.charts.trials import two_metric_front_charts
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome
 from tests.support.jobs.pretended_job import finished_job

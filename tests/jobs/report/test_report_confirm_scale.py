@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jobs.report.artifacts import report_html
-from jobs.report.content import content
+from jobs.report.artifacts import content, report_html
+from jobs.results.figures import figure
 from optimizer.trials.trial import Phase
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.two_loads import LARGER, TwoLoads
@@ -18,11 +18,11 @@ def test_says_where_and_compares_runs_of_one_load_alone() -> None:
     words = "earched at scale 1/64 (100,000 keys); confirmed at scale 1/8 (800,000 keys)"
     assert html.count(words) == 2
     if finished.result["best"]:
-        assert "Validity: confirmed at scale 1/8 on the workload" in html
+        assert "It was confirmed at scale 1/8 on the workload" in html
     searched = [t for t in finished.trials if t.is_baseline and t.phase is not Phase.CONFIRM]
-    known = content(finished)
     spread = np.std([finished.fitness[t.number] for t in searched], ddof=1)
-    assert known["noise_of_fitness"] == spread
-    dots = next(t for t in known["charts"]["drift"].figure["data"] if t["mode"] == "markers")
+    told = next(each for each in content(finished)["appendix"] if each.name == "noise")
+    assert ("fitness", f"± {figure(spread)}") == told.blocks[0].rows[-1][:2]
+    dots = next(t for t in told.blocks[-1].figure["data"] if t["mode"] == "markers")
     assert len(dots["x"]) == len(searched)
     assert "confirmed at scale" not in report_html(finished_job(24, strategy="sobol"))

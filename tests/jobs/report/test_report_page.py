@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from jobs.charts.chart import Chart
+from jobs.charts.importance import shares_charts
 from jobs.report.artifacts import report_html
-from jobs.report.content import content
 from jobs.results.figures import estimate_words, figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.document import Result
 from sampler.space.space_file import space_from_document
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat
@@ -76,12 +77,12 @@ class TestAWholeJob:
         for title in (
             "Baseline versus best", "options changed", "Fitness by metric",
             "Fitness versus memory", "Convergence", "Parameter importance",
-            "The most and the least important parameters", "Parallel coordinates", "Pareto front",
+            "Box plots of the most and least important", "Parallel coordinates", "Pareto front",
             "Phases of the job", "Failures by cause", "Noise and drift of the baseline",
             "Environment", "How to use the file",
         ):  # fmt: skip
             assert title in page.text, title
-        shares = len(content(finished)["effects"])  # by forest and process, of each metric
+        shares = len(shares_charts(Result.read(finished.result)))  # by both models, by metric
         assert page.tags.count("figure") == len(plots(page)) == 19 + shares
         assert 4 <= shares <= 8
         best = finished.result["best"]
@@ -89,7 +90,8 @@ class TestAWholeJob:
         assert f"Proof: trial {best['trial']}, fitness " in page.text
         assert "built with assertions" in page.text
         assert (
-            "rocksdb::LoadOptionsFromFile" in page.text and "which loaded this file" in page.text
+            "rocksdb::LoadOptionsFromFile" in page.text
+            and "which has loaded this file" in page.text
         )
 
     def test_what_decides_stands_before_the_appendix(self, finished: JobOutcome):
@@ -109,8 +111,9 @@ class TestAWholeJob:
         page = report_html(finished)
         ids = re.findall(r' id="([\w-]+)"', page)
         assert len(set(ids)) == len(ids) > 15
-        assert set(re.findall(r'href="#([\w-]+)"', page)) == {*ids} - {
-            "trade", "changed", "beside", "next", "importance", "appendix"}  # fmt: skip
+        front = {"trade", "changed", "beside", "next", "importance", "appendix"}
+        rows = {name for name in ids if name.startswith("parameter-")}
+        assert set(re.findall(r'href="#([\w-]+)"', page)) == {*ids} - front - rows
 
     def test_every_plot_says_what_it_shows(self, finished: JobOutcome):
         page = report_html(finished)
@@ -228,7 +231,7 @@ class TestOtherJobs:
         assert job.result["verdict"] is None
         page = read(job)
         assert "No candidate could be measured against the baseline." in page.text
-        assert "too few to rank parameters" in page.text
+        assert "unknown, too few random configurations" in page.text
         assert "refused: " in page.text and "second line" not in page.text
 
     def test_one_metric_alone(self):

@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from jobs.report.content import phase_rows
+from jobs.report.course import phase_rows
 from jobs.results.outcome import JobOutcome
 from optimizer.budget.budget import divide
+from optimizer.results.document import Result
 from optimizer.trials.trial import Phase
 from tests.support.jobs.pretended_job import finished_job
 
 
 def test_all_phases_in_their_order(finished: JobOutcome):
-    rows = phase_rows(finished.trials, finished.result)
+    rows = phase_rows(finished.trials, Result.read(finished.result))
     assert [row.name for row in rows] == ["baseline", "sample", "rank", "search", "confirm"]
     assert sum(row.runs for row in rows) == len(finished.trials) == 60
     begun = [row.began for row in rows]
@@ -26,9 +27,9 @@ def test_all_phases_in_their_order(finished: JobOutcome):
 def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
     """Why the search ended, had the job been asked for so and planned so many configurations."""
     asked = {**finished.result["job"], **job}
-    plan = None if planned is None else {"explore": planned}
+    plan = {} if planned is None else {"explore": planned}
     result = {**finished.result, "job": asked, "sampling": None, "plan": plan}
-    rows = phase_rows(finished.trials, result)
+    rows = phase_rows(finished.trials, Result.read(result))
     return next(row.why_ended for row in rows if row.name == "search")
 
 
@@ -71,19 +72,19 @@ def test_configurations_that_were_measured_again_are_not_new(finished: JobOutcom
 
 def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
     result = {**finished.result, "sampling": {"why": "the order was steady"}}
-    rows = phase_rows(finished.trials, result)
+    rows = phase_rows(finished.trials, Result.read(result))
     assert rows[1].why_ended == "the order was steady"
     draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
-    rows = phase_rows(finished.trials, {**finished.result, "sampling": None})
+    rows = phase_rows(finished.trials, Result.read({**finished.result, "sampling": None}))
     assert rows[1].why_ended == f"the sampling budget, {draws} configurations, was used"
 
 
 def test_a_job_without_a_search_has_no_ranking_phase():
     job = finished_job(12, strategy="random")
-    rows = phase_rows(job.trials, job.result)
+    rows = phase_rows(job.trials, Result.read(job.result))
     assert [row.name for row in rows] == ["baseline", "sample", "confirm"]
 
 
 def test_given_trials_are_no_part_of_what_was_done(finished: JobOutcome):
     given = [replace(trial, given=True) for trial in finished.trials]
-    assert phase_rows(given, finished.result) == []
+    assert phase_rows(given, Result.read(finished.result)) == []

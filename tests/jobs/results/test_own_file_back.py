@@ -10,9 +10,9 @@ from jobs.results.export import difference_of, export_options
 from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.normal_form import read_user_options
-from sampler.options.options_file import CF, DB, TABLE, parse_options
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.options_file import CF, DB, TABLE, parse_options
+from sampler.rocksdb.parameters import Value
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
 from tests.support import DATA

@@ -5,7 +5,7 @@ import pytest
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
-from sampler.options.options_file import CF
+from sampler.rocksdb.options_file import CF
 
 OWN = '[Version]\nrocksdb_version=7.8.3\n[DBOptions]\n[CFOptions "default"]\n{}\n'
 FIFO = "compaction_style=kCompactionStyleFIFO"

@@ -9,8 +9,8 @@ import pytest
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.normal_form import read_user_options
-from sampler.options.options_file import (
+from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.options_file import (
     CF,
     DB,
     TABLE,

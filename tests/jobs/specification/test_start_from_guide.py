@@ -9,7 +9,7 @@ from jobs.specification.resolved_job import resolve
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.space.space import memory_bytes
 
 MIB = 2**20

@@ -13,10 +13,10 @@ from models.gaussian_process.process import (
     covariance,
     fit_process,
     kernel_matrices,
+    log_evidence,
     lower_factor,
     standardised,
 )
-from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import (
     drawn_components,
     learn_components,

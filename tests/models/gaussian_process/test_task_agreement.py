@@ -6,19 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.gaussian_process.process import (
-    KernelInputs,
-    VarianceComponents,
-    covariance,
-    fit_process,
-    kernel_matrices,
-    standardised,
-)
-from models.gaussian_process.task_agreement import (
     FIRST_GUESS,
     NOTHING,
+    KernelInputs,
     Tasks,
+    VarianceComponents,
+    covariance,
     first_agreement,
+    fit_process,
+    kernel_matrices,
     learn_agreement,
+    standardised,
 )
 from models.gaussian_process.variance_components import learn_components
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude, result_document
+from optimizer.results.search_document import learned_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.surrogate.parameter_effects import (
     ParameterEffects,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.learned_document import learned_document
+from optimizer.results.search_document import learned_document
 from optimizer.run import driver
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState

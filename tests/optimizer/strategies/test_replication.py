@@ -8,7 +8,7 @@ import pytest
 from optimizer.confirmation.choice import candidates_of
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import guided, replication
+from optimizer.strategies import guided
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
@@ -90,7 +90,7 @@ def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
 @pytest.fixture
 def whatever_share(monkeypatch: pytest.MonkeyPatch):
     """So that it is not the share that ends the doubts."""
-    monkeypatch.setattr(replication, "SHARE", 1.0)
+    monkeypatch.setattr(guided, "REPLICATED_SHARE", 1.0)
 
 
 @pytest.mark.usefixtures("whatever_share")

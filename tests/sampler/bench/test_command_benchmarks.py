@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_bench import CommandBench, last_line_metrics
-from sampler.options.options_file import CF, parse_options
+from sampler.rocksdb.options_file import CF, parse_options
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.following import Counting
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.options_file import CF, OptionsFile
+from sampler.rocksdb.options_file import CF, OptionsFile
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.settings import Settings

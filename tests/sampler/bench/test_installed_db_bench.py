@@ -12,10 +12,9 @@ from sampler.bench.installed import (
     try_options,
 )
 from sampler.common.errors import InputError
-from sampler.options.option_values import read_values
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_options
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_options
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.space.space_file import SHIPPED
 from sampler.workload.workload import Workload
 from tests.support.sampler.real_runs import at_baseline_of, drawn

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.bench.run_log import RocksdbLog, parse_log
-from sampler.stats_dumps.log_reader import LogReader
+from sampler.rocksdb.log_reader import LogReader
 from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from tests.support.sampler.real_runs import Kept
 
@@ -83,7 +83,7 @@ def test_a_compaction_that_began_long_ago_is_under_way_until_it_ends(tmp_path: P
 def test_a_log_without_a_line_s_end_is_not_kept_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("sampler.stats_dumps.log_reader.LONGEST_LINE", 100)
+    monkeypatch.setattr("sampler.rocksdb.log_reader.LONGEST_LINE", 100)
     path, taken = tmp_path / "LOG", []
     monkeypatch.setattr(RocksdbLog, "take", lambda _, line, __: taken.append(len(line)))
     path.write_bytes(b"x" * 1050)

@@ -14,8 +14,7 @@ from sampler.bench.metrics import (
     trial_metrics,
 )
 from sampler.bench.run_log import RocksdbLog, parse_log
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.runner.process import EndedProcess, Ending
 from sampler.workload.workload import Workload
 from tests.support.sampler.real_runs import OUTPUTS, TINY, Kept, Measure

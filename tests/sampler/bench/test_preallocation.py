@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, as_asked, try_options, without_preallocation
-from sampler.options.options_file import CF, DB, OptionsFile, parse_options
+from sampler.rocksdb.options_file import CF, DB, OptionsFile, parse_options
 
 SECTIONS = '[Version]\n[DBOptions]\n{}[CFOptions "default"]\n'
 

@@ -11,13 +11,13 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import BenchmarkLine, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.run_log import RocksdbLog
-from sampler.options.options_file import CF, OptionsFile, parse_options
+from sampler.rocksdb.log_reader import LogReader
+from sampler.rocksdb.options_file import CF, OptionsFile, parse_options
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import Following, LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
-from sampler.stats_dumps.log_reader import LogReader
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 from studies.space_amplification import MOST_OFF, Scanned

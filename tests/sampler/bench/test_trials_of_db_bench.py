@@ -7,7 +7,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.run_log import parse_log
-from sampler.options.options_file import DB, OptionsFile
+from sampler.rocksdb.options_file import DB, OptionsFile
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import Ending
 from sampler.runner.runner import LocalRunner

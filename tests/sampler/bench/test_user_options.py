@@ -15,16 +15,16 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.errors import InputError
-from sampler.options.measured_part import divided, measured_part, without_derived
-from sampler.options.normal_form import (
+from sampler.rocksdb.measured_part import divided, measured_part, without_derived
+from sampler.rocksdb.normal_form import (
     caches_of,
     file_values,
     normalized,
     read_user_options,
     with_block_cache,
 )
-from sampler.options.option_values import write_values
-from sampler.options.options_file import (
+from sampler.rocksdb.option_values import write_values
+from sampler.rocksdb.options_file import (
     CF,
     DB,
     TABLE,
@@ -33,7 +33,7 @@ from sampler.options.options_file import (
     leaves,
     parse_options,
 )
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload

@@ -18,9 +18,9 @@ from sampler.kioxia_guide.document import (
     trocksdb_text,
 )
 from sampler.kioxia_guide.guide import Planned, compute_guide
-from sampler.options.option_values import read_values
-from sampler.options.options_file import CF, DB, parse_options
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import CF, DB, parse_options
+from sampler.rocksdb.parameters import catalogue
 
 LARGE = replace(EXAMPLE, cpu_threads=256, value_size=20_000_000)
 SMALL = replace(EXAMPLE, cpu_threads=1, keys=1000, memory=1)

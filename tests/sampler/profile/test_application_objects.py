@@ -8,10 +8,10 @@ import pytest
 
 from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.application import application_steps
-from sampler.options.options_file import format_options, parse_options
 from sampler.profile.application_objects import FilteredTable, as_it_was, filter_policy, with_cache
 from sampler.profile.reading import read_profile
+from sampler.rocksdb.application import application_steps
+from sampler.rocksdb.options_file import format_options, parse_options
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import workload_from_document
 from tests.support import DATA

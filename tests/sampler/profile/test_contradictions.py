@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sampler.profile.contradictions import without_contradictions
+from sampler.profile.evidence import without_contradictions
 from sampler.profile.load import choose_load
 from sampler.profile.profile import (
     DatabaseProfile,

@@ -12,7 +12,7 @@ from sampler.common.errors import InputError
 from sampler.profile.load import ChosenLoad, choose_load, even_share, load_toml
 from sampler.profile.load_shape import MOST_OPERATIONS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Skew, Source, ValueSize
-from sampler.workload.filled_keys import operations_of
+from sampler.workload.db_bench_benchmarks import operations_of
 from sampler.workload.workload_file import workload_from_document
 
 

@@ -10,7 +10,7 @@ from sampler.common.documents import packaged_rows
 from sampler.profile.family_events import COMPACTION, FLUSH
 from sampler.profile.log_events import LogEvents
 from sampler.profile.overwrites import Held
-from sampler.stats_dumps.log_reader import read_log
+from sampler.rocksdb.log_reader import read_log
 from tests.support.sampler.written_events import BEGIN, compaction, event, flush, table
 
 
@@ -102,7 +102,7 @@ def test_tables_that_come_or_go_in_other_ways_are_not_accounted_for() -> None:
 NEEDED = sorted(
     {
         (row["event"], row["field"])
-        for row in packaged_rows("sampler.stats_dumps", "event_fields.csv")
+        for row in packaged_rows("sampler.rocksdb", "event_fields.csv")
         if row["needed"] and row["event"] not in ("blob_file_creation", "flush_finished")
     }
 )

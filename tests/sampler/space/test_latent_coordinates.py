@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value, catalogue
 from sampler.space.latent import decode, encode
 from sampler.space.space import Configuration, Space, digest, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space, space_from_document

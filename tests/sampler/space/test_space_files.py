@@ -4,7 +4,7 @@ import pytest
 
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.latent import decode
 from sampler.space.space import Space
 from sampler.space.space_file import SHIPPED, load_space, space_text

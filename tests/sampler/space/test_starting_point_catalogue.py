@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError
-from sampler.parameters.catalogue import catalogue
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import default_values
 from sampler.space.starting_points import (
     Room,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.workload.filled_keys import Fill, distinct_keys
+from sampler.workload.db_bench_benchmarks import Fill, distinct_keys
 from sampler.workload.workload import Prepare, Workload
 
 fills = st.builds(

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sampler.options.options_file import MOST_DEPTH, MOST_FIELDS
+from sampler.rocksdb.options_file import MOST_DEPTH, MOST_FIELDS
 from tests.support import DATA, ROOT
 from tests.support.fuzzing.fuzz_service import EXTERNAL, routes
 from tests.support.fuzzing.fuzz_targets import LONGEST

@@ -34,11 +34,11 @@ from sampler.bench.run_log import parse_log
 from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.options.changes import changes_to, patched
-from sampler.options.forms import FORMS, write_form
-from sampler.options.measured_part import measured_part
-from sampler.options.normal_form import file_values, read_user_options
-from sampler.options.options_file import CF, format_options, parse_options
+from sampler.rocksdb.changes import changes_to, patched
+from sampler.rocksdb.forms import FORMS, write_form
+from sampler.rocksdb.measured_part import measured_part
+from sampler.rocksdb.normal_form import file_values, read_user_options
+from sampler.rocksdb.options_file import CF, format_options, parse_options
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_document, workload_from_document
 from tests.support.sampler.options_compared import settings_of

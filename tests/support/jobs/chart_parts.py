@@ -1,9 +1,12 @@
 """What the tests of several plots share."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from jobs.charts.chart import Chart
 from optimizer.objective.objective import Term
+from optimizer.results.ranking import ParameterImportance
 from optimizer.trials.trial import Trial
 from tests.support.optimizer.pretend_bench import trial_of
 
@@ -23,11 +26,19 @@ def candidates(fitness: dict[int, float], **metrics: list[float]) -> list[Trial]
     ]
 
 
-def row(name: str, rank: int, permutation: float, **more: float) -> dict[str, Any]:
-    return {
-        "name": name,
-        "rank": rank,
-        "importance": {"waf": {"mdi": 0.5, "permutation": permutation,
-                               "permutation_std": 0.1, **more}},
-        "anova": {"waf": {"p": 0.01, "p_holm": 0.02, "eta_squared": 0.25}},
-    }  # fmt: skip
+def row(
+    name: str,
+    rank: int,
+    permutation: float,
+    metrics: Mapping[str, float] = MappingProxyType({}),
+    **more: float,
+) -> ParameterImportance:
+    """``metrics``: the permutation importance of more metrics than ``waf``."""
+    known = {"waf": permutation, **metrics}
+    forest = {
+        metric: {"mdi": 0.5, "permutation": value, "permutation_std": 0.1, **more}
+        for metric, value in known.items()
+    }
+    anova = {metric: {"p": 0.01, "p_holm": 0.02, "eta_squared": 0.25} for metric in known}
+    document = {"name": name, "rank": rank, "importance": forest, "anova": anova}
+    return ParameterImportance.model_validate(document)

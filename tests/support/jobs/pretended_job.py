@@ -13,8 +13,8 @@ from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.documents import parse_toml
-from sampler.options.option_values import write_values
-from sampler.options.options_file import OptionsFile, format_options
+from sampler.rocksdb.option_values import write_values
+from sampler.rocksdb.options_file import OptionsFile, format_options
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text
 from sampler.workload.workload import Workload

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from random import Random
 
-from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_struct
+from sampler.rocksdb.option_facts import OptionFact, option_facts
+from sampler.rocksdb.options_file import CF, DB, TABLE, OptionsFile, format_struct
 
 Key = tuple[str, str]
 Values = dict[Key, str]

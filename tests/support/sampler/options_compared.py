@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sampler.options.options_file import VERSION, OptionsFile
+from sampler.rocksdb.options_file import VERSION, OptionsFile
 
 
 def settings_of(options: OptionsFile) -> Mapping[str, Mapping[str, str]]:

@@ -1,7 +1,7 @@
 """Reads the openings of a text at once, for the tests."""
 
-from sampler.stats_dumps.opening import Opening, openings_in
-from sampler.stats_dumps.parts import read_contents
+from sampler.rocksdb.opening import Opening, openings_in
+from sampler.rocksdb.parts import read_contents
 
 
 def parse_openings(text: str) -> tuple[Opening, ...]:

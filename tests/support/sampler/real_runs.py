@@ -7,7 +7,7 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.parameters.parameter import Value
+from sampler.rocksdb.parameters import Value
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess
 from sampler.space.encoding import draw

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.options.options_file import OptionsFile, parse_options
+from sampler.rocksdb.options_file import OptionsFile, parse_options
 
 _TEXTS = POINTER(c_char_p)
 _CALLS = {

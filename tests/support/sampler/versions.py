@@ -4,7 +4,7 @@ import pytest
 
 from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.option_facts import OptionFact
+from sampler.rocksdb.option_facts import OptionFact
 
 
 def version_of(installed: InstalledDbBench) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jobs.experiments.experiment import RUNS
-from sampler.options.options_file import TABLE
+from sampler.rocksdb.options_file import TABLE
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default
 

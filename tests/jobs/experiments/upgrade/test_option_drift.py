@@ -4,7 +4,7 @@ import pytest
 
 from jobs.experiments.option_drift import Concern, option_drift
 from sampler.bench.installed import InstalledDbBench, probe
-from sampler.options.options_file import CF, DB, OptionsFile, leaves
+from sampler.rocksdb.options_file import CF, DB, OptionsFile, leaves
 from tests.support.sampler.second_builds import REAL, build, with_default, without_option
 
 pytestmark = pytest.mark.db_bench

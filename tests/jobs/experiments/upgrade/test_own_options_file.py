@@ -6,7 +6,7 @@ from jobs.experiments.option_drift import own_file
 from jobs.experiments.upgrade import upgrade_sentences
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.common.errors import InputError
-from sampler.options.options_file import CF, DB, parse_options
+from sampler.rocksdb.options_file import CF, DB, parse_options
 from tests.support.sampler.second_builds import (
     REAL,
     REFUSES,

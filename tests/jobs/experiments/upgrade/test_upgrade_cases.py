@@ -14,7 +14,7 @@ from jobs.experiments.option_drift import (
 )
 from jobs.specification.specification import Specification
 from sampler.bench.installed import InstalledDbBench, probe
-from sampler.options.options_file import CF, TABLE, OptionsFile, parse_options
+from sampler.rocksdb.options_file import CF, TABLE, OptionsFile, parse_options
 from tests.support.sampler.second_builds import build, with_default
 
 pytestmark = pytest.mark.db_bench

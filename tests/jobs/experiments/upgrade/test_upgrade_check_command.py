@@ -11,7 +11,7 @@ import pytest
 from cli.main import main
 from jobs.experiments.experiment import RUNS
 from sampler.bench.installed import InstalledDbBench
-from sampler.options.options_file import CF
+from sampler.rocksdb.options_file import CF
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default, without_option
 

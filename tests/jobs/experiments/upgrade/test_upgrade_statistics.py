@@ -13,7 +13,7 @@ from jobs.experiments.upgrade import SIDES, causes, is_worse, upgrade_sentences
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective import Term
 from optimizer.objective.objective_file import load_objective
-from sampler.options.options_file import CF
+from sampler.rocksdb.options_file import CF
 
 TERMS = load_objective("paper").terms
 SPREADS = {"waf": 0.02, "sa": 0.01, "time": 0.15, "rate": 0.15}

@@ -1,1 +1,0 @@
-"""RocksDB's OPTIONS files: what each key of each version is."""

@@ -1,1 +1,0 @@
-"""A tunable and the catalogue of all of them."""

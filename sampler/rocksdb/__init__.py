@@ -1,0 +1,1 @@
+"""RocksDB itself: its parameters, OPTIONS files and LOG, of every version."""

@@ -1,1 +1,0 @@
-"""RocksDB's LOG, of any version: dumps of statistics (lines, parts, openings) and events."""

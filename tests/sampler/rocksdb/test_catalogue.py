@@ -1,0 +1,125 @@
+import pytest
+
+from sampler.bench.installed import InstalledDbBench
+from sampler.rocksdb.option_facts import OptionFact, option_facts
+from sampler.rocksdb.option_values import read_values, title_of
+from sampler.rocksdb.options_file import OptionsFile
+from sampler.rocksdb.parameters import Parameter, Value, catalogue
+from tests.support.sampler.versions import default_in, knows
+
+PARAMETERS = tuple(catalogue().values())
+OPTIONS = [parameter for parameter in PARAMETERS if parameter.is_option]
+_SECTIONS = {"Table": "BlockBasedTable"}  # a section by the name of its facts
+by_name = pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda p: p.name)
+
+
+def test_there_are_at_least_45_options():
+    assert len(OPTIONS) >= 45
+
+
+def test_no_key_is_listed_twice():
+    places = [(parameter.section, parameter.key) for parameter in OPTIONS]
+    assert len(places) == len(set(places))
+
+
+@by_name
+def test_every_parameter_says_what_it_does(parameter: Parameter):
+    assert len(parameter.help.split()) >= 3
+    assert parameter.help.endswith(".")
+
+
+@by_name
+def test_bounds_multiples_and_conditions_refer_to_known_parameters(parameter: Parameter):
+    assert parameter.refers_to <= catalogue().keys()
+    for condition in parameter.active_if:
+        other = catalogue()[condition.parameter]
+        assert set(condition.values) <= set(other.values)
+
+
+@by_name
+def test_a_parameter_is_either_a_range_or_a_list_of_values(parameter: Parameter):
+    if parameter.is_numeric:
+        assert parameter.low is not None and parameter.high is not None
+        assert parameter.low < parameter.high
+        assert not parameter.log or parameter.low > 0
+    else:
+        assert len(parameter.values) >= 2
+        assert parameter.default in parameter.values
+        assert parameter.default_db_bench in parameter.values
+
+
+@by_name
+def test_special_values_lie_outside_the_range(parameter: Parameter):
+    for value in parameter.special:
+        low, high = parameter.low, parameter.high
+        assert low is None or high is None or not low <= float(value) <= high
+
+
+@by_name
+def test_scaled_sizes_stay_sizes_at_scale_64(parameter: Parameter):
+    if parameter.scaled and not parameter.multiple_of:
+        assert parameter.kind == "int"
+        assert int(parameter.low or 0) % 64 == 0 and parameter.quantum % 64 == 0
+
+
+@pytest.mark.db_bench
+@by_name
+def test_rocksdb_writes_every_option_into_its_options_file(
+    parameter: Parameter, installed: InstalledDbBench
+):
+    fact = _fact(parameter)
+    if fact and not knows(installed, fact):
+        assert not installed.knows(parameter)
+        return
+    assert installed.knows(parameter)
+    if parameter.is_option and parameter.key != "compression_per_level":
+        assert installed.defaults.get(title_of(parameter), parameter.key) is not None
+
+
+def _fact(parameter: Parameter) -> OptionFact | None:
+    section = _SECTIONS.get(parameter.section, parameter.section)
+    return option_facts().get((section, parameter.key))
+
+
+def _default_in(parameter: Parameter, version: str) -> Value:
+    """The catalogue's default, or the one that the table of facts has for a later version."""
+    fact = _fact(parameter)
+    if fact is None or default_in(fact, version) == fact.default:
+        return parameter.default
+    struct, dot, field = parameter.key.partition(".")
+    text = f"{{{field}={default_in(fact, version)};}}" if dot else default_in(fact, version)
+    file = OptionsFile({title_of(parameter): {struct: text}})
+    return read_values(file, [parameter])[parameter.name]
+
+
+@by_name
+def test_what_changes_by_default_between_versions_is_marked_as_such(parameter: Parameter):
+    fact = _fact(parameter)
+    known = {fact.default, *(text for _, text in fact.later)} - {""} if fact else set()
+    assert parameter.varies == (len(known) > 1 or parameter.name == "cache_size")
+
+
+@pytest.mark.db_bench
+def test_library_defaults_are_those_that_rocksdb_uses(installed: InstalledDbBench):
+    listed = {each.name: _default_in(each, installed.version) for each in PARAMETERS}
+    assert installed.library_defaults() == listed
+
+
+@pytest.mark.db_bench
+@by_name
+def test_flags_are_ones_that_db_bench_has(parameter: Parameter, installed: InstalledDbBench):
+    without_flag = parameter.is_option and parameter.flag == ""
+    assert without_flag or parameter.flag in installed.flags
+
+
+def test_a_count_of_entries_is_scaled_and_is_no_size_in_bytes():
+    counted = {each.name for each in PARAMETERS if each.scaled and not each.is_bytes}
+    assert counted == {"memtable_op_scan_flush_trigger"}
+    unscaled = {each.name: each.words(2**16) for each in PARAMETERS
+                if each.is_bytes and not each.scaled}  # fmt: skip
+    assert unscaled.pop("delayed_write_rate") == "64 KiB/s"
+    assert {*unscaled.values()} == {"64 KiB"}
+    assert {*unscaled} == {
+        "block_size", "bytes_per_sync", "compaction_readahead_size", "compression_max_dict_bytes",
+        "wal_bytes_per_sync", "writable_file_max_buffer_size",
+    }  # fmt: skip
