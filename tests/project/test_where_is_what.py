@@ -55,8 +55,10 @@ PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
 SETTINGS = re.findall(r"^\| `(\w+)` \| `(\S+\.py)` \| `(\w+)` \|$", PAGE, re.MULTILINE)
 # What declares a setting or an option: a field of a model, or a parameter of a command.
 DECLARED = re.compile(r"(?:Field|Option)\(")
-# The same names of something else: a machine's check and its memory, and figures of a result.
+# The same names of something else: a machine's check and its memory, figures of a result, and the
+# limits that an objective's own document holds.
 OTHERS = {
+    ("optimizer/objective/objective.py", "Objective"),
     ("cli/tuning/doctor.py", "doctor_command"),
     ("cli/tuning/catalogue.py", "guide_command"),
     ("optimizer/results/document.py", "Contributions"),
