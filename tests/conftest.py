@@ -22,11 +22,12 @@ from sampler.runner.settings import Settings
 from tests.support import AT_ONCE
 from tests.support.db.databases import *  # noqa: F403
 from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
+from tests.support.sampler.no_neighbours import no_neighbours
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests. Every
 # run draws the same examples, so that none fails by chance; `--hypothesis-seed` draws others.
 for _profile, _same, _examples in (
-    ("rocktune", True, 100),
+    ("rocktune", True, 50),
     ("quick", True, 20),
     ("drawn", False, 100),
 ):
@@ -160,6 +161,13 @@ def temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         Path(made).chmod(0o1777)  # servers run as another user
         patch.setenv("TMPDIR", made)
         patch.setattr(tempfile, "tempdir", made)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alone() -> Iterator[None]:
+    """Trials do not read what each process of the machine does; tests of that reading do."""
+    with no_neighbours():
         yield
 
 

@@ -42,10 +42,11 @@ from jobs.batch.batch_plan import (
 )
 from jobs.queue import lifecycle
 from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, job_kind
-from jobs.specification.request import JobRequest, parts_of
+from jobs.specification.request import JobRequest
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import (
     Specification,
+    asked_for,
     checked,
     on_fitting_build,
     specification_from_document,
@@ -220,49 +221,48 @@ def specification_from(
     """
     found: list[InputError] = []
     asked = _with_plain_limits(asked, found)
-    parts = _usual() if start is None else start.document()
-    parts |= _documents(asked, workloads, start, found)
-    parts |= parts_of(asked, found, search=parts.get("search"))
+    draft = start or _usual()
+    draft = draft.model_copy(update=_documents(asked, workloads, start, found))
+    draft, limits = asked_for(asked, draft, found)
     builds = builds or KnownBuilds()
-    chosen_for = parts.pop("chosen_for", None)
+    named, chosen_for = draft.db_bench, draft.chosen_for
     if chosen_for and "db_bench" not in asked.model_fields_set:
-        parts["db_bench"] = None  # chosen again, for the options and the builds of now
+        named = None  # chosen again, for the options and the builds of now
         if "workload" not in asked.model_fields_set:
             database = database or chosen_for
-    named = parts.get("db_bench")
+    sound = named
     if named not in (None, DEFAULT_BUILD):
         # Also in a clone of a job that a terminal made with a path.
-        parts["db_bench"] = None  # what is wrong with it is told once
+        sound = None  # what is wrong with it is told once
         with noting(found):
-            installed = builds.find(named)
-            parts["db_bench"] = named
-    known = parts["workload"] is not _STAND_IN
-    if known and parts["workload"].get("external") and parts.get("minutes") is not None:
+            installed, sound = builds.find(named), named
+    draft = draft.model_copy(update={"db_bench": sound, "chosen_for": None})
+    load = draft.workload
+    if load is not _STAND_IN and load.get("external") and draft.minutes is not None:
         found.append(InputError("minutes", "does not apply to an external runner; give trials"))
     built: Specification | None = None
-    limits = parts.pop("limits", ())
     with noting(found):
-        built = checked(Specification.model_construct(**parts), limits)
+        built = checked(draft, limits)
     if built is not None and named is None:
         built = on_fitting_build(built, lambda: builds.versions, database)
         installed = builds.here[built.db_bench] if built.db_bench else installed
     if built is not None and not found:
         with noting(found):
-            by_db_bench = not {"command", "external"} & parts["workload"].keys()
+            by_db_bench = not {"command", "external"} & load.keys()
             resolve(built, installed if by_db_bench else None)
     refuse_noted(found)
     assert built is not None
     return built
 
 
-def _usual() -> dict[str, Any]:
+def _usual() -> Specification:
     """What holds where nothing is asked for."""
-    return {
-        "workload": _STAND_IN,
-        "space": parse_toml(space_text("default"), field="space"),
-        "objective": objective_document(load_objective("paper")),
-        "shipped_space": True,
-    }
+    return Specification.model_construct(
+        workload=_STAND_IN,
+        space=parse_toml(space_text("default"), field="space"),
+        objective=objective_document(load_objective("paper")),
+        shipped_space=True,
+    )
 
 
 def _documents(

@@ -79,7 +79,7 @@ def tune_command(
     130 interrupted (continue with --resume).
     """
     from jobs.results.output_folder import require_folder
-    from jobs.specification.named_files import specified
+    from jobs.specification.named_files import specify
     from jobs.specification.specification import on_fitting_build
     from sampler.bench.builds import installed_versions
 
@@ -90,7 +90,7 @@ def tune_command(
         from cli.tuning.profile import asked_like
 
         asked, database = asked_like(asked, like, out, resume=resume, check=not no_check)
-    specification = specified(asked)
+    specification = specify(**asked)
     if not named and scheduler is None:
         specification = on_fitting_build(
             specification, lambda: installed_versions(load_settings()), database

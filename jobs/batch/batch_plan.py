@@ -27,7 +27,7 @@ from jobs.specification.experiments import (
     sent_experiment,
     stored_specification,
 )
-from jobs.specification.named_files import BASELINES, Find, inlined, specified
+from jobs.specification.named_files import BASELINES, Find, inlined, specify
 from jobs.specification.request import NONE, JobRequest
 from jobs.specification.specification import Specification
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -303,7 +303,7 @@ def read_batch(
         if "kind" in settings:
             problem = f"a terminal cannot run {settings['kind']} in a batch"
             raise InputError("kind", f"{problem}; send the file to a service with `url`")
-        specification = specified(settings, find=files_beside(path.parent))
+        specification = specify(find=files_beside(path.parent), **settings)
         if settings.get("db_bench") is None:
             specification = fit(specification)
         require_measured_here(specification)

@@ -18,9 +18,8 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
-from jobs.specification.request import NONE, parts_of, read_request
-from jobs.specification.specification import Specification, checked, usual_objective
-from optimizer.objective.objective import Limit
+from jobs.specification.request import NONE, JobRequest, read_request
+from jobs.specification.specification import Specification, asked_for, checked, usual_objective
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
 from sampler.bench.builds import is_build_name
@@ -55,47 +54,47 @@ def as_written(_: str, given: str) -> str:
     return given
 
 
-def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specification:
+def specify(*, find: Find = as_written, **settings: Any) -> Specification:
     """The job that a terminal or a nightly.toml asks for, to be run on this machine.
 
-    Documents, programs and OPTIONS files may be paths. An InputError tells all that is wrong.
+    ``settings`` are fields of a ``JobRequest``; None stands for what is usual. Workload, space and
+    objective are catalogue names or TOML files; without an objective it is ``usual_objective``.
+    The baseline is ``library``, ``db_bench``, an OPTIONS file, or the space's own; db_bench a
+    build's name, the path of a program, or the host's own; starting points may be OPTIONS files.
+    An InputError tells all that is wrong.
     """
     found: list[InputError] = []
-    named: dict[str, Any] = {}
-    asked: dict[str, Any] = {}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    named: dict[str, str] = {"workload": "load-quick", "space": "default"}
     for name in settings.keys() & set(_NAMED):
         value = settings[name]
         with noting(found):
             if not isinstance(value, str) or not value or "\0" in value:
                 raise InputError(name, f"{value!r:.80} is not a text")
             named[name] = find(name, value)
+    request, starts = JobRequest(), None
     with noting(found):
         rest = {n: v for n, v in settings.items() if n not in (*_NAMED, "start_from")}
-        asked = parts_of(read_request(rest), found)
+        request = read_request(rest)
     if "start_from" in settings:
         with noting(found):
-            asked["start_from"] = read_starts(settings["start_from"], find)
+            starts = read_starts(settings["start_from"], find)
     refuse_noted(found)
-    return specify(**named, **asked)
+    draft, limits = asked_for(request, _named(**named, start_from=starts), found)
+    refuse_noted(found)
+    return checked(draft, limits)
 
 
-def specify(
+def _named(
     *,
-    workload: str = "load-quick",
-    space: str = "default",
+    workload: str,
+    space: str,
     objective: str | None = None,
     baseline: str | None = None,
     db_bench: str | None = None,
-    limits: Sequence[Limit] = (),
-    **settings: Any,
+    start_from: Sequence[Mapping[str, Any]] | None = None,
 ) -> Specification:
-    """Reads all that is named and checks it; an InputError names what is wrong, and the fix.
-
-    Workload, space and objective are catalogue names or TOML files; without an objective it is
-    ``usual_objective``. The baseline is ``library``, ``db_bench``, an OPTIONS file, or the space's
-    own; db_bench a build's name, the path of a program, or the host's own. ``settings`` are other
-    fields of a ``Specification``, ``limits`` those besides the objective's.
-    """
+    """A draft with all documents that are named, read; an InputError tells all that are none."""
     found: list[InputError] = []
     documents: dict[str, Any] = {}
     usual, named, options = "paper", None, None
@@ -112,15 +111,14 @@ def specify(
     refuse_noted(found)
     if db_bench is not None and "/" in db_bench:  # so that it is the same program from anywhere
         db_bench = str(Path(db_bench).expanduser().absolute())
-    draft = Specification.model_construct(
+    return Specification.model_construct(
         **documents,
         shipped_space=space in SPACES,
         baseline=named,
         baseline_options=options,
         db_bench=db_bench,
-        **settings,
+        start_from=start_from,
     )
-    return checked(draft, limits)
 
 
 def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:

@@ -23,16 +23,12 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from optimizer.budget.sample_size import parse_detect
-from optimizer.objective.objective import parse_limit
 from optimizer.trials.problem import (
     Number,
     SearchOptions,
-    SearchSettings,
     Whole,
     strategy_name,
 )
-from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 
 StrategyName = Annotated[str, AfterValidator(strategy_name)]
@@ -208,10 +204,6 @@ AUTO, NONE = "auto", "none"
 WarmStart = str | int | None
 """``auto``, the number of a job, or None for none."""
 
-# What a clone keeps where null is asked for; null takes back whatever else was asked for.
-_NULL_KEEPS = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
-_KEPT = {*JobSettings.model_fields, "baseline_options", "drop_unknown", "db_bench"}
-
 
 def read_request(given: Mapping[str, Any]) -> JobRequest:
     """Checks what a terminal or a nightly.toml asks for; an InputError names the wrong options."""
@@ -261,66 +253,6 @@ def parse_warm_start(given: str | int | None) -> WarmStart:
         problem = f"{given!r:.60} is neither auto, none nor the number of a job"
         raise InputError("warm_start", problem)
     return number
-
-
-def parts_of(
-    asked: JobRequest, found: list[InputError], *, search: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """What a request asks for, by the fields of ``Specification``; documents stay as they are.
-
-    Only what was asked for is there, but for ``search``, which is always told. ``found`` receives
-    what is wrong; ``search`` is how the search of the job that is cloned behaves.
-    """
-    given = {name: getattr(asked, name) for name in asked.model_fields_set}
-    parts = {
-        name: value
-        for name, value in given.items()
-        if name in _KEPT and (value is not None or name not in _NULL_KEEPS)
-    }
-    budget = ("trials", "minutes")
-    if any(parts.get(name) is not None for name in budget):  # one kind replaces the other
-        parts |= {name: given.get(name) for name in budget}
-    else:
-        parts = {name: value for name, value in parts.items() if name not in budget}
-    if parts.get("warm_start") == NONE:
-        parts["warm_start"] = None
-    if {"baseline", "baseline_options"} <= parts.keys():
-        found.append(InputError("baseline_options", "give either baseline or baseline_options"))
-    elif "baseline" in parts:  # and no file that could have a family
-        parts = {"column_family": None, "baseline_options": None} | parts
-    elif "baseline_options" in parts:
-        parts = {"baseline": None} | parts
-    if given.get("memory") is not None:
-        with noting(found):
-            parts["memory"] = parse_bytes(str(given["memory"]), field="memory")
-    if "limits" in given:
-        parts["limits"] = []
-        for text in given["limits"] or ():
-            with noting(found):
-                parts["limits"].append(parse_limit(text, field="limits"))
-    if "start_from" in given:
-        rows = given["start_from"]
-        parts["start_from"] = rows and [
-            {"name": each} if isinstance(each, str) else each.model_dump() for each in rows
-        ]
-    return parts | {"search": _search(given, search or {}, found)}
-
-
-def _search(
-    given: Mapping[str, Any], before: Mapping[str, Any], found: list[InputError]
-) -> SearchSettings:
-    """How the search behaves; null stands for what is usual."""
-    search = dict(before)
-    for name in SearchOptions.model_fields.keys() & given.keys():
-        search.pop(name, None)
-        search |= {} if given[name] is None else {name: given[name]}
-    if "detect" in given:
-        search |= {"detect": None, "detect_metric": None}
-    if given.get("detect") is not None:
-        with noting(found):
-            change, metric = parse_detect(str(given["detect"]), field="detect")
-            search |= {"detect": change, "detect_metric": metric}
-    return SearchSettings.model_validate(search)
 
 
 def _types(annotation: Any) -> set[Any]:

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, ValidationError
 
 from db.schema.job_row import JobKind, JobRow
-from jobs.specification.request import JobSettings, WarmStart, require_file
+from jobs.specification.request import NONE, JobRequest, JobSettings, WarmStart, require_file
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
-from optimizer.objective.objective import Limit, Objective, require_possible
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED, parse_detect
+from optimizer.objective.objective import Limit, Objective, parse_limit, require_possible
 from optimizer.objective.objective_file import (
     limit_document,
     load_objective,
     objective_from_document,
 )
-from optimizer.trials.problem import FORMER_NAMES, SearchSettings
+from optimizer.trials.problem import FORMER_NAMES, SearchOptions, SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, database_version, fitting_build, is_build_name
 from sampler.bench.user_options import require_known_filter
+from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 from sampler.machine.machine import cpu_threads
 from sampler.rocksdb.normal_form import read_user_options
@@ -44,6 +45,9 @@ DEFAULT_TRIALS = 96
 MOST_TRIALS = 1_000_000
 _OF_PREPARED = ("reading", "paper", "waf", "rate")
 _LIMIT = "limits"
+# What a clone keeps where null is asked for; null takes back whatever else was asked for.
+_NULL_KEEPS = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
+_KEPT = {*JobSettings.model_fields, "baseline_options", "drop_unknown", "db_bench"}
 
 
 class Specification(JobSettings):
@@ -143,6 +147,66 @@ def require_tunes(row: JobRow, field: str) -> None:
     """Refuses, with an InputError, a job that is an experiment."""
     if row.kind is not JobKind.TUNE:
         raise InputError(field, f"job {row.id} is of kind {row.kind}; name a tuning job")
+
+
+def asked_for(
+    asked: JobRequest, draft: Specification, found: list[InputError]
+) -> tuple[Specification, list[Limit]]:
+    """A draft with all that a request asks for beside its documents; and the limits that it adds.
+
+    What is not asked for stays as in the draft, which may be the job that is cloned. ``found``
+    receives what is wrong.
+    """
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    parts = {
+        name: value
+        for name, value in given.items()
+        if name in _KEPT and (value is not None or name not in _NULL_KEEPS)
+    }
+    budget = ("trials", "minutes")
+    if any(parts.get(name) is not None for name in budget):  # one kind replaces the other
+        parts |= {name: given.get(name) for name in budget}
+    else:
+        parts = {name: value for name, value in parts.items() if name not in budget}
+    if parts.get("warm_start") == NONE:
+        parts["warm_start"] = None
+    if {"baseline", "baseline_options"} <= parts.keys():
+        found.append(InputError("baseline_options", "give either baseline or baseline_options"))
+    elif "baseline" in parts:  # and no file that could have a family
+        parts = {"column_family": None, "baseline_options": None} | parts
+    elif "baseline_options" in parts:
+        parts = {"baseline": None} | parts
+    if asked.memory is not None:
+        with noting(found):
+            parts["memory"] = parse_bytes(str(asked.memory), field="memory")
+    limits: list[Limit] = []
+    for text in asked.limits or ():
+        with noting(found):
+            limits.append(parse_limit(text, field=_LIMIT))
+    if "start_from" in given:
+        parts["start_from"] = asked.start_from and [
+            {"name": each} if isinstance(each, str) else each.model_dump()
+            for each in asked.start_from
+        ]
+    parts["search"] = _search(given, draft.search, found)
+    return draft.model_copy(update=parts), limits
+
+
+def _search(
+    given: Mapping[str, Any], before: SearchSettings, found: list[InputError]
+) -> SearchSettings:
+    """How the search behaves; null stands for what is usual."""
+    search = before.model_dump()
+    for name in SearchOptions.model_fields.keys() & given.keys():
+        search.pop(name, None)
+        search |= {} if given[name] is None else {name: given[name]}
+    if "detect" in given:
+        search |= {"detect": None, "detect_metric": None}
+    if given.get("detect") is not None:
+        with noting(found):
+            change, metric = parse_detect(str(given["detect"]), field="detect")
+            search |= {"detect": change, "detect_metric": metric}
+    return SearchSettings.model_validate(search)
 
 
 def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification:

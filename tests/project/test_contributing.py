@@ -21,6 +21,7 @@ name = "instant"
 [command]
 argv = ["/bin/sh", "-c", "echo '{\\"waf\\": 2.5, \\"sa\\": 1.1, \\"time\\": 3, \\"rate\\": 100, \\"flushed_bytes\\": 4096}'"]
 """  # noqa: E501
+TINY = 'name = "tiny"\nbenchmarks = ["fillseq"]\nnum = 4000\nsettle = "flush"\n'
 # Prints what a server of the copy answers: arguments are the database, and a path and type each.
 READ = """
 import json, sys
@@ -70,6 +71,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / room, folder / room)
     for diff in SHOWN.values():
         apply(diff, folder)
+    (folder / "instant.toml").write_text(INSTANT)
+    (folder / "tiny.toml").write_text(TINY)
     return folder
 
 
@@ -90,10 +93,9 @@ def rocktune(folder: Path, *arguments: str, status: int = 0) -> str:
 @pytest.fixture(scope="module")
 def tuned(copy: Path) -> Path:
     """The files of a job in it; its database is beside them."""
-    workload, out = copy / "instant.toml", copy / "out"
-    workload.write_text(INSTANT)
+    out = copy / "out"
     rocktune(
-        copy, "tune", f"--workload={workload}", "--strategy=hill", "--trials=40",
+        copy, "tune", "--workload=instant.toml", "--strategy=hill", "--trials=40",
         f"--db={copy / 'r.db'}", f"--out={out}",
         status=3,  # of a benchmark that always says the same nothing is proven
     )  # fmt: skip
@@ -116,7 +118,7 @@ def test_a_new_parameter_workload_and_metric_are_measured_and_compared(copy: Pat
     changed_by_rocksdb = [each for each in found["warnings"] if "in effect" in each]
     assert changed_by_rocksdb == []
     rocktune(ROOT, *asked, status=2)  # nothing of it is there without the changes
-    pair = ("compare", "default", option, "--workload=large-values", "--rounds=3", "--json")
+    pair = ("compare", "default", option, "--workload=tiny.toml", "--rounds=3", "--json")
     (table,) = json.loads(rocktune(copy, *pair, f"--out={copy / 'compared'}"))["tables"]
     assert table["metrics"]["flushed_bytes"]["unit"] == "B"
 

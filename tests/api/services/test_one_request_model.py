@@ -87,7 +87,7 @@ def test_a_job_of_an_earlier_version_is_read_as_it_was(left_out: str) -> None:
 def test_what_a_job_keeps_survives_storage() -> None:
     asked = specify(
         trials=50, minutes=None, scale=32, confirm_scale=8, warm_start=12, host_kind="nvme",
-        db_bench="new", drop_unknown=True, memory=2**30, start_from=[{"name": "level-style"}],
+        db_bench="new", drop_unknown=True, memory=2**30, start_from=["level-style"],
     )  # fmt: skip
     document = asked.document()
     assert {name: document[name] for name in ("confirm_scale", "warm_start", "memory")} == {

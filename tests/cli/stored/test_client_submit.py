@@ -11,9 +11,7 @@ import pytest
 
 from cli.render import submitting
 from jobs.specification.named_files import specify
-from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
-from optimizer.trials.problem import SearchSettings
 from tests.support.cli.client_scene import Answer, Asked, Scene, stub
 
 Client = Callable[..., int]
@@ -71,10 +69,8 @@ def test_all_that_tune_would_be_asked_for_arrives(
     whole = specify(
         workload="load-quick", space="paper", objective=str(objective), strategy="genetic",
         baseline=str(options), trials=30, memory=2**30, scale=8, seed=7,
-        limits=[Limit("rate", at_least_baseline=0.95), Limit("write_p99", at_most=200.0)],
-        search=SearchSettings(
-            top=3, generations=4, fitness=12.5, stop_early=True, detect=0.05, detect_metric="waf"
-        ),
+        limits=["rate >= 0.95 baseline", "write_p99 <= 200us"],
+        top=3, generations=4, fitness=12.5, stop_early=True, detect="waf=5%",
     ).document()  # fmt: skip
     assert in_full(job["specification"]) == whole | {"chosen_for": "7.8.3"}  # of the OPTIONS file
 

@@ -237,7 +237,8 @@ class TestAUsersSpace:
 
     def test_keeps_its_search_settings(self, settings: Settings):
         search = SearchSettings(top=3, generations=4, fitness=100.0, stop_early=True)
-        problem = assemble(specify(strategy="genetic", search=search, seed=7), settings).problem
+        asked = search.model_dump(exclude={"detect_metric"})
+        problem = assemble(specify(strategy="genetic", seed=7, **asked), settings).problem
         assert (problem.search, problem.seed) == (search, 7)
 
 

@@ -5,15 +5,13 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from jobs.external.external import ExternalJobs
-from optimizer.trials.problem import SearchSettings
 from optimizer.trials.trial import Purpose
 from tests.support.jobs.elsewhere import run_to_the_end, submit_external
 
 
 @pytest.mark.slow
 def test_is_planned_by_the_noise_that_was_told(database: Engine):
-    search = SearchSettings(detect=0.001)
-    job_id = submit_external(database, trials=40, search=search)
+    job_id = submit_external(database, trials=40, detect="0.1%")
     handed = run_to_the_end(ExternalJobs(database), job_id)
     store = JobStore(database)
     declared, result = store.recall(job_id, "declared_test"), store.result(job_id)

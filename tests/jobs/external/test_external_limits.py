@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from jobs.external.external import ExternalJobs
 from jobs.external.reported_trials import ReportedTrial
-from optimizer.objective.objective import Limit
+from optimizer.objective.objective import Limit, limit_words
 from optimizer.trials.trial import Trial
 from tests.support.jobs.elsewhere import measured, submit_external
 
@@ -25,7 +25,7 @@ def told(trial: Trial) -> ReportedTrial:
 
 @pytest.mark.slow
 def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
-    job_id = submit_external(database, trials=24, limits=[LIMIT])
+    job_id = submit_external(database, trials=24, limits=[limit_words(LIMIT)])
     jobs = ExternalJobs(database)
     while not (asked := jobs.ask(job_id, 4)).complete:
         for trial in asked.trials:

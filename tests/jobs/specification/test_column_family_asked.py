@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from jobs.specification.named_files import specify
-from jobs.specification.request import parts_of, read_request
+from jobs.specification.request import read_request
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specification import Specification, asked_for, specification_from_document
 from sampler.common.errors import InputError
 
 TWO = (
@@ -82,11 +82,15 @@ def test_a_family_without_a_file_is_refused(baseline: str | None):
 
 
 def test_another_baseline_takes_the_family_back_and_another_file_keeps_it():
-    named = parts_of(read_request({"baseline": "library"}), [])
-    assert named["column_family"] is named["baseline_options"] is None
-    assert "column_family" not in parts_of(read_request({"baseline_options": TWO}), [])
-    back = parts_of(read_request({"column_family": None}), [])
-    assert back["column_family"] is None
+    before = Specification.model_construct(baseline_options=TWO, column_family="blocks")
+
+    def after(**asked: object) -> Specification:
+        return asked_for(read_request(asked), before, [])[0]
+
+    named = after(baseline="library")
+    assert named.column_family is named.baseline_options is None
+    assert after(baseline_options=TWO).column_family == "blocks"
+    assert after(column_family=None).column_family is None
 
 
 @pytest.mark.parametrize("given", ["", 3, ["blocks"]])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.execution.assembly import LocalHost, assemble
-from jobs.specification.named_files import specified, specify
+from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -55,9 +55,9 @@ def test_a_benchmark_of_the_users_own_cannot_be_made_larger(tmp_path: Path):
 
 
 def test_a_batch_asks_for_it_by_the_same_name():
-    assert specified({"confirm_scale": 8}).confirm_scale == 8
+    assert specify(confirm_scale=8).confirm_scale == 8
     with pytest.raises(InputError, match="confirm_scale: '8' is not a whole number"):
-        specified({"confirm_scale": "8"})
+        specify(confirm_scale="8")
 
 
 @pytest.mark.slow

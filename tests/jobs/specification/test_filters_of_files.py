@@ -7,7 +7,6 @@ import pytest
 from jobs.specification.load_warnings import baseline_warnings
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import measured_baseline
-from optimizer.trials.problem import SearchSettings
 from sampler.bench.bench_plan import BenchPlan
 from sampler.common.errors import InputError
 from sampler.space.space import default_values
@@ -38,8 +37,7 @@ def test_a_job_that_searches_the_bits_needs_them(policy: str, tmp_path: Path):
     assert f"filter_policy (line 6) = {policy} does not say the bits" in refused.value.problem
     assert f"Write filter_policy={kind} with your bits instead of 10" in refused.value.problem
     with pytest.raises(InputError, match="does not say the bits"):
-        start = {"name": "mine", "options": Path(file).read_text()}
-        specify(workload="load", space="default", start_from=[start])
+        specify(workload="load", space="default", start_from=[file])
 
 
 def test_with_its_bits_or_without_a_filter_a_file_is_taken(tmp_path: Path):
@@ -50,8 +48,8 @@ def test_with_its_bits_or_without_a_filter_a_file_is_taken(tmp_path: Path):
 
 def test_a_job_that_leaves_the_filter_alone_only_warns(tmp_path: Path):
     file = written(tmp_path, table="filter_policy=bloomfilter")
-    search = SearchSettings(over=("write_buffer_size",))
-    specify(workload="load", space="default", baseline=file, strategy="genetic", search=search)
+    over = ["write_buffer_size"]
+    specify(workload="load", space="default", baseline=file, strategy="genetic", over=over)
     (line,) = warned(table="filter_policy=bloomfilter")
     assert line.startswith("filter_policy = bloomfilter: RocksDB makes no filter from this text")
     assert "nothing is filtered while measuring" in line

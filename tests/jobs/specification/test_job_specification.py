@@ -32,7 +32,7 @@ def test_survives_storage(tmp_path: Path):
     specification = specify(
         workload=str(write_workload(tmp_path)), space=str(write_space(tmp_path)),
         baseline=str(options), memory=2**28, scale=32, seed=9, trials=50, strategy="genetic",
-        search=SearchSettings(top=7, stop_early=True),
+        top=7, stop_early=True,
     )  # fmt: skip
     stored = json.loads(json.dumps(specification.document()))
     again = specification_from_document(stored)
@@ -54,9 +54,9 @@ def test_survives_storage(tmp_path: Path):
         {"memory": 2**28},
         {"scale": 32},
         {"seed": 2},
-        {"search": SearchSettings(samples=6)},
-        {"search": SearchSettings(detect=0.05)},
-        {"search": SearchSettings(detect=0.05, detect_metric="waf")},
+        {"samples": 6},
+        {"detect": "5%"},
+        {"detect": "waf=5%"},
     ],
 )
 def test_its_digest_tells_jobs_apart(change: dict[str, object]):
@@ -131,14 +131,14 @@ class TestTheProgramOfAWorkload:
         ({"space": "nothing"}, "space"),
         ({"objective": "nothing"}, "objective"),
         ({"baseline": "nothing"}, "baseline_options"),
-        ({"search": SearchSettings(cutoff=0.5)}, "cutoff"),
-        ({"search": SearchSettings(samples=60), "trials": 90}, "samples"),
-        ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "samples"),
-        ({"strategy": "nsga2", "search": SearchSettings(generations=3)}, "generations"),
-        ({"search": SearchSettings(generations=3)}, "generations"),
-        ({"search": SearchSettings(top=3)}, "top"),
-        ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "over"),
-        ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "stop_early"),
+        ({"cutoff": 0.5}, "cutoff"),
+        ({"samples": 60, "trials": 90}, "samples"),
+        ({"strategy": "lhs", "samples": 3}, "samples"),
+        ({"strategy": "nsga2", "generations": 3}, "generations"),
+        ({"generations": 3}, "generations"),
+        ({"top": 3}, "top"),
+        ({"strategy": "random", "over": ["block_size"]}, "over"),
+        ({"strategy": "sobol", "stop_early": True}, "stop_early"),
     ],
 )
 def test_what_is_wrong_is_named(asked: dict[str, object], field: str):
@@ -159,7 +159,7 @@ def test_an_options_file_that_is_none(tmp_path: Path):
 
 
 def test_what_is_left_at_its_default_does_not_part_a_job_from_an_older_one():
-    today = specify(search=SearchSettings(samples=3))
+    today = specify(samples=3)
     older = today.model_copy(update={"search": SearchSettings(samples=3)})
     assert older.digest() == today.digest() != specify().digest()
     assert SearchSettings.model_validate({"over": ["b", "a", "b"]}).over == ("b", "a")

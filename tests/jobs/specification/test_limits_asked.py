@@ -8,7 +8,7 @@ import pytest
 from jobs.report.verdict import limit_lines
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
-from optimizer.objective.objective import Limit
+from optimizer.objective.objective import Limit, limit_words
 from sampler.common.errors import InputError, InputErrors
 from sampler.workload.metric_table import MACHINE
 from tests.support.jobs.instant import write_space, write_workload
@@ -19,7 +19,7 @@ P99 = Limit("write_p99", at_most=200.0)
 
 
 def asked(*limits: Limit, **more: object) -> Specification:
-    return specify(objective="waf", limits=limits, **more)  # type: ignore[arg-type]
+    return specify(objective="waf", limits=[*map(limit_words, limits)], **more)
 
 
 def test_are_in_the_objective_that_is_stored():
@@ -39,11 +39,10 @@ def test_come_after_the_objectives_own(tmp_path: Path):
         'name = "m"\n[[metric]]\nname = "waf"\ndirection = "min"\n'
         '[[limit]]\nmetric = "sa"\nat_most = 1.5\n'
     )
-    rows = specify(objective=str(path), limits=[RATE]).objective["limit"]
+    rows = specify(objective=str(path), limits=[limit_words(RATE)]).objective["limit"]
     assert [row["metric"] for row in rows] == ["sa", "rate"]
-    contradicting = Limit("sa", at_least=2.0)
     with pytest.raises(InputError, match=r"^limits: no value can be sa >= 2 and <= 1\.5"):
-        specify(objective=str(path), limits=[contradicting])
+        specify(objective=str(path), limits=["sa >= 2"])
 
 
 def test_an_objective_without_more_is_stored_as_it_was():
@@ -118,10 +117,10 @@ def test_where_nothing_was_judged_limits_are_told_all_the_same(verdict: dict[str
 def test_the_conditions_of_a_run_are_neither_a_limit_nor_an_objective(
     metric: str, own: bool, tmp_path: Path
 ):
-    load = write_workload(tmp_path) if own else "load-quick"
-    space = write_space(tmp_path) if own else "default"
+    load = str(write_workload(tmp_path)) if own else "load-quick"
+    space = str(write_space(tmp_path)) if own else "default"
     with pytest.raises(InputError, match=f"limits: {metric} is a condition of a run"):
-        specify(workload=load, space=space, objective="waf", limits=[Limit(metric, at_most=2.0)])
+        specify(workload=load, space=space, objective="waf", limits=[f"{metric} <= 2"])
     path = tmp_path / "mine.toml"
     path.write_text(f'name = "m"\n[[metric]]\nname = "{metric}"\ndirection = "min"\n')
     with pytest.raises(InputError, match=f"objective: {metric} is a condition of a run"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.specification.named_files import specified, specify
+from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import (
     Specification,
@@ -13,7 +13,6 @@ from jobs.specification.specification import (
     specification_from_document,
     usual_objective,
 )
-from optimizer.objective.objective import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
@@ -76,7 +75,7 @@ def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
 
 def test_where_no_objective_is_named_it_is_one_that_the_load_serves():
     assert specify(workload=READS).objective["name"] == "reading"
-    assert specified({"workload": READS}).objective["name"] == "reading"
+    assert specify(workload=READS).objective["name"] == "reading"
     assert specify(workload=BESIDE).objective["name"] == "reading"
     assert specify().objective["name"] == "paper"
 
@@ -111,7 +110,7 @@ def test_a_limit_of_what_is_not_measured_is_refused():
     with pytest.raises(
         InputError, match=r"no measurement of the workload \S+ has 'waf'; name one of"
     ):
-        reading(limits=[parse_limit("waf <= 3", field="limits")])
+        reading(limits=["waf <= 3"])
 
 
 def test_the_confirmation_prepares_a_load_as_many_times_larger():

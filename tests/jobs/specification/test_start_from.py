@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.named_files import as_written, inlined, read_starts, specify
+from jobs.specification.named_files import inlined, specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
-from optimizer.objective.objective import Limit
+from jobs.specification.start_from import require_starts
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.space.starting_points import handful
@@ -35,7 +35,7 @@ def test_every_search_begins_at_the_usual_points_unless_told_otherwise() -> None
 
 
 def test_a_job_about_space_begins_with_little_space() -> None:
-    for more in ({"objective": "sa"}, {"limits": [Limit("sa", at_most_baseline=0.9)]}):
+    for more in ({"objective": "sa"}, {"limits": ["sa <= 0.9 baseline"]}):
         assert begins(**more)[0] == "space-leveled"
 
 
@@ -57,17 +57,17 @@ def test_a_job_of_an_earlier_version_begins_where_it_began() -> None:
 
 
 def test_none_is_none_and_what_is_named_is_taken_by_any_strategy() -> None:
-    assert begins(strategy="guided", start_from=read_starts(["none"], as_written)) == []
-    asked = read_starts(["level-style", "benchmark.sh"], as_written)
+    assert begins(strategy="guided", start_from=["none"]) == []
+    asked = ["level-style", "benchmark.sh"]
     assert begins(strategy="genetic", start_from=asked) == ["level-style", "benchmark.sh"]
 
 
 def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.ini"
     path.write_text(OPTIONS)
-    asked = read_starts([str(path)], as_written)
+    specification = specify(start_from=[str(path)])
     path.unlink()
-    (start,) = (problem := resolve(specify(start_from=asked), None).problem).starts
+    (start,) = (problem := resolve(specification, None).problem).starts
     found = problem.configuration(start.point)
     assert start.name == "mine.ini"
     assert (found["compression_type"], found["max_background_jobs"]) == ("zstd", 4)
@@ -87,5 +87,5 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
 )
 def test_what_is_no_starting_point_is_refused(given: list[dict[str, str]], said: str) -> None:
     with pytest.raises(InputError, match=said) as refused:
-        specify(start_from=given)
+        require_starts(given)
     assert refused.value.field == "start_from"

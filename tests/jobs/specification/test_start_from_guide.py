@@ -1,8 +1,10 @@
 """`--start-from guide`: computed from the workload, the memory and the host's CPU threads."""
 
+from pathlib import Path
+
 import pytest
 
-from jobs.specification.named_files import as_written, inlined, read_starts, specify
+from jobs.specification.named_files import inlined, specify
 from jobs.specification.resolved_job import resolve
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -14,7 +16,7 @@ MIB = 2**20
 
 
 def begins(given: str = "guide:48", **more: object) -> tuple[Problem, dict[str, Value]]:
-    specification = specify(strategy="random", start_from=read_starts([given], as_written), **more)
+    specification = specify(strategy="random", start_from=[given], **more)
     problem = resolve(specification, None).problem
     (start,) = problem.starts
     return problem, problem.configuration(start.point)
@@ -48,7 +50,7 @@ def test_it_keeps_the_memory_of_the_job():
 
 
 def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
-    kept = specify(start_from=read_starts(["guide", "guide:48"], as_written)).start_from
+    kept = specify(start_from=["guide", "guide:48"]).start_from
     assert kept == [{"name": f"guide:{cpu_threads()}"}, {"name": "guide:48"}]
     assert inlined({"start_from": ["guide:48", "benchmark.sh"]})["start_from"] == [
         "guide:48",
@@ -56,9 +58,10 @@ def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
     ]
 
 
-def test_an_options_file_of_that_name_is_a_file():
-    text = '[DBOptions]\n  max_background_jobs=7\n[CFOptions "default"]\n'
-    specification = specify(start_from=[{"name": "guide", "options": text}])
+def test_an_options_file_of_that_name_is_a_file(tmp_path: Path):
+    file = tmp_path / "guide"
+    file.write_text('[DBOptions]\n  max_background_jobs=7\n[CFOptions "default"]\n')
+    specification = specify(start_from=[str(file)])
     (start,) = (problem := resolve(specification, None).problem).starts
     assert problem.configuration(start.point)["max_background_jobs"] == 7
 
@@ -70,10 +73,10 @@ def test_an_options_file_of_that_name_is_a_file():
         ("guide:many", "load-quick", "has no number of threads"),
         ("guide:5000", "load-quick", "has no number of threads"),
         ("guide", "external", "which the workload external lacks"),
-        ("guides", "load-quick", ", guide, none or an OPTIONS file"),
+        ("guides", "load-quick", "none or a readable OPTIONS file"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):
     with pytest.raises(InputError, match=said) as refused:
-        specify(start_from=[{"name": given}], workload=workload)
+        specify(start_from=[given], workload=workload)
     assert refused.value.field == "start_from"

@@ -52,6 +52,7 @@ def bench(database: Engine, tmp_path: Path, settings: Settings) -> Bench:
     return Bench(database, tmp_path, settings)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     first, _ = bench.done()
@@ -80,6 +81,7 @@ def test_what_was_taken_stays_whatever_becomes_of_the_store(bench: Bench) -> Non
     assert bench.store.recall(job_id, DOCUMENT) == before
 
 
+@pytest.mark.one_database
 def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> None:
     bench.done(trials=12)  # too few configurations
     long, _ = bench.done()
@@ -128,6 +130,6 @@ def test_what_is_not_asked_for_changes_no_digest() -> None:
     assert Specification(**older).digest() == plain.digest()
     digests = [
         specify(strategy="guided", **more).digest()
-        for more in ({"warm_start": "auto"}, {"warm_start": 3}, {"start_from": []})
+        for more in ({"warm_start": "auto"}, {"warm_start": 3}, {"start_from": ["none"]})
     ]
     assert len({plain.digest(), *digests}) == 4

@@ -220,6 +220,7 @@ def test_the_waits_double_to_an_hour_and_differ(monkeypatch: pytest.MonkeyPatch)
         assert waits == [10, 20, 40, 2560, 3600, 3600]
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_receiver_that_says_nothing_holds_up_no_job_and_no_worker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ from tests.support.optimizer.pretend_bench import (
     trial_of,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 CLOCKS = {"time": 0.04, "rate": 0.02}
 
 
@@ -154,17 +155,17 @@ class TestProof:
         ("moves", "noise", "most"), [(0.0, 0.04, 0.025), (0.02, 0.04, 0.025), (0.04, 0.15, 0.05)]
     )
     def test_it_errs_as_seldom_as_declared(self, moves, noise, most):
-        """500 proofs of nothing beside a neighbour, by what 12 runs before each had taught.
+        """250 proofs of nothing beside a neighbour, by what 12 runs before each had taught.
 
         The winner adds ``moves`` to the state by itself.
         """
         found, held, narrower = 0, 0, []
-        for mine, blind in proofs(500, moves, noise):
+        for mine, blind in proofs(250, moves, noise):
             found += mine.confirmed
             held += mine.low <= 0 <= mine.high
             narrower.append((mine.high - mine.low) / (blind.high - blind.low))
-        assert stats.binomtest(found, 500, most, "greater").pvalue > 0.001
-        assert stats.binomtest(held, 500, 1 - 2 * most, "less").pvalue > 0.001
+        assert stats.binomtest(found, 250, most, "greater").pvalue > 0.001
+        assert stats.binomtest(held, 250, 1 - 2 * most, "less").pvalue > 0.001
         assert np.median(narrower) < 0.95
 
     def test_a_winner_that_changes_the_state_is_judged_by_raw_clocks(self):

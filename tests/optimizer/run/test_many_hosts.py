@@ -29,7 +29,7 @@ from tests.support.optimizer.pretend_hosts import (
     tuned,
 )
 
-pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):

@@ -117,6 +117,7 @@ class TestChildren:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
 def test_it_finds_more_than_chance():
     def best(strategy: str, seed: int) -> float:
         problem = problem_of(strategy, objective="waf", seed=seed)
@@ -128,6 +129,7 @@ def test_it_finds_more_than_chance():
     assert all(mine < chance for mine, chance in pairs), pairs
 
 
+@pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
 def test_the_search_begins_with_a_whole_population():
     job = job_of(problem_of("nsga2"), 96, PretendBench())
     job.run()

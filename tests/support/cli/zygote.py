@@ -29,6 +29,8 @@ import jobs.report.artifacts
 import jobs.worker
 from cli.main import COMMANDS, main
 from optimizer.run.tuning import load_libraries
+from sampler.runner import runner
+from tests.support.sampler.no_neighbours import moment
 
 assert (
     api.app
@@ -41,6 +43,7 @@ assert (
 for command in COMMANDS.values():
     import_module(command.module)
 load_libraries()
+runner.read_moment = moment
 gc.collect()
 gc.freeze()  # what all share is not copied by a collection of garbage
 

@@ -165,8 +165,7 @@ def guided(text: str, settings: Settings, *workloads: Workload) -> Side:
 def test_the_guide_gives_what_a_search_begins_at(settings: Settings):
     found = guided("guide:8", settings, *LOADS)
     for load in LOADS:
-        asked = [{"name": "guide:8"}]
-        specification = specify(strategy="random", workload=load.name, start_from=asked)
+        specification = specify(strategy="random", workload=load.name, start_from=["guide:8"])
         problem = resolve(specification, None).problem
         (start,) = problem.starts
         begun = problem.configuration(start.point)
