@@ -346,7 +346,7 @@ class SearchEnd(DocumentPart):
     why: str = ""
 
 
-class HostBaseline(DocumentPart):
+class OwnBaseline(DocumentPart):
     """The baseline runs of one host."""
 
     metrics: Metrics
@@ -359,7 +359,7 @@ class HostShare(DocumentPart):
 
     name: str
     trials: int
-    baseline: HostBaseline | None = None
+    baseline: OwnBaseline | None = None
     set_aside: str | None = None  # why the host was excluded
 
 
