@@ -52,6 +52,8 @@ def test_every_step_leads_to_the_next(row: list[str]) -> None:
 
 
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
+ONE_TRIAL = PAGE.split("## One trial")[1].split("\n## ")[0]
+CLASSES = re.findall(r"^\| `(\w+)` \| `(\S+\.py)` \|", ONE_TRIAL, re.MULTILINE)
 SETTINGS = re.findall(r"^\| `(\w+)` \| `(\S+\.py)` \| `(\w+)` \|$", PAGE, re.MULTILINE)
 # What declares a setting or an option: a field of a model, or a parameter of a command.
 DECLARED = re.compile(r"(?:Field|Option)\(")
@@ -64,6 +66,11 @@ OTHERS = {
     ("optimizer/results/document.py", "Contributions"),
     ("optimizer/results/document.py", "Explanation"),
 }
+
+
+def test_the_classes_that_a_trial_passes_are_where_the_page_says() -> None:
+    assert len(CLASSES) == len(set(CLASSES)) == 30
+    assert [name for name, path in CLASSES if name not in defined(path)] == []
 
 
 def declares(node: ast.AST, name: str) -> bool:
