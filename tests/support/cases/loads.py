@@ -28,7 +28,7 @@ def _kinds(metrics: Figures) -> set[str]:
 
 
 def _refused(ran: Ran) -> Figures:
-    """What is named as wrong, in order, and the keys to write instead."""
+    """What is named as wrong, flags by the alphabet, and the keys to write instead."""
     wrong = _WRONG.findall(ran.stderr)
     instead = re.findall(r"write (\S+)(?: in \[(\w+)[^]]*\])? of an OPTIONS file", ran.stderr)
     return {"wrong": wrong, "instead": instead, "said": ran.stderr, "printed": ran.stdout}
@@ -124,28 +124,28 @@ CASES: tuple[Case, ...] = (
     _is_refused(
         "9536-benchmark-sh-flags",
         [f"flags.{name}" for name in (
-            "compression_type", "block_size", "bloom_bits", "open_files",
+            "block_size", "bloom_bits", "compression_type", "open_files",
             "pin_l0_filter_and_index_blocks_in_cache",
         )],
         instead=[
-            ("compression=kZSTD", "CFOptions"), ("block_size=8192", _TABLE),
-            ("filter_policy=bloomfilter:10:false", _TABLE), ("max_open_files=-1", "DBOptions"),
+            ("block_size=8192", _TABLE), ("filter_policy=bloomfilter:10:false", _TABLE),
+            ("compression=kZSTD", "CFOptions"), ("max_open_files=-1", "DBOptions"),
             ("pin_l0_filter_and_index_blocks_in_cache=true", _TABLE),
         ],
     ),
     _is_refused(
         "9536-other-option-flags",
         [f"flags.{name}" for name in (
-            "open_files", "pin_l0_filter_and_index_blocks_in_cache", "max_background_compactions",
-            "memtablerep", "prefix_size", "disable_auto_compactions",
+            "disable_auto_compactions", "max_background_compactions", "memtablerep",
+            "open_files", "pin_l0_filter_and_index_blocks_in_cache", "prefix_size",
         )],
         instead=[
-            ("max_open_files=10", "DBOptions"),
-            ("pin_l0_filter_and_index_blocks_in_cache=true", _TABLE),
+            ("disable_auto_compactions=true", "CFOptions"),
             ("max_background_compactions=16", "DBOptions"),
             ("memtable_factory=VectorRepFactory", "CFOptions"),
+            ("max_open_files=10", "DBOptions"),
+            ("pin_l0_filter_and_index_blocks_in_cache=true", _TABLE),
             ("prefix_extractor=rocksdb.FixedPrefix.4", "CFOptions"),
-            ("disable_auto_compactions=true", "CFOptions"),
         ],
     ),
     _is_refused(
