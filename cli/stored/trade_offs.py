@@ -117,7 +117,7 @@ Examples:
 """
 
 
-@request_options(FrontRequest, {})
+@request_options(FrontRequest, {"x": "First metric of a front of two; with --y."})
 def front_command(
     asked: Mapping[str, Any], job_id: JobId, as_json: Json = False, url: Url = None, db: Db = None
 ) -> None:

@@ -159,7 +159,9 @@ def _bars_and_diamonds(
 
 
 def stability_chart(
-    parameters: Sequence[ParameterImportance], metrics: Sequence[str]
+    parameters: Sequence[ParameterImportance],
+    metrics: Sequence[str],
+    by: str = "by the model that ranks",
 ) -> chart.Chart | None:
     """Rank intervals of the most important parameters, sorted, for the first four metrics.
 
@@ -176,8 +178,8 @@ def stability_chart(
         title=f"Stable in the top five of a metric: {steady} of the first {len(rows)}"
         if steady
         else "No parameter is stable in the top five of any metric",
-        caption="95% intervals of the rank, by the model that ranks. A short line is a stable "
-        "rank, a long one an uncertain rank.",
+        caption=f"95% intervals of the rank, {by}. A short line is a stable rank, a long one an "
+        "uncertain rank.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         x=chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
         y=chart.rows_axis([row.name for row in rows]),

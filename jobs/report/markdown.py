@@ -5,7 +5,9 @@ from collections.abc import Iterable
 
 from jobs.report.section import Block, Cell, Code, Items, Section, Table, Text
 
-_MARKUP = re.compile(r"[\\*<|]")
+_MARKUP = re.compile(r"`[^`]+`|[\\*<|\[]")
+
+_BAR = re.compile(r"(?<!\\)\|")  # ends a cell, in backticks too
 
 
 def markdown_text(title: str, sections: Iterable[Section]) -> str:
@@ -41,10 +43,11 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: str | Cell) -> str:
-    if isinstance(cell, str):
-        return _escaped(cell)
-    return _escaped(", ".join(filter(None, (cell.text, cell.under, cell.mark))))
+    if isinstance(cell, Cell):
+        cell = ", ".join(filter(None, (cell.text, cell.under, cell.mark)))
+    return _BAR.sub(r"\|", _escaped(cell))
 
 
 def _escaped(words: str) -> str:
-    return _MARKUP.sub(r"\\\g<0>", words)
+    """Markup as text; what stands in backticks is a command to paste, and stays as it is."""
+    return _MARKUP.sub(lambda each: each[0] if each[0][0] == "`" else f"\\{each[0]}", words)

@@ -187,6 +187,13 @@ _BY_MODELS = (
     "over the whole space, pairs included, regardless of where the search went. A random forest "
     "per metric stands beside it."
 )
+_BY_EITHER_MODEL = (  # results of earlier versions
+    "Two models per metric learn from all new configurations, random and searched: a random "
+    "forest, decomposed by functional analysis of variance, and an additive Gaussian process. A "
+    "share is the parameter's part of the metric's variance over the whole space, pairs included, "
+    "regardless of where the search went. The Gaussian process comes first, unless the forest "
+    "predicts unseen trials clearly better."
+)
 _BY_FORESTS = (
     "One random forest per metric learns from the random configurations. Impurity is the "
     "parameter's share of the forest's decrease in impurity. Permutation is the R2 lost when the "
@@ -198,7 +205,7 @@ _BEST_VALUE = (
     "pair, corrected for all parameters and metrics (Holm)."
 )
 _SHARES = (
-    "above, the share and its interval; below, the p-value for “no effect” by the Gaussian "
+    "above, the share and its interval; below, {}the p-value for “no effect” by the Gaussian "
     "process (Holm)"
 )
 
@@ -208,7 +215,8 @@ def _ranking_section(ranking: ParameterRanking, metric: str | None, most: int | 
     sampled = (ranking.sampling.why if ranking.sampling else "") or ""
     blocks: list[Block] = []
     if by_models:
-        blocks = [Text(_BY_MODELS), Items([f"{line}." for line in trust_lines(ranking)])]
+        about = _BY_EITHER_MODEL if ranking.by_either_model else _BY_MODELS
+        blocks = [Text(about), Items([f"{line}." for line in trust_lines(ranking)])]
         if apart := disagreement_lines(ranking):
             blocks.append(Text("The two models disagree on the most important parameters:"))
             blocks.append(Items([f"{line}." for line in apart]))
@@ -236,7 +244,12 @@ def _ranking_section(ranking: ParameterRanking, metric: str | None, most: int | 
     drawn = shares_charts(ranking) if by_models else importance_charts(ranking)
     blocks.append(Charts(drawn if by_models or learned else []))
     cell = _shares_cell if by_models else _forest_cell
-    told = _SHARES if by_models else "above, impurity; below, permutation ± its standard deviation"
+    other = "the share by the other model, and " if ranking.by_either_model else ""
+    told = (
+        _SHARES.format(other)
+        if by_models
+        else "above, impurity; below, permutation ± its standard deviation"
+    )
     told = told if by_models or learned else "nothing could be learned"
     first = f"the most important {f'for {metric} ' if metric else ''}first"
     caption = f"{_counted(rows, most)}, {first}. Metric columns: {told}."
@@ -315,8 +328,10 @@ def _forests_section(ranking: ParameterRanking, most: int | None) -> Section:
         draws = ranking.sampling.draws if ranking.sampling else None
         r2 = ", ".join(f"{m} {figure(each.held_out)}" for m, each in ranking.forest.items())
         line = (
-            f"{draws or 'The few'} random configurations are too few for them: R2 {r2}. Their "
-            "figures are in result.json."
+            "Too few trials for a forest: at least 10 must succeed and differ."
+            if ranking.of_all
+            else f"{draws or 'The few'} random configurations are too few for them: R2 {r2}. "
+            "Their figures are in result.json."
         )
         return Section("forests", title, [Text(line)])
     what = (
@@ -370,11 +385,16 @@ def _reliability_section(ranking: ParameterRanking) -> Section:
                 ", ".join(steady) or "none",
             )
         )
+    others = "that of resampled trials" if ranking.by_either_model else "equally likely ones"
     caption = (
         "R2 on unseen trials, by five-fold cross-validation: 1 is perfect, 0 no better than the "
-        "mean. Kendall's tau compares the order with equally likely ones: 1 is the same order."
+        f"mean. Kendall's tau compares the order with {others}: 1 is the same order."
     )
-    stable = stability_chart(rows, list(ranking.forest)) if ranking.forests_learned else None
+    by = "by the model that ranks"
+    if ranking.by_either_model or not by_models:
+        by = "by the forest, over bootstrap resamples of its trials"
+    learned = ranking.forests_learned
+    stable = stability_chart(rows, list(ranking.forest), by) if learned else None
     blocks: list[Block] = [Table(titles, table, caption)]
     blocks.append(Charts(drawable([stable, sampling_chart(ranking.sampling)])))
     if ranking.sampling and ranking.sampling.why:

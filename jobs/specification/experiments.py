@@ -143,7 +143,7 @@ class FrontRequest(BaseModel):
     """Two metrics for a front of a job's measured configurations: ``rocktune front``."""
 
     x: str | None = Field(
-        default=None, max_length=200, description="First metric of a front of two; with y."
+        default=None, max_length=200, description="First metric of a front of two; with `y`."
     )
     y: str | None = Field(
         default=None, max_length=200, description="Second metric; the best in it is last."

@@ -48,7 +48,7 @@ class Term:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     metric: Annotated[Text, Field(alias="name")]
-    direction: Direction
+    direction: Annotated[Direction, Field(description="min or max")]
     weight: Annotated[Finite, Field(gt=0, le=MOST_WEIGHT)] = 1.0
 
     def gain(self, value: Number, baseline: float) -> Number:

@@ -183,6 +183,13 @@ class ParameterRanking(DocumentPart):
         return bool(self.shown_first)
 
     @property
+    def by_either_model(self) -> bool:
+        """Whether forests had shares too: of earlier versions, which ranked by the better one."""
+        return any(
+            each.total is not None for row in self.parameters for each in row.importance.values()
+        )
+
+    @property
     def ranks_anova(self) -> bool:
         """Whether there are enough draws for p-values to be put in an order."""
         power = self.anova_power

@@ -64,7 +64,8 @@ def read_document(
 
     ``where`` is the name of the document. A check of the class may raise an InputError, whose
     field is within what is checked; an empty one is that itself. ``also`` are further fields that
-    the document may have, for the message about an unknown one.
+    the document may have, for the message about an unknown one. The description of a field that
+    must be there (``Field(description=...)``) says what to write where it is missing.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
@@ -91,8 +92,11 @@ def _findings(
         return
     if isinstance(cause, InputError):
         problem = cause.problem
+    if error["type"] == "missing":
+        about = _table_at(kind, place[:-1])["properties"].get(place[-1], {}).get("description")
+        problem = f"is missing; write {about}" if about else problem
     if error["type"] == _UNKNOWN:
-        known = {*_fields_at(kind, place[:-1]), *(() if place[1:] else also)}
+        known = {*_table_at(kind, place[:-1])["properties"], *(() if place[1:] else also)}
         problem = f"is unknown; use one of {', '.join(sorted(known))}"
     # Of a wrong entry the list is named: the problem shows the entry itself.
     is_entry = bool(place) and isinstance(place[-1], int)
@@ -108,8 +112,8 @@ def _named(where: str, place: Sequence[Any]) -> str:
     return where + "".join(parts)
 
 
-def _fields_at(kind: TypeAdapter[Any], place: Sequence[Any]) -> list[str]:
-    """The fields that a table of a document may have."""
+def _table_at(kind: TypeAdapter[Any], place: Sequence[Any]) -> dict[str, Any]:
+    """The JSON schema of a table of a document; ``properties`` are the fields that it may have."""
     whole = kind.json_schema()
     schema = whole
     for each in (None, *place):
@@ -117,7 +121,7 @@ def _fields_at(kind: TypeAdapter[Any], place: Sequence[Any]) -> list[str]:
             schema = schema["items"] if isinstance(each, int) else schema["properties"][each]
         schema = next((s for s in schema.get("anyOf", ()) if "$ref" in s), schema)
         schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return list(schema["properties"])
+    return dict(schema)
 
 
 def names_a_file(given: str | Path) -> bool:

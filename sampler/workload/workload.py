@@ -14,11 +14,10 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
-    StrictInt,
     StrictStr,
 )
 
-from sampler.common.documents import Finite, Switch, Text
+from sampler.common.documents import Finite, Switch, Text, finite_number
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.rocksdb.parameters import Value
 from sampler.workload.db_bench_benchmarks import (
@@ -62,7 +61,7 @@ _SCANS = ("readseq", "readreverse", "multiscan", "multiscanrandom", "readwhilesc
 _MOSTLY, _HARDLY = 0.75, 0.1
 
 
-_MOST = 2**63 - 1  # of db_bench's own numbers
+MOST_COUNT = 2**63 - 1  # of db_bench's own numbers
 _MOST_PACE = 1e9  # of a trace's speed, and of its seconds
 
 
@@ -81,7 +80,7 @@ def _some(names: tuple[str, ...]) -> tuple[str, ...]:
 def _flags(given: Any) -> tuple[tuple[str, Value], ...]:
     """A table of db_bench's flags, sorted by name."""
     if not isinstance(given, dict):
-        raise InputError("", "write a table of flag = value")
+        raise InputError("", "write a table [flags] of flag = value")
     found: list[InputError] = []
     for name, value in given.items():
         with noting(found):
@@ -89,10 +88,27 @@ def _flags(given: Any) -> tuple[tuple[str, Value], ...]:
                 raise InputError(name, "is not a flag name; leave out the dashes")
             if not isinstance(value, bool | int | float | str):
                 raise InputError(name, "write a string, a number, true or false")
-            if isinstance(value, int) and not -_MOST <= value <= _MOST:
-                raise InputError(name, f"is outside db_bench's range, {-_MOST} to {_MOST}")
+            if isinstance(value, int) and not -MOST_COUNT <= value <= MOST_COUNT:
+                raise InputError(
+                    name, f"is outside db_bench's range, {-MOST_COUNT} to {MOST_COUNT}"
+                )
     refuse_noted(found)
     return tuple(sorted(given.items()))
+
+
+def _pace(given: Any) -> int | float:
+    """A number of a trace, from 0; a whole one stays whole."""
+    number = finite_number(given)
+    if number is None or not 0 <= number <= _MOST_PACE:
+        problem = f"{given!r:.40} is not a number from 0 up to {_MOST_PACE:,.0f}"
+        raise InputError("", problem)
+    return given  # type: ignore[no-any-return]
+
+
+def _path(given: Any) -> str:
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise InputError("", "write the path of a file written by DB::StartTrace")
+    return given
 
 
 def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,9 +117,9 @@ def _program(argv: tuple[str, ...]) -> tuple[str, ...]:
     return argv
 
 
-Count = Annotated[int, Field(strict=True, ge=1, le=_MOST)]
+Count = Annotated[int, Field(strict=True, ge=1, le=MOST_COUNT)]
 Seconds = Annotated[Finite, Field(gt=0, lt=MOST_SECONDS)]
-_Pace = Annotated[StrictInt | Finite, Field(le=_MOST_PACE)]  # whole numbers stay whole
+_Pace = Annotated[int | float, PlainValidator(_pace)]
 _Names = Annotated[
     tuple[Annotated[StrictStr, AfterValidator(_one_name)], ...], AfterValidator(_some)
 ]
@@ -132,7 +148,10 @@ class Prepare:
 
     __pydantic_config__ = _KNOWN
 
-    benchmarks: _Names  # db_bench's benchmarks, run one after the other
+    # db_bench's benchmarks, run one after the other.
+    benchmarks: Annotated[
+        _Names, Field(description='a list with one that writes, such as ["fillrandom"]')
+    ]
     num: Count  # size of the key space, and operations per thread of each benchmark
     threads: Count = 1  # client threads
     flags: _Flags = ()  # further db_bench flags, by name
@@ -175,15 +194,17 @@ class Trace:
 
     __pydantic_config__ = _KNOWN
 
-    path: Annotated[Text, Field(alias="trace", pattern=r"\A[^\x00]*\z")]
+    path: Annotated[str, PlainValidator(_path), Field(alias="trace")]
     # So many times as fast as it was recorded, if the database keeps up.
-    fast_forward: Annotated[_Pace, Field(gt=0)] = 1.0
+    fast_forward: _Pace = 1.0
     # The part that is replayed, in seconds since the trace began; without an end all of the rest.
-    begin: Annotated[_Pace, Field(alias="trace_from", ge=0)] = 0.0
-    end: Annotated[_Pace | None, Field(alias="trace_until", gt=0)] = None
+    begin: Annotated[_Pace, Field(alias="trace_from")] = 0.0
+    end: Annotated[_Pace | None, Field(alias="trace_until")] = None
 
     def __post_init__(self) -> None:
-        """Refuses, with an InputError, a part without length."""
+        """Refuses, with an InputError, a speed of 0 and a part without length."""
+        if not self.fast_forward:
+            raise InputError("fast_forward", "0 replays nothing; write a number above 0")
         if self.end is not None and self.end <= self.begin:
             raise InputError("trace_until", f"{self.end:g} is not after trace_from")
 
@@ -194,8 +215,12 @@ class Command:
 
     __pydantic_config__ = _KNOWN
 
-    # The program and its arguments.
-    argv: Annotated[tuple[StrictStr, ...], AfterValidator(_some), AfterValidator(_program)]
+    argv: Annotated[
+        tuple[StrictStr, ...],
+        AfterValidator(_some),
+        AfterValidator(_program),
+        Field(description="a list of strings: the program and its arguments"),
+    ]
     timeout_seconds: Seconds = 600.0
 
 

@@ -13,7 +13,7 @@ from sampler.common.documents import find_document, names_a_file, parse_toml, re
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.workload.db_bench_benchmarks import fills, known_run, operations_of
 from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
-from sampler.workload.workload import Command, Prepare, Trace, Workload
+from sampler.workload.workload import MOST_COUNT, Command, Prepare, Trace, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
@@ -76,6 +76,9 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         InputError: A field is unknown, missing, of the wrong type or out of range.
         InputErrors: Several are, or several flags or benchmarks are wrong.
     """
+    for name in ("prepare", "command", "trace_until"):
+        if name in document and document[name] is None:
+            raise InputError(f"workload.{name}", "is null; leave it out")
     trace = _trace(document)
     arranged = {name: value for name, value in document.items() if name not in _TRACE.values()}
     if trace is not None:
@@ -92,7 +95,8 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
             arranged = {"settle": "none", "scale": 1, **arranged}
     if isinstance(prepare := document.get("prepare"), dict):
         num = document.get("num")
-        usual = num if isinstance(num, int) else Workload.num
+        sound = isinstance(num, int) and num is not True and 1 <= num <= MOST_COUNT
+        usual = num if sound else Workload.num  # a wrong one is told of the workload alone
         arranged["prepare"] = {"num": usual, **prepare}
     workload = read_document(_DOCUMENT, arranged, "workload", also=_TRACE.values())
     if workload.command:

@@ -10,7 +10,7 @@ from optimizer.results.document import Result
 def test_every_kind_of_block_and_the_text_of_others() -> None:
     blocks = [
         Text("Better: a<b.", "strong"),
-        Text("Type `rocktune show ID`."),
+        Text("Type `rocktune pick 5 --limit \"waf <= 1 baseline\"` [or](not)."),
         Items(["one", "t*w*o"]),
         Table(columns(("metric",), ("change",)), [("x|y", Cell("-3%", "-4% to -2%", "better"))],
               "Medians."),
@@ -22,7 +22,7 @@ def test_every_kind_of_block_and_the_text_of_others() -> None:
             "# job 1",
             "## Result",
             "**Better: a\\<b.**",
-            "Type `rocktune show ID`.",
+            'Type `rocktune pick 5 --limit "waf <= 1 baseline"` \\[or](not).',
             "- one\n- t\\*w\\*o",
             "| metric | change |\n| --- | ---: |\n| x\\|y | -3%, -4% to -2%, better |\n\nMedians.",
             "```\n[DBOptions]\n```",

@@ -73,6 +73,15 @@ def test_a_sequential_fill_of_fewer_keys_leaves_fewer():
     assert workload.distinct_keys(1) == pytest.approx(100 + 900 * (1 - (1 - 1 / 1000) ** 100))
 
 
+@pytest.mark.parametrize("name", ["prepare", "command", "trace_until"])
+def test_null_is_no_table_and_no_number(name: str):
+    document = (
+        {"name": "w", "trace": "t", name: None} if "trace" in name else {"name": "w", name: None}
+    )
+    with pytest.raises(InputError, match=rf"workload\.{name}: is null"):
+        workload_from_document(document)
+
+
 @pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
 def test_a_wrong_workload_is_refused_in_one_line_that_names_field_and_mend(file: Path):
     expected = file.read_text().splitlines()[0].removeprefix("# error: ")
