@@ -14,7 +14,6 @@ that stands in ``options/db_options.cc``, ``options/cf_options.cc`` and the fact
 """
 
 import ast
-import csv
 import operator
 import re
 import sys
@@ -23,7 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parent.parent / "sampler" / "rocksdb" / "rocksdb_options.csv"
+from sampler.common.documents import packaged_rows
+from sampler.rocksdb.option_facts import option_facts, version_numbers
+
+COLUMNS = list(next(iter(packaged_rows("sampler.rocksdb", "rocksdb_options.csv"))))
 # Each structure whose fields are keys of an OPTIONS file, and the section that holds them.
 STRUCTURES = {
     "DBOptions": "DBOptions",
@@ -173,17 +175,6 @@ def _number(node: ast.expr) -> int | float:
     raise ValueError("no number")
 
 
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.removeprefix("<=").split(".")))
-
-
-def _default_in(row: dict[str, str], release: str) -> str:
-    """The default of a row of the table in a release: that of 7.8, or what a later one made it."""
-    later = (each.split("=", 1) for each in row["later"].split("|") if each)
-    reached = [text for since, text in later if _numbers(since) <= _numbers(release)]
-    return reached[-1] if reached else row["default"]
-
-
 def _equal(declared: str, held: str) -> bool:
     """Whether two texts are one value: 10 and 10.000000 are."""
     try:
@@ -192,7 +183,7 @@ def _equal(declared: str, held: str) -> bool:
         return declared == held
 
 
-def _row_for(field: Field, release: str, columns: list[str]) -> str:
+def _row_for(field: Field, release: str) -> str:
     """A row of the table with what headers tell; the release is the first one known to have it."""
     told = {
         "section": field.section,
@@ -201,38 +192,32 @@ def _row_for(field: Field, release: str, columns: list[str]) -> str:
         "since": f"<={release}",
         "later": f"{release}={field.default}",
     }
-    return ",".join(told.get(column, "") for column in columns)
+    return ",".join(told.get(column, "") for column in COLUMNS)
 
 
-def differences(include: Path, table: list[dict[str, str]]) -> tuple[list[str], list[str]]:
+def differences(include: Path) -> tuple[list[str], list[str]]:
     """Rows for the table, and what else differs, of the headers of one release."""
-    release = release_of(include)
-    known = {(row["section"], row["key"]): row for row in table}
+    release, known = release_of(include), option_facts()
     declared = {(field.section, field.key): field for field in fields_of(include)}
-    rows = [
-        _row_for(field, release, list(table[0]))
-        for at, field in declared.items()
-        if at not in known
-    ]
+    rows = [_row_for(field, release) for at, field in declared.items() if at not in known]
     defaults = [
         f"{field.section} {field.key}: {field.default} in {release}, {default} in the table"
         for at, field in declared.items()
-        if (row := known.get(at)) is not None
+        if (fact := known.get(at)) is not None
         and field.key not in SET_BY_DB_BENCH
-        and not row["derived_as"]
-        and (default := _default_in(row, release))
+        and not fact.derived_as
+        and (default := fact.default_in(release))
         and (number := _value(field.default)) is not None
         and not _equal(number, default)
     ]
     gone = [
-        f"{section} {key}: no longer declared in {release}"
-        for (section, key), row in known.items()
-        if "." not in key
-        and key not in FILES_ONLY
-        and section in STRUCTURES.values()
-        and not row["deprecated"]
-        and (section, key) not in declared
-        and _numbers(row["since"] or "0") <= _numbers(release)
+        f"{fact.section} {fact.key}: no longer declared in {release}"
+        for at, fact in known.items()
+        if "." not in fact.key
+        and fact.key not in FILES_ONLY
+        and not fact.deprecated
+        and at not in declared
+        and version_numbers(fact.since or "0") <= version_numbers(release)
     ]
     return rows, defaults + gone
 
@@ -243,8 +228,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 2
     try:
-        with TABLE.open() as file:
-            rows, others = differences(Path(arguments[0]), list(csv.DictReader(file)))
+        rows, others = differences(Path(arguments[0]))
     except FileNotFoundError as missing:
         print(f"{missing.filename} is missing: name the folder that holds rocksdb/options.h")
         return 2

@@ -27,7 +27,7 @@ from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import parse_toml
 from sampler.kioxia_guide.document import HELP, SOURCE, guide_document
 from sampler.kioxia_guide.document import NAME as GUIDE
-from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
+from sampler.kioxia_guide.guide import GuideRequest, compute_guide, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import classes_of, known_points
@@ -144,27 +144,8 @@ def _entries(documents: Iterable[dict[str, Any]]) -> list[CatalogueEntry]:
     return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
 
 
-_Number = Annotated[str, Query(max_length=40, examples=["8e9"])]
-
-
 @router.get("/guide")
-def work_out_guide(
-    keys: Annotated[_Number, Query(description="Number of key-value pairs, such as 8e9.")],
-    key_size: Annotated[_Number, Query(description="Key size in bytes, such as 20.")],
-    value_size: Annotated[_Number, Query(description="Value size in bytes, such as 800 or 4KiB.")],
-    cpu_threads: Annotated[_Number, Query(description="Number of hardware threads, such as 48.")],
-    memory: Annotated[_Number, Query(description="Memory of the machine, such as 128GB.")],
-    open_files: Annotated[
-        _Number, Query(description="Limit of open files: half for keys, half for values.")
-    ] = str(OPEN_FILES),
-) -> GuideAnswer:
+def work_out_guide(asked: Annotated[GuideRequest, Query()]) -> GuideAnswer:
     """Computes the recommendations of KIOXIA's tuning guide. Nothing is measured."""
-    planned = read_planned(
-        keys=keys,
-        key_size=key_size,
-        value_size=value_size,
-        cpu_threads=cpu_threads,
-        memory=memory,
-        open_files=open_files,
-    )
+    planned = read_planned(asked)
     return GuideAnswer(**guide_document(compute_guide(planned)))

@@ -133,6 +133,7 @@ def _option(name: str, request: type[BaseModel], text: str) -> inspect.Parameter
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
     of: Any = list[str] if name in _AGAIN else types.get(kind, str)
     usual = False if kind == "check" else _USUAL.get(name, field.default)
+    usual = inspect.Parameter.empty if field.is_required() else usual
     least = next((each.ge for each in field.metadata if getattr(each, "ge", -1) >= 0), None)
     option = Option(option_of(name), help=text, min=least)
     return inspect.Parameter(

@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.table import Table
 from typer import Argument, Option, echo
 
 from cli.options.exits import complain
+from cli.options.job_options import request_options
 from cli.render.screen import bare_table, json_alone, print_json, screen
 from jobs.results.output_folder import require_folder
 from optimizer.objective.objective import limit_words
@@ -28,7 +29,7 @@ from sampler.kioxia_guide.document import (
     rocksdb_values,
     settings,
 )
-from sampler.kioxia_guide.guide import Guide, compute_guide, read_planned, whole
+from sampler.kioxia_guide.guide import Guide, GuideRequest, compute_guide, read_planned, whole
 from sampler.rocksdb.parameters import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text
@@ -187,15 +188,9 @@ Examples:
 _SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
+@request_options(GuideRequest, {})
 def guide_command(
-    keys: Annotated[str, Option(help="Number of key-value pairs, such as 8e9.")],
-    key_size: Annotated[str, Option(help="Key size in bytes, such as 20.")],
-    value_size: Annotated[str, Option(help="Value size in bytes, such as 800 or 4KiB.")],
-    cpu_threads: Annotated[str, Option(help="Number of hardware threads, such as 48.")],
-    memory: Annotated[str, Option(help="Memory of the machine, such as 128GB or 64GiB.")],
-    open_files: Annotated[
-        str, Option(help="Limit of open files: half for keys, half for values.")
-    ] = "80000",
+    asked: dict[str, Any],
     out: Annotated[
         Path | None,
         Option(help="Folder for OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
@@ -208,14 +203,7 @@ def guide_command(
     translated for RocksDB with integrated BlobDB. Nothing is measured. How good they
     are: docs/explanation/kioxia-guide.md.
     """
-    planned = read_planned(
-        keys=keys,
-        key_size=key_size,
-        value_size=value_size,
-        cpu_threads=cpu_threads,
-        memory=memory,
-        open_files=open_files,
-    )
+    planned = read_planned(GuideRequest.model_construct(**asked))
     if out is not None:
         require_folder(out)
     found = compute_guide(planned)

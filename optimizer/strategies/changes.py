@@ -1,7 +1,7 @@
 """The changes of a configuration: their order by gain, and versions with fewer of them."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -249,12 +249,11 @@ def _half_restored(
     """With half of what the models hold for worthless: it shows where they are sure and wrong."""
     back = [name for name in changes.names if name not in kept]
     rng = np.random.default_rng(evaluation.problem.seed_of(evaluation.history.next_number))
-    for _ in range(_TRIES if len(back) > 1 else 0):
-        some = kept.union(rng.permutation(back)[: len(back) // 2].tolist())
-        found = _proposal(evaluation, changes, some, number) if changes.is_valid(some) else None
-        if found:
-            return found
-    return None
+    halves = (
+        kept.union(rng.permutation(back)[: len(back) // 2].tolist())
+        for _ in range(_TRIES if len(back) > 1 else 0)
+    )
+    return _first_proposal(evaluation, changes, halves, number)
 
 
 def _as_drawn(
@@ -270,13 +269,21 @@ def _as_drawn(
     drawn = known.drawn_fitness([changes.configuration(each) for each in _left(full, moves)])
     gains, least = drawn[1:, :1] - drawn[1:, 1:], NOTICED * drawn[0, 0] / max(len(moves), 1)
     rng = np.random.default_rng(evaluation.problem.seed_of(evaluation.history.next_number))
-    for row in rng.permutation(len(gains))[:_TRIES].tolist():
-        back = [move for move, gain in zip(moves, gains[row], strict=True) if gain <= least]
-        left = full.difference(*back)
-        found = _proposal(evaluation, changes, left, number) if changes.is_valid(left) else None
-        if found:
-            return found
-    return None
+    worlds = gains[rng.permutation(len(gains))[:_TRIES]]
+    left = (
+        full.difference(*(move for move, gain in zip(moves, world, strict=True) if gain <= least))
+        for world in worlds
+    )
+    return _first_proposal(evaluation, changes, left, number)
+
+
+def _first_proposal(
+    evaluation: Evaluation, changes: Changes, choices: Iterable[Names], number: int
+) -> Proposal | None:
+    """The first of several choices of the changes of a trial that is valid and new; else None."""
+    valid = (kept for kept in choices if changes.is_valid(kept))
+    proposals = (_proposal(evaluation, changes, kept, number) for kept in valid)
+    return next(filter(None, proposals), None)
 
 
 def _proposal(

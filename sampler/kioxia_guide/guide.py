@@ -5,6 +5,9 @@ With it the cautions: where the guide itself says that it should not be followed
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
 
 from sampler.common.byte_size import format_decimal as said
 from sampler.common.byte_size import parse_bytes
@@ -55,16 +58,24 @@ class Planned:
         return self.key_size + POINTER_BYTES
 
 
-def read_planned(
-    *,
-    keys: str,
-    key_size: str,
-    value_size: str,
-    cpu_threads: str,
-    memory: str,
-    open_files: str = str(OPEN_FILES),
-) -> Planned:
-    """What was typed or sent: whole numbers, also as ``8e9``, and sizes, as ``20`` or ``128GB``.
+_Typed = Annotated[str, StringConstraints(max_length=40)]
+
+
+class GuideRequest(BaseModel):
+    """What the guide is asked: ``rocktune guide`` and ``GET /v1/guide``, as it is typed."""
+
+    keys: _Typed = Field(description="Number of key-value pairs, such as 8e9.")
+    key_size: _Typed = Field(description="Key size in bytes, such as 20.")
+    value_size: _Typed = Field(description="Value size in bytes, such as 800 or 4KiB.")
+    cpu_threads: _Typed = Field(description="Number of hardware threads, such as 48.")
+    memory: _Typed = Field(description="Memory of the machine, such as 128GB or 64GiB.")
+    open_files: _Typed = Field(
+        default=str(OPEN_FILES), description="Limit of open files: half for keys, half for values."
+    )
+
+
+def read_planned(request: GuideRequest) -> Planned:
+    """Reads whole numbers, also as ``8e9``, and sizes, as ``20`` or ``128GB``.
 
     Raises:
         InputError: One is not what it should be, or out of range.
@@ -73,16 +84,16 @@ def read_planned(
     found: list[InputError] = []
     read: dict[str, int] = {}
     counts = (
-        ("keys", keys, 1, _MOST_KEYS),
-        ("cpu_threads", cpu_threads, 1, _MOST_THREADS),
-        ("open_files", open_files, 2, _MOST_FILES),
+        ("keys", 1, _MOST_KEYS),
+        ("cpu_threads", 1, _MOST_THREADS),
+        ("open_files", 2, _MOST_FILES),
     )
-    for name, text, least, most in counts:
+    for name, least, most in counts:
         with noting(found):
-            read[name] = _count(text, name, least, most)
-    for name, text in (("key_size", key_size), ("value_size", value_size), ("memory", memory)):
+            read[name] = _count(getattr(request, name), name, least, most)
+    for name in ("key_size", "value_size", "memory"):
         with noting(found):
-            read[name] = _bytes(text, name)
+            read[name] = _bytes(getattr(request, name), name)
     refuse_noted(found)
     return Planned(**read)
 

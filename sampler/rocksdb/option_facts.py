@@ -101,10 +101,20 @@ class OptionFact:
 
     def is_mutable_in(self, version: str) -> bool:
         """Whether a database of a version, ``9.10.0``, changes it while it runs."""
-        return bool(self.mutable) and _numbers(self.mutable) <= _numbers(version)
+        return bool(self.mutable) and version_numbers(self.mutable) <= version_numbers(version)
+
+    def default_in(self, version: str) -> str:
+        """Its text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
+        reached = [
+            text
+            for since, text in self.later
+            if version_numbers(since) <= version_numbers(version)
+        ]
+        return reached[-1] if reached else self.default
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
+    """A version of RocksDB as numbers, to compare: (7, 8, 3)."""
     return tuple(map(int, version.split(".")))
 
 

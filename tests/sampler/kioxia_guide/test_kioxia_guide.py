@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sampler.common.errors import InputError, InputErrors
 from sampler.kioxia_guide.document import guide_values, planned_for, settings
 from sampler.kioxia_guide.guide import (
+    GuideRequest,
     Planned,
     compute_guide,
     files_of,
@@ -151,14 +152,16 @@ def test_levels_end_with_the_first_that_has_room():
 
 def test_what_is_typed_is_read():
     given = {"keys": "8e9", "key_size": "20", "value_size": "800", "cpu_threads": "48"}
-    assert read_planned(**given, memory="128GB") == EXAMPLE
-    assert read_planned(**given, memory="128GB", open_files="8e4") == EXAMPLE
+    assert read_planned(GuideRequest(**given, memory="128GB")) == EXAMPLE
+    assert read_planned(GuideRequest(**given, memory="128GB", open_files="8e4")) == EXAMPLE
 
 
 def test_all_that_is_wrong_is_told_together():
     with pytest.raises(InputErrors) as refused:
-        read_planned(keys="1.5", key_size="0", value_size="big", cpu_threads="nan",
-                     memory="-1", open_files="1")  # fmt: skip
+        read_planned(GuideRequest(
+            keys="1.5", key_size="0", value_size="big", cpu_threads="nan", memory="-1",
+            open_files="1",
+        ))  # fmt: skip
     assert [each.field for each in refused.value.errors] == [
         "keys", "cpu_threads", "open_files", "key_size", "value_size", "memory",
     ]  # fmt: skip
@@ -166,8 +169,9 @@ def test_all_that_is_wrong_is_told_together():
 
 @pytest.mark.parametrize("keys", ["", "1e999999", "-5", "0", "inf", "1e-999999", "9" * 60, "8e9x"])
 def test_what_is_no_number_of_keys_is_refused(keys: str):
+    others = {"key_size": "1", "value_size": "1", "cpu_threads": "1", "memory": "1"}
     with pytest.raises(InputError, match="keys"):
-        read_planned(keys=keys, key_size="1", value_size="1", cpu_threads="1", memory="1")
+        read_planned(GuideRequest.model_construct(keys=keys, **others))
 
 
 def of(workload: Workload, memory: int | None = None, *, separating: bool = True):

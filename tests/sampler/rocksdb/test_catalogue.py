@@ -5,7 +5,7 @@ from sampler.rocksdb.option_facts import OptionFact, option_facts
 from sampler.rocksdb.option_values import read_values, title_of
 from sampler.rocksdb.options_file import OptionsFile
 from sampler.rocksdb.parameters import Parameter, Value, catalogue
-from tests.support.sampler.versions import default_in, knows
+from tests.support.sampler.versions import knows
 
 PARAMETERS = tuple(catalogue().values())
 OPTIONS = [parameter for parameter in PARAMETERS if parameter.is_option]
@@ -84,10 +84,10 @@ def _fact(parameter: Parameter) -> OptionFact | None:
 def _default_in(parameter: Parameter, version: str) -> Value:
     """The catalogue's default, or the one that the table of facts has for a later version."""
     fact = _fact(parameter)
-    if fact is None or default_in(fact, version) == fact.default:
+    if fact is None or fact.default_in(version) == fact.default:
         return parameter.default
     struct, dot, field = parameter.key.partition(".")
-    text = f"{{{field}={default_in(fact, version)};}}" if dot else default_in(fact, version)
+    text = f"{{{field}={fact.default_in(version)};}}" if dot else fact.default_in(version)
     file = OptionsFile({title_of(parameter): {struct: text}})
     return read_values(file, [parameter])[parameter.name]
 

@@ -12,7 +12,7 @@ from sampler.rocksdb.options_file import CF, DB, parse_options
 from sampler.rocksdb.parameters import catalogue
 from tests.support.cases.case import ARTEFACTS
 from tests.support.sampler.rocksdb_library import RocksDbLibrary, written_options
-from tests.support.sampler.versions import default_in, ignores, knows
+from tests.support.sampler.versions import ignores, knows
 
 Sections = Mapping[str, Mapping[str, str]]
 # SetOptions takes the name that they have already, and refuses any other.
@@ -32,7 +32,7 @@ VALUES = {
 
 def asked(fact: OptionFact, version: str) -> dict[str, str]:
     """What SetOptions is given to set an option of a family or of its table."""
-    text = VALUES.get(fact.key) or default_in(fact, version) or "1"
+    text = VALUES.get(fact.key) or fact.default_in(version) or "1"
     if fact.section == "CFOptions":
         return {fact.key: text}
     struct, _, member = fact.key.partition(".")

@@ -18,7 +18,7 @@ from sampler.rocksdb.options_file import (
 )
 from sampler.rocksdb.parameters import catalogue
 from tests.support.cases.case import ARTEFACTS
-from tests.support.sampler.versions import asserts, default_in, ignores, knows, version_of
+from tests.support.sampler.versions import asserts, ignores, knows, version_of
 
 SECTIONS = {"DBOptions": "DBOptions", "CFOptions": "CFOptions"}
 PLAIN = 'TableOptions/PlainTable "default"'
@@ -186,7 +186,7 @@ def test_all_that_db_bench_writes_is_in_the_table_with_its_default(
     for section, key in acting:
         fact = option_facts()[section, key]
         text = OptionsFile(defaults).get(TITLES[section], key)
-        default = default_in(fact, installed.version)
+        default = fact.default_in(installed.version)
         if key == "info_log_level" and not asserts(installed):
             default = "INFO_LEVEL"  # of every release build (options.h)
         assert text is None or fact.type == "struct" or default == text, key

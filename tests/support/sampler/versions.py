@@ -4,12 +4,12 @@ import pytest
 
 from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
-from sampler.rocksdb.option_facts import OptionFact
+from sampler.rocksdb.option_facts import OptionFact, version_numbers
 
 
 def version_of(installed: InstalledDbBench) -> tuple[int, ...]:
     """As numbers, to compare: (7, 8, 3)."""
-    return _numbers(installed.version)
+    return version_numbers(installed.version)
 
 
 def asserts(installed: InstalledDbBench) -> bool:
@@ -19,22 +19,12 @@ def asserts(installed: InstalledDbBench) -> bool:
 
 def knows(installed: InstalledDbBench, fact: OptionFact) -> bool:
     """Whether it reads an option from a file at all, by the table of facts."""
-    return not fact.since or _numbers(fact.since) <= version_of(installed)
+    return not fact.since or version_numbers(fact.since) <= version_of(installed)
 
 
 def ignores(installed: InstalledDbBench, fact: OptionFact) -> bool:
     """Whether it passes over an option, by the table of facts."""
-    return bool(fact.deprecated) and _numbers(fact.deprecated) <= version_of(installed)
-
-
-def default_in(fact: OptionFact, version: str) -> str:
-    """An option's text in a file of a version from 7.8 on in which nothing is set, ``9.10.0``."""
-    since = [text for first, text in fact.later if _numbers(first) <= _numbers(version)]
-    return since[-1] if since else fact.default
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
+    return bool(fact.deprecated) and version_numbers(fact.deprecated) <= version_of(installed)
 
 
 def need_before(installed: InstalledDbBench, *version: int) -> None:
