@@ -15,9 +15,11 @@ from api.services.dependencies import JobDep, Service
 from api.services.stored_job import result_if_done
 from db.schema.job_row import ENDED, JobKind, JobRow, JobState
 from db.workloads import find_workload
+from jobs.report.course import environment_section
 from jobs.results.outcome import kept_of
 from jobs.views.live import live_job
 from jobs.views.results import outcome_view
+from optimizer.results.document import Result
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
 TABS = {"": "Overview", "matters": "Importance", "won": "Result", "trials": "Trials"}
@@ -37,6 +39,7 @@ def job_page(
         job=JobPublic.of(job),
         tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in tabs],
         workload=_workload(visit.service, job),
+        environment=environment_section(job.environment or {}),
         live=job.state not in ENDED,
         resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
         **content,
@@ -71,7 +74,9 @@ def live_page(visit: Reader, job: JobDep) -> Response:
         tab="",
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
-        outcome=outcome_view(job, kept_of(visit.engine, job.id), result) if result else None,
+        finished=outcome_view(job, Result.read(result), kept_of(visit.engine, job.id))
+        if result
+        else None,
     )
 
 

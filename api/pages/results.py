@@ -28,6 +28,7 @@ from jobs.views.results import front_charts, importance_details, results_view
 from jobs.views.side_by_side import side_by_side
 from optimizer.objective.objective import MOST_WEIGHT
 from optimizer.objective.objective_file import objective_from_document
+from optimizer.results.document import Result
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import shown_in
 
@@ -146,14 +147,15 @@ async def results_page(
 
 def _results_page(visit: Visit, job: JobRow, limits: str, details: bool) -> Response:
     asked = _asked(visit, job, limits)
-    result = result_if_done(visit.service, job)
+    document = result_if_done(visit.service, job)
+    result = Result.read(document) if document else None
     return job_page(
         visit,
         "won.html",
         job=job,
         tab="won",
         status=422 if asked and asked["problem"] else 200,
-        found=results_view(visit.engine, job, result) if result else None,
+        view=results_view(visit.engine, job, result) if result else None,
         asked=asked,
         details=details,
         plots=front_charts(visit.engine, job, result) if details and result else [],
@@ -176,20 +178,20 @@ def picked_options(visit: Reader, job: TunedJobDep, limits: Limits = "") -> Resp
 def _asked(visit: Visit, job: JobRow, limits: str) -> dict[str, Any] | None:
     """The form of a preference, the command that asks the same, and what it picks.
 
-    ``found`` is as ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused, as
+    ``picked`` is as ``/v1/jobs/{id}/pick`` answers; None: nothing was asked, or it is refused, as
     ``problem`` says. None at all before the baseline was measured.
     """
     baseline = baseline_so_far(visit.engine, job)
     if baseline is None:
         return None
     usual = [Slider(name, weight, _USUAL_MOST) for name, weight in _own(job).items()]
-    asked: dict[str, Any] = {"sliders": usual, "limits": limits, "command": "", "found": None}
+    asked: dict[str, Any] = {"sliders": usual, "limits": limits, "command": "", "picked": None}
     problem = None
     try:
         asked["sliders"], given = sliders(visit.request, _own(job), baseline.metrics)
         preference = preference_of(asked["sliders"], limits)
-        found = picked(visit.service, job, preference) if given or limits else None
-        asked |= {"found": found, "command": _command(job, preference)}
+        best = picked(visit.service, job, preference) if given or limits else None
+        asked |= {"picked": best, "command": _command(job, preference)}
     except InputError as error:
         problem = f"{error.field}: {error.problem}"
     except ProblemError as error:

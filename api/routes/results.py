@@ -24,7 +24,7 @@ from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
 from optimizer.results.document import Contributions, Explanation, Result
-from optimizer.results.ranking import DocumentPart, ParameterRanking
+from optimizer.results.ranking import ParameterRanking
 from sampler.common.errors import InputError
 from sampler.rocksdb.forms import Form, write_form
 
@@ -46,10 +46,10 @@ _MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x
 @outcomes.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
 def show_result(answer: AnswerDep) -> Response:
     """Returns the result of a finished job: result.json, or upgrade.json of an upgrade check."""
-    result = dict(result_of(answer.service, answer.job))
+    document = dict(result_of(answer.service, answer.job))
     if answer.job.kind is JobKind.TUNE:
-        result["job"] = public_specification(result["job"])
-    return answer.json(result)
+        document["job"] = public_specification(document["job"])
+    return answer.json(document)
 
 
 @outcomes.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
@@ -118,19 +118,15 @@ def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> dict[str,
     rows = found.parameters if metric is None else found.sorted_by(metric)
     return {
         "final": final,
-        "parameters": [_dump(row) for row in rows[:top]],
-        "forest": {name: _dump(each) for name, each in found.forest.items()},
-        "models": {name: _dump(each) for name, each in found.models.items()},
+        "parameters": [row.document() for row in rows[:top]],
+        "forest": {name: each.document() for name, each in found.forest.items()},
+        "models": {name: each.document() for name, each in found.models.items()},
         "shown_first": found.shown_first,
-        "anova_power": found.anova_power and _dump(found.anova_power),
+        "anova_power": found.anova_power and found.anova_power.document(),
         "trust": trust_lines(found),
         "disagreement": disagreement_lines(found),
         "ranked_by": found.ranked_by,
     }
-
-
-def _dump(part: DocumentPart) -> dict[str, Any]:
-    return part.model_dump(by_alias=True, exclude_unset=True)
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
@@ -146,7 +142,7 @@ async def show_anova(answer: AnswerDep, metric: Metric = None) -> Response:
 def _tested(answer: JobAnswer, metric: str | None) -> Anova:
     found, final = _known(answer, metric)
     rows = [
-        AnovaRow.model_construct(parameter=row.name, metric=name, **_dump(test))
+        AnovaRow.model_construct(parameter=row.name, metric=name, **test.document())
         for row in found.parameters
         for name, test in row.anova.items()
         if metric in (None, name)
@@ -169,11 +165,11 @@ def _known(answer: JobAnswer, metric: str | None) -> tuple[ParameterRanking, boo
 @router.get("/contributions", responses=_NOT_YET, response_model=Contributions)
 def show_contributions(answer: AnswerDep) -> Response:
     """Returns the gain of each parameter in a finished greedy job."""
-    found = result_of(answer.service, answer.job).get("contributions")
+    found = Result.read(result_of(answer.service, answer.job)).contributions
     if found is None:
         why = "only the strategy greedy varies one parameter at a time"
         raise ProblemError(404, f"job {answer.job.id} has no contributions: {why}")
-    return answer.json(found)
+    return answer.json(found.document())
 
 
 @router.get("/explanation", responses=_NOT_YET, response_model=Explanation)
@@ -184,15 +180,14 @@ async def explain_result(answer: AnswerDep) -> Response:
         from jobs.views.results import explained_job
 
         job = answer.job
-        found = explained_job(answer.service.engine, job, result_of(answer.service, job))
-        if found["explanation"] is None:
+        result = Result.read(result_of(answer.service, job))
+        explanation, withheld = explained_job(answer.service.engine, job, result)
+        if explanation is None:
             from jobs.report.changed import withheld_words
 
-            withheld = withheld_words(found["explanation_withheld"])
-            why = withheld or "nothing was proven better than its baseline"
+            why = withheld_words(withheld) or "nothing was proven better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
-        explanation: dict[str, Any] = found["explanation"]
-        return explanation
+        return explanation.document()
 
     return await answer.fitted(made)
 
@@ -232,12 +227,12 @@ def download_options(
         what = "fewer" if asked == "minimal" else "more"
         raise ProblemError(404, f"job {job.id} has no file with {what} changes than the best one")
     if text is None:
-        refused = (result_of(answer.service, job).get("export") or {}).get("refused")
+        refused = Result.read(result_of(answer.service, job)).export.refused
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
     if diff:
-        name, text = DIFFERENCE, difference_of(job.specification, text)
+        name, text = DIFFERENCE, difference_of(job.specification.get("baseline_options"), text)
         if text is None:
             raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     elif form != "ini":

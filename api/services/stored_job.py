@@ -46,15 +46,14 @@ def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
 def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
     """What a job knows of its parameters, and whether that is final; 409 for nothing yet."""
     final = job.state is JobState.DONE
-    found = result_of(service, job) if final else service.store.recall(job.id, "ranking")
-    standing = job.standing or {}
-    if found is None and is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+    document = result_of(service, job) if final else service.store.recall(job.id, "ranking")
+    if document is not None:
+        return ParameterRanking.model_validate(document), final
+    if is_external(job) and 0 < (job.standing or {}).get("done", 0) <= _MOST_LIVE:
         from jobs.external.external import live_ranking
 
-        found = live_ranking(service.engine, job)
-    if found is None:
-        raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
-    return ParameterRanking.model_validate(found), final
+        return live_ranking(service.engine, job), final
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
 
 
 def measured_trials(

@@ -143,7 +143,7 @@ def _traces(steps: Sequence[PathStep], measured: Sequence[Predicted | None]) -> 
     """A bar for each step, one for all of them, and the measured gains where their bars begin."""
     gains, total = [step.gain for step in steps], steps[-1].fitness
     begins = [0.0, *(step.fitness.expected for step in steps[:-1])]
-    told = [chart.words(step_words(step.model_dump(by_alias=True)), 200) for step in steps]
+    told = [chart.words(step_words(step), 200) for step in steps]
     bars = chart.bar_trace(
         "expected",
         [gain.expected for gain in gains],
@@ -169,7 +169,7 @@ def _traces(steps: Sequence[PathStep], measured: Sequence[Predicted | None]) -> 
 def _hover(estimates: Sequence[Predicted], names: Sequence[str], color: str) -> dict[str, Any]:
     """The intervals of estimates, and what is told of each."""
     ends = zip(*((each.expected, each.low, each.high) for each in estimates), strict=True)
-    words = (estimate_words(each.model_dump()) for each in estimates)
+    words = (estimate_words(each) for each in estimates)
     return {
         "error_x": chart.interval_bars(*ends, color=color),
         "hovertext": [f"{name}: {said}" for name, said in zip(names, words, strict=True)],

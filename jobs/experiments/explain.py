@@ -36,10 +36,9 @@ from optimizer.explanation.explanation import (
     WINNER,
     Round,
     compare_blocks,
-    fewer_changes,
     judge_minimal,
 )
-from optimizer.results.document import tested_fitness
+from optimizer.results.document import Explanation, Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -78,14 +77,14 @@ class Design:
 
 def design_of(
     problem: Problem,
-    result: Mapping[str, Any],
-    explanation: Mapping[str, Any],
+    result: Result,
+    explanation: Explanation,
     *,
     runs: int,
     steps: int,
     margin: float,
 ) -> Design:
-    """The runs for the explanation of a job's result.json.
+    """The runs for the explanation of a job whose winner was proven.
 
     So many runs of each configuration, and so many steps of the path, the first ones. The margin
     is the loss that the fewest changes may have, as a share of the winner's fitness.
@@ -97,19 +96,19 @@ def design_of(
         raise InputError("runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
     if not 0 < margin <= 1:
         raise InputError("margin", f"{margin:g} is not within 0 to 1; write for example 10%")
-    best, baseline = result["best"], result["baseline"]["configuration"]
+    best, verdict, baseline = result.best, result.verdict, result.baseline.configuration
+    assert best is not None and verdict is not None
     roles: dict[str, Configuration] = {BASELINE: baseline}
     space = problem.space.at_baseline(baseline)
-    changes = Changes(replace(problem, space=space), best["configuration"])
+    changes = Changes(replace(problem, space=space), best.configuration)
     made: frozenset[str] = frozenset()
-    for place, step in enumerate(explanation["steps"][:steps], start=1):
-        if not step["fixed"]:
-            made |= {change["name"] for change in step["changes"]}
+    for place, step in enumerate(explanation.steps[:steps], start=1):
+        if not step.fixed:
+            made |= {change.name for change in step.changes}
         roles[f"step {place}"] = changes.configuration(made)
-    fewer = fewer_changes({"explanation": explanation})
-    if fewer is not None:
-        roles[MINIMAL] = fewer["configuration"]
-    roles[WINNER] = best["configuration"]
+    if fewer := explanation.fewer:
+        roles[MINIMAL] = fewer.configuration
+    roles[WINNER] = best.configuration
     first: dict[str, str] = {}
     for role in (BASELINE, WINNER, *roles):  # the last step is the winner, and is called so
         first.setdefault(digest(roles[role]), role)
@@ -118,9 +117,9 @@ def design_of(
         configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},
         roles=subjects,
         rounds=runs,
-        margin=margin * (tested_fitness(result["verdict"]) or 0.0),
+        margin=margin * (verdict.tested_fitness or 0.0),
         seed=problem.seed,
-        limit_margins=margins_of(result["verdict"]["limits"]),
+        limit_margins=margins_of([each.document() for each in verdict.limits]),
     )
 
 
@@ -155,8 +154,8 @@ class ExplanationCheck(Experiment):
                 found = super().measure(settings, self._kept_runs(log), observer)
             store = JobStore(self.engine)
             explanation = {name: each for name, each in found.document.items() if name != "job"}
-            result = retry(lambda: store.result(self.job)) or {}
-            whole = {**result, "explanation": explanation}
+            stored = retry(lambda: store.result(self.job)) or {}
+            whole = {**stored, "explanation": explanation}
             retry(lambda: store.save_result(self.job, whole, lease=lease))
             keep_report(log, report_html(retry(lambda: job_outcome(self.engine, self.job))))
             return found
@@ -202,10 +201,11 @@ def explanation_check(
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
     """
-    result = JobStore(engine).result(job.id)
-    assert result is not None
-    explanation = explained_job(engine, job, result)["explanation"]
-    if explanation is None or not explanation["steps"]:
+    stored = JobStore(engine).result(job.id)
+    assert stored is not None
+    result = Result.read(stored)
+    explanation, _ = explained_job(engine, job, result)
+    if explanation is None or not explanation.steps:
         return None
     if is_external(job):
         raise InputError("runs", "an external runner measures this job; leave it out")
@@ -218,7 +218,7 @@ def explanation_check(
 
     def conclude(sets: Sets) -> Findings:
         measured = measured_document(assembly, design, sets, explanation)
-        return Findings(document={"job": job.id, **explanation, "measured": measured})
+        return Findings(document={"job": job.id, **explanation.document(), "measured": measured})
 
     return ExplanationCheck(
         identity={"design": design.document(), **{n: environment[n] for n in _MEASURED_ON}},
@@ -241,7 +241,7 @@ def run_document(run: MeasuredRun) -> dict[str, Any]:
 
 
 def measured_document(
-    assembly: Assembly, design: Design, sets: Sets, explanation: Mapping[str, Any]
+    assembly: Assembly, design: Design, sets: Sets, explanation: Explanation
 ) -> dict[str, Any]:
     """What the runs say of an explanation; the part ``measured`` of its document."""
     objective = assembly.problem.objective
@@ -251,7 +251,7 @@ def measured_document(
         {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
         for _, runs in sorted(sets.items())
     ]
-    names = [f"step {place}" for place in range(1, len(explanation["steps"]) + 1)]
+    names = [f"step {place}" for place in range(1, len(explanation.steps) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
     steps = [compare_blocks(objective, rounds, *ends) for ends in pairwise(points)]
     winner = compare_blocks(objective, rounds, BASELINE, WINNER)

@@ -72,7 +72,7 @@ def _gained(row: OptionChange) -> Cell:
     """What a change gains by the models, and what else is known of it; else its reason."""
     if row.gain is None:
         return Cell(row.reason)
-    words, reason = _gain(row.gain), row.reason.removeprefix("predicted fitness ")
+    words, reason = estimate_words(row.gain), row.reason.removeprefix("predicted fitness ")
     return Cell(words, reason.removeprefix(words).strip(" ,") if reason.startswith(words) else "")
 
 
@@ -213,9 +213,9 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
     rows = [
         (
             str(place),
-            step_words(step.model_dump(by_alias=True)),
-            _gain(step.gain),
-            *([_gain(run.fitness) if run else ""] if runs else []),
+            step_words(step),
+            estimate_words(step.gain),
+            *([estimate_words(run.fitness) if run else ""] if runs else []),
             *(_metric(step.metrics.get(name)) for name in metrics),
             _needed(step, explanation.minimal),
         )
@@ -223,17 +223,13 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
         if step is not None
     ]
     winner = measured.winner if measured else None
-    total = [_gain(winner.fitness) if winner else ""] if runs else []
-    everything = ("", "all of them: the winner", _gain(explanation.predicted))
+    total = [estimate_words(winner.fitness) if winner else ""] if runs else []
+    everything = ("", "all of them: the winner", estimate_words(explanation.predicted))
     rows.append((*everything, *total, *("" for _ in metrics), ""))
     lines = [*minimal_lines(explanation), basis_words(explanation)]
     chart = drawable([contributions_chart(explanation)])
     texts = [Text(line) for line in lines]
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
-
-
-def _gain(estimate: Predicted) -> str:
-    return estimate_words(estimate.model_dump())
 
 
 def _metric(estimate: Predicted | None) -> str | Cell:
@@ -272,7 +268,7 @@ def minimal_lines(explanation: Explanation) -> list[str]:
             return ["The only change is kept: the trials do not show it to be unnecessary."]
         return [f"All {count} changes are kept: the trials show none of them to be unnecessary."]
     loss = minimal.loss
-    against = {"expected": -loss.expected, "low": -loss.high, "high": -loss.low}
+    against = Predicted(expected=-loss.expected, low=-loss.high, high=-loss.low)
     lines = [
         f"By the models, {len(minimal.kept)} of the {count} changes suffice: "
         f"{some(minimal.kept)}. Not needed: {some(minimal.dropped)}.",

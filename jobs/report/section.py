@@ -47,6 +47,7 @@ class Cell:
     under: str = ""
     mark: str = ""  # ``better``, ``worse`` or ``not significant``
     link: Literal["", "trial", "parameter"] = ""
+    to: str = ""  # which of these it leads to, where its text does not say so
     anchor: str = ""  # by which a link finds the row that begins with it
 
 

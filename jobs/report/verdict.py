@@ -310,10 +310,10 @@ def reasons_section(result: Result) -> Section:
     verdict = result.verdict
     lines: list[str] = []
     if verdict is None:
-        done, total = (result.trials.get(name, 0) for name in ("done", "total"))
+        counts = result.trials
         lines.append(
             "No new configuration could be compared with the baseline: "
-            f"{done} of {total} runs succeeded."
+            f"{counts.done} of {counts.total} runs succeeded."
         )
     elif result.best is None:
         if only_limits_failed(result):
@@ -396,7 +396,7 @@ def _next_steps(result: Result, out: Path | None) -> Iterator[str]:
 def _how_taken(result: Result) -> Iterator[str]:
     """How a running database takes the changes."""
     rows = [row for row in (result.best.changes if result.best else ()) if row.apply]
-    at_once = [row.name for row in rows if row.apply and row.apply["call"]]
+    at_once = [row.name for row in rows if row.apply and row.apply.call]
     restart = ", ".join(row.name for row in rows if row.name not in at_once)
     if at_once:
         later = f"; these need a restart or more: {restart}" if restart else ""

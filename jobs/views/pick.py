@@ -149,7 +149,7 @@ def pick_of_job(
             for each in found.best
         ],
         "options": options,
-        "difference": difference_of(framed.specification.document(), options),
+        "difference": difference_of(framed.specification.baseline_options, options),
     }
 
 

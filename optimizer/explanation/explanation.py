@@ -268,12 +268,6 @@ def explanation_document(
     return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}
 
 
-def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The minimal configuration of a result.json, if it has fewer changes; old ones have none."""
-    minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
-    return minimal if minimal and minimal["dropped"] else None
-
-
 def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
     context, figures = problem.space.context, with_lists(asdict(found))
     steps = [

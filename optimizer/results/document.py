@@ -60,7 +60,7 @@ class BaselineNoise(DocumentPart):
     spread: float | None = None  # standard deviation over the median
     drift_p: float | None = None
     drifting: bool = False
-    range: tuple[float, float] | None = None  # of the drift, relative to the median
+    range: list[float] | None = None  # low and high of the drift, relative to the median
 
 
 class ProofBaseline(DocumentPart):
@@ -72,6 +72,12 @@ class ProofBaseline(DocumentPart):
     noise: dict[str, BaselineNoise] = {}
 
 
+class AppliedHow(DocumentPart):
+    """How RocksDB takes a changed option; other facts are kept by their names."""
+
+    call: str | None = None  # of a running database
+
+
 class OptionChange(DocumentPart):
     """An option that the best configuration changes: by its family and its name."""
 
@@ -81,7 +87,7 @@ class OptionChange(DocumentPart):
     reason: str = ""
     rule: bool = False  # whether it only follows another option
     gain: Predicted | None = None
-    apply: dict[str, str | None] | None = None  # how RocksDB takes it
+    apply: AppliedHow | None = None  # None: it is no option of RocksDB
     scope: str | None = None
 
 
@@ -221,8 +227,8 @@ class SteppedOption(DocumentPart):
     """An option that a step of the path changes."""
 
     name: str
-    before: Any = Field(alias="from")
-    after: Any = Field(alias="to")
+    before: Any = Field(validation_alias="from", serialization_alias="from")
+    after: Any = Field(validation_alias="to", serialization_alias="to")
     scope: str | None = None
 
 
@@ -261,11 +267,19 @@ class JudgedFewest(DocumentPart):
     why: str
 
 
+class CountedRuns(DocumentPart):
+    """How many runs succeeded, of all."""
+
+    done: int
+    total: int
+
+
 class MeasuredPath(DocumentPart):
     """What interleaved runs say of an explanation."""
 
     host: str
     rounds: int
+    runs: CountedRuns | None = None
     steps: list[MeasuredGain | None] = []
     winner: MeasuredGain | None = None
     minimal: JudgedFewest | None = None
@@ -288,6 +302,11 @@ class Explanation(DocumentPart):
         description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
     )
 
+    @property
+    def fewer(self) -> FewestChanges | None:
+        """The fewest changes, where these are fewer than the winner's."""
+        return self.minimal if self.minimal and self.minimal.dropped else None
+
 
 class Power(DocumentPart):
     """What the fresh pairs could have shown."""
@@ -304,12 +323,27 @@ class Gained(DocumentPart):
 
     name: str
     gain: float
-    before: Any = Field(default=None, alias="from")
-    after: Any = Field(default=None, alias="to")
+    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
+    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
     change: dict[str, float] = {}
     values: int = 0
     share: float | None = None
     scope: str | None = None
+
+
+class KeptValue(DocumentPart):
+    """A value that such a search kept, against the configuration before it."""
+
+    parameter: str | None  # None: the starting point that the search began with
+    start: str | None = None  # its name
+    sweep: int = Field(default=0, validation_alias="pass", serialization_alias="pass")
+    trial: int
+    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
+    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
+    also: dict[str, Any] = {}  # what else had to change
+    gain: float
+    fitness: float
+    change: dict[str, float] = {}
 
 
 class Contributions(DocumentPart):
@@ -318,7 +352,7 @@ class Contributions(DocumentPart):
     Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
     """
 
-    steps: list[dict[str, Any]] = Field(
+    steps: list[KeptValue] = Field(
         description="Kept values in order, each against the configuration before it."
     )
     parameters: list[Gained] = Field(
@@ -344,6 +378,13 @@ class SearchEnd(DocumentPart):
     saved: int = 0  # runs of the benchmark
     again: int = 0  # runs that measured a configuration again
     why: str = ""
+
+
+class FrontGrowth(DocumentPart):
+    """A trial that enlarged the Pareto front."""
+
+    trial: int
+    value: float = Field(description="Hypervolume with this trial; 1 for the baseline alone.")
 
 
 class OwnBaseline(DocumentPart):
@@ -381,12 +422,73 @@ class Export(DocumentPart):
     application: list[str] | None = None  # what the program sets itself
 
 
+class MeasuredLoad(DocumentPart):
+    """The workload of a job, as it was asked for."""
+
+    name: str = ""
+    help: str = ""
+    settle: str | None = None  # how runs end; None: a benchmark of the user's own
+    scale: int | None = None
+
+
+class TunedJob(DocumentPart):
+    """The specification of a job, as far as its result is told with it."""
+
+    workload: MeasuredLoad = MeasuredLoad()
+    space: dict[str, Any] = {}
+    objective: dict[str, Any] = {}
+    strategy: str = ""
+    seed: int | None = None
+    scale: int | None = None
+    memory: float | None = None  # the budget, bytes
+    minutes: float | None = None
+    baseline: str | None = None
+    baseline_options: str | None = None
+    column_family: str | None = None
+    search: dict[str, Any] | None = None
+
+    @property
+    def ran_scale(self) -> int | None:
+        """The scale that it was measured at: its own, or else its workload's."""
+        return self.scale or self.workload.scale
+
+
+class Environment(DocumentPart):
+    """The machine and the RocksDB that measured; other facts are kept by their names."""
+
+    rocksdb: str | None = None
+    warnings: list[str] = []
+    hosts: dict[str, Any] = {}  # the fingerprint of each
+
+
+class PlannedRuns(DocumentPart):
+    """How many runs were planned: new configurations, pairs of the proof, simplified versions."""
+
+    explore: int | None = None
+    pairs: int | None = None
+    simplified: int | None = None
+
+
+class TrialCounts(DocumentPart):
+    """How many trials ended in which state, and how many there are."""
+
+    done: int = 0
+    total: int = 0
+
+
+class TimeTaken(DocumentPart):
+    """Seconds from the first start to the last end, and of these in the benchmark."""
+
+    wall_seconds: float = 0.0
+    bench_seconds: float = 0.0
+
+
 class Result(ParameterRanking):
     """The whole result of a job: result.json, schema 1."""
 
-    version: int = Field(default=1, alias="schema")
-    job: dict[str, Any]  # the specification
-    environment: dict[str, Any] = {}
+    version: int = Field(default=1, validation_alias="schema", serialization_alias="schema")
+    job: TunedJob
+    environment: Environment = Environment()
     baseline: ProofBaseline
     best: Winner | None
     verdict: JudgedProof | None
@@ -394,15 +496,15 @@ class Result(ParameterRanking):
     no_trade: NoTrade | None = None
     explanation: Explanation | None = None
     explanation_withheld: dict[str, Any] | None = None
-    plan: dict[str, int | None] = {}
+    plan: PlannedRuns = PlannedRuns()
     confirmation: dict[str, Any] | None = None
     power: Power | None = None
     search: SearchEnd | None = None
     pareto: list[int] = []
-    hypervolume: list[dict[str, Any]] = []
-    trials: dict[str, int] = {}
+    hypervolume: list[FrontGrowth] = []
+    trials: TrialCounts = TrialCounts()
     hosts: list[HostShare] = []
-    time: dict[str, float] = {}
+    time: TimeTaken = TimeTaken()
     machine: dict[str, Any] | None = None
     warm_start: list[WarmStart] = []
     contributions: Contributions | None = None
@@ -417,14 +519,28 @@ class Result(ParameterRanking):
         """
         return cls.model_validate(document)
 
-    def document(self) -> dict[str, Any]:
-        """As it was read: keys that its version lacks are not there."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+    def refusing_minimal(self, why: str) -> Self:
+        """The same where RocksDB does not take the file with the fewest changes: its words.
+
+        Raises:
+            ValueError: The result has no such file.
+        """
+        explanation = self.explanation
+        if explanation is None or explanation.minimal is None:
+            raise ValueError("the result has no file with fewer changes")
+        minimal = explanation.minimal.model_copy(update={"refused": why})
+        told = explanation.model_copy(update={"minimal": minimal})
+        return self.model_copy(update={"explanation": told})
 
     @property
     def objective(self) -> Objective:
         """What the job was tuned for."""
-        return objective_from_document(self.job["objective"])
+        return objective_from_document(self.job.objective)
+
+    @property
+    def confirmed_scale(self) -> int | None:
+        """The scale of the confirmation, where that is not the search's."""
+        return self.confirmation["scale"] if self.confirmation else None
 
     @property
     def terms(self) -> list[str]:

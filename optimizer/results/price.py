@@ -6,11 +6,11 @@ the memory: measured, not tuned.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
 from optimizer.objective.objective import Objective
+from optimizer.results.document import Loss, Price
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.workload.measurable import COLD, KINDS, READS, why_read_untold, why_unread
@@ -100,7 +100,7 @@ def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False)
     return "; ".join(said)
 
 
-def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> dict[str, Any]:
+def price_of(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> Price:
     """What was measured beside the objective, why what is missing was not, and large losses.
 
     ``measured`` are names of metrics in ``change``; ``not_measured`` gives a reason for each that
@@ -111,17 +111,19 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     load = problem.confirm or problem.workload
     why = why_unread(load) or ("" if problem.reads(proves=True) else "not requested")
     warnings = [warning for trial in proof for warning in trial.warnings]
-    return {
-        "measured": [name for name in beside if name in verdict.changes],
-        "not_measured": {
+    return Price(
+        measured=[name for name in beside if name in verdict.changes],
+        not_measured={
             name: why or why_read_untold(name, warnings) or "a run of the proof lacks the metric"
             for name in READS
             if name not in verdict.changes
         },
-        "losses": [
-            {"metric": r.metric, "name": r.name, **asdict(r.change)} for r in rows if r.lost
+        losses=[
+            Loss(metric=each.metric, name=each.name, **asdict(each.change))
+            for each in rows
+            if each.lost
         ],
-    }
+    )
 
 
 def _by_group(rows: Sequence[Traded]) -> dict[str, list[Traded]]:

@@ -22,6 +22,10 @@ class DocumentPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
+    def document(self) -> dict[str, Any]:
+        """As it was read, or made: keys that its version lacks are not there."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
 
 class MetricImportance(DocumentPart):
     """What a model says of one parameter and one metric.
