@@ -23,7 +23,8 @@ from db.schema.job_row import JobKind
 from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
 from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
 from jobs.results.pages import policy
-from optimizer.results.document import Contributions, Explanation, Result
+from optimizer.explanation.document import Explanation
+from optimizer.results.document import Contributions, Result
 from optimizer.results.ranking import ParameterRanking
 from sampler.common.errors import InputError
 from sampler.rocksdb.forms import Form, write_form

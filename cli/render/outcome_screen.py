@@ -15,7 +15,8 @@ from jobs.report.ranking import top_section
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
-from optimizer.results.document import Contributions, Explanation, Result, tested_fitness
+from optimizer.explanation.document import Explanation
+from optimizer.results.document import Contributions, Result, tested_fitness
 from sampler.common.untrusted_text import cleaned
 from sampler.workload.metric_table import shown_in
 

@@ -30,6 +30,7 @@ from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import require_tunes, specification_from_document
 from jobs.views.results import explained_job
 from optimizer.confirmation.paired_tests import Margins, margins_of
+from optimizer.explanation.document import CountedRuns, Explanation, MeasuredPath
 from optimizer.explanation.explanation import (
     BASELINE,
     MINIMAL,
@@ -38,7 +39,7 @@ from optimizer.explanation.explanation import (
     compare_blocks,
     judge_minimal,
 )
-from optimizer.results.document import Explanation, Result
+from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -217,8 +218,9 @@ def explanation_check(
     environment = environment_of(assembly, settings)
 
     def conclude(sets: Sets) -> Findings:
-        measured = measured_document(assembly, design, sets, explanation)
-        return Findings(document={"job": job.id, **explanation.document(), "measured": measured})
+        measured = measured_path(assembly, design, sets, explanation)
+        told = explanation.model_copy(update={"measured": measured})
+        return Findings(document={"job": job.id, **told.document()})
 
     return ExplanationCheck(
         identity={"design": design.document(), **{n: environment[n] for n in _MEASURED_ON}},
@@ -240,10 +242,10 @@ def run_document(run: MeasuredRun) -> dict[str, Any]:
     return document | {"subject": document.pop("side")}
 
 
-def measured_document(
+def measured_path(
     assembly: Assembly, design: Design, sets: Sets, explanation: Explanation
-) -> dict[str, Any]:
-    """What the runs say of an explanation; the part ``measured`` of its document."""
+) -> MeasuredPath:
+    """What the runs say of an explanation."""
     objective = assembly.problem.objective
     runs = [run for each in sets.values() for run in each.values()]
     # The metrics of the runs that ended well, round by round, under each of their roles.
@@ -261,17 +263,17 @@ def measured_document(
         minimal = judge_minimal(
             objective, rounds, margin=design.margin, failed=failed, margins=design.limit_margins
         )
-    return {
-        "host": host_name(),
-        "rocksdb": assembly.installed.version if assembly.installed else None,
-        "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rounds": design.rounds,
-        "runs": {"done": sum(run.done for run in runs), "total": len(runs)},
-        "margin": design.margin,
-        "steps": [step and asdict(step) for step in steps],
-        "winner": winner and asdict(winner),
-        "minimal": minimal and asdict(minimal),
-    }
+    return MeasuredPath(
+        host=host_name(),
+        rocksdb=assembly.installed.version if assembly.installed else None,
+        ended_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        rounds=design.rounds,
+        runs=CountedRuns(done=sum(run.done for run in runs), total=len(runs)),
+        margin=design.margin,
+        steps=steps,
+        winner=winner,
+        minimal=minimal,
+    )
 
 
 def _failed_alone(design: Design, sets: Sets) -> int:

@@ -10,15 +10,8 @@ from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
-from optimizer.results.document import (
-    Contributions,
-    Explanation,
-    FewestChanges,
-    OptionChange,
-    PathStep,
-    Predicted,
-    Result,
-)
+from optimizer.explanation.document import Estimate, Explanation, FewestChanges, PathStep
+from optimizer.results.document import Contributions, OptionChange, Result
 from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.measurable import READS
 
@@ -232,7 +225,7 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
 
 
-def _metric(estimate: Predicted | None) -> str | Cell:
+def _metric(estimate: Estimate | None) -> str | Cell:
     if estimate is None:
         return "n/a"
     return Cell(f"{estimate.expected:+.1f}%", f"{estimate.low:+.1f} to {estimate.high:+.1f}")
@@ -247,7 +240,7 @@ def _needed(step: PathStep, minimal: FewestChanges | None) -> str:
 def basis_words(explanation: Explanation) -> str:
     """What the figures rest on."""
     said = (
-        f"Predicted by models of {explanation.trials} trials, with 95% intervals; each step "
+        f"Estimate by models of {explanation.trials} trials, with 95% intervals; each step "
         "adds to those before it, and where options depend on each other another order divides "
         "the gain differently"
     )
@@ -268,11 +261,11 @@ def minimal_lines(explanation: Explanation) -> list[str]:
             return ["The only change is kept: the trials do not show it to be unnecessary."]
         return [f"All {count} changes are kept: the trials show none of them to be unnecessary."]
     loss = minimal.loss
-    against = Predicted(expected=-loss.expected, low=-loss.high, high=-loss.low)
+    against = Estimate(expected=-loss.expected, low=-loss.high, high=-loss.low)
     lines = [
         f"By the models, {len(minimal.kept)} of the {count} changes suffice: "
         f"{some(minimal.kept)}. Not needed: {some(minimal.dropped)}.",
-        "Predicted fitness with these changes alone, relative to the winner: "
+        "Estimate fitness with these changes alone, relative to the winner: "
         f"{estimate_words(against)} (allowed: {-minimal.noise:.0f}).",
     ]
     if minimal.refused:

@@ -10,7 +10,7 @@ from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import BYTES, metric_unit
 
 if TYPE_CHECKING:
-    from optimizer.results.document import PathStep, Predicted
+    from optimizer.explanation.document import Estimate, PathStep
 
 
 def figure(value: float | None) -> str:
@@ -48,7 +48,7 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
     return shown if shown == str(value) else f"{value} ({shown})"
 
 
-def estimate_words(estimate: Predicted) -> str:
+def estimate_words(estimate: Estimate) -> str:
     """A figure of fitness with its interval."""
     return f"{estimate.expected:+z.0f} [{estimate.low:+z.0f}, {estimate.high:+z.0f}]"
 

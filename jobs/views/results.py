@@ -35,9 +35,10 @@ from jobs.results.output_folder import DIFFERENCE, MINIMAL, OPTIONS
 from jobs.specification.resolved_job import resolve_stored
 from jobs.views.live import job_series_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.document import Explanation, Result
+from optimizer.explanation.document import Explanation
+from optimizer.explanation.explanation import explained
+from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
-from optimizer.results.result import explained
 from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -1,7 +1,7 @@
 """Why a winner is better, by the models of its job: a path, the fewest changes, and a document."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,6 @@ from models import Floats
 from models.gaussian_process.process import one_thread
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.paired_tests import (
-    Change,
     Margins,
     change,
     interval_of_mean,
@@ -20,6 +19,15 @@ from optimizer.confirmation.paired_tests import (
 )
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.document import (
+    Estimate,
+    Explanation,
+    FewestChanges,
+    JudgedFewest,
+    MeasuredGain,
+    PathStep,
+    SteppedOption,
+)
 from optimizer.explanation.expectations import (
     distinct_configurations,
     explaining_model,
@@ -27,9 +35,7 @@ from optimizer.explanation.expectations import (
 )
 from optimizer.objective.objective import Metrics, Objective, kept_words
 from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.surrogate.predictions import Estimate, PredictedChanges
-from optimizer.trials.problem import Problem
-from sampler.rocksdb.parameters import Value
+from optimizer.surrogate.predictions import PredictedChanges
 from sampler.space.space import Configuration
 
 # What counts as noise is at least and at most this share of the winner's gain.
@@ -39,39 +45,6 @@ _TAIL = 0.025
 # The draws are as much too narrow as this, over jobs of 34 to 245 trials on functions whose truth
 # is known (docs/results/explanation_coverage.md): the processes of one job share a kernel.
 WIDER = 1.25
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of the path."""
-
-    names: tuple[str, ...]  # the options that change, several where they depend on each other
-    gain: Estimate  # in fitness, on top of the steps before
-    fitness: Estimate  # after the step
-    metrics: Mapping[str, Estimate]  # the change of each metric by this step, in percent
-
-
-@dataclass(frozen=True)
-class Minimal:
-    """The fewest changes that are as good as all of them."""
-
-    kept: tuple[str, ...]  # kept, dropped: the changes, in the order of the path
-    dropped: tuple[str, ...]
-    configuration: Mapping[str, Value]
-    fitness: Estimate  # of the configuration with those that are kept
-    loss: Estimate  # in fitness, against the winner; below 0 where it is expected to be better
-    noise: float  # the loss that was allowed
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a winner is better."""
-
-    trials: int  # how many the models have learned from
-    fixed: tuple[str, ...]  # what the space always sets; the first step, if there is any
-    fitness: Estimate  # what the models expect of the winner
-    steps: tuple[Step, ...]  # from the baseline to the winner
-    minimal: Minimal | None  # none where the models do not see that the winner is better
 
 
 @one_thread()
@@ -145,29 +118,32 @@ def _explanation(
     tried = [1] if changes.fixed else []  # of which each step was the best
     tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
     last = len(told) - 1
+    context, winner = known.problem.space.context, changes.winner
     return Explanation(
         trials=len(known.model.data.numbers),
-        fixed=changes.fixed,
-        fitness=figures.fitness(last),
-        steps=tuple(
-            Step(
-                names,
-                figures.gain(place, tried[place]),
-                figures.fitness(place),
-                figures.moved(place, tried[place]),
+        predicted=figures.fitness(last),
+        steps=[
+            PathStep(
+                changes=[SteppedOption(name=n, before=context[n], after=winner[n]) for n in names],
+                fixed=bool(changes.fixed) and place == 0,
+                gain=figures.gain(place, tried[place]),
+                fitness=figures.fitness(place),
+                metrics=figures.moved(place, tried[place]),
             )
             for place, names in enumerate(told)
-        ),
+        ],
         minimal=None
         if minimal is None
-        else Minimal(
-            kept=tuple(name for name in order if name in minimal),
-            dropped=tuple(name for name in order if name not in minimal),
-            configuration=changes.configuration(minimal),
+        else FewestChanges(
+            kept=[name for name in order if name in minimal],
+            dropped=[name for name in order if name not in minimal],
+            configuration=dict(changes.configuration(minimal)),
             fitness=figures.fitness(len(told)),
             loss=figures.lost(last, len(told)),
             noise=noise,
+            refused=None,
         ),
+        measured=None,
     )
 
 
@@ -227,8 +203,9 @@ def _chosen(estimate: Estimate, better: str | None, tried: int) -> Estimate:
     wider = NormalDist().inv_cdf(_TAIL / tried) / NormalDist().inv_cdf(_TAIL)
     if better == "max":
         low = estimate.expected - wider * (estimate.expected - estimate.low)
-        return replace(estimate, low=low)
-    return replace(estimate, high=estimate.expected + wider * (estimate.high - estimate.expected))
+        return estimate.model_copy(update={"low": low})
+    high = estimate.expected + wider * (estimate.high - estimate.expected)
+    return estimate.model_copy(update={"high": high})
 
 
 def _estimate(values: Floats) -> Estimate:
@@ -238,94 +215,38 @@ def _estimate(values: Floats) -> Estimate:
     low, high = np.minimum(drawn, expected), np.maximum(drawn, expected)
     below = expected - float(np.quantile(low, _TAIL))
     above = float(np.quantile(high, 1 - _TAIL)) - expected
-    return Estimate(expected, expected - WIDER * below, expected + WIDER * above)
+    return Estimate(expected=expected, low=expected - WIDER * below, high=expected + WIDER * above)
 
 
-NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}
 _INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
 
 
-def explanation_document(
+def explained(
     evaluation: Evaluation, winner: Configuration, *, low: float, high: float
-) -> dict[str, Any]:
-    """Why a winner is better, by the models alone: a part of result.json.
+) -> tuple[Explanation | None, dict[str, Any] | None]:
+    """Why a winner is better, by the models alone; the fields of a result.
 
     ``low`` and ``high`` are the 95% interval of its fitness in the proof.
 
     Returns:
-        ``explanation``: ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which
-            is null until points of the path are measured; null where nothing can be explained.
-            ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for
-            want of configurations; else null.
+        ``explanation``; None where nothing can be explained.
+        ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for want
+            of configurations; else None.
     """
     problem, history = evaluation.problem, evaluation.history
     withheld = withheld_of(problem, history, Changes(problem, winner))
     if withheld is not None:
-        return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
-    found = explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS)
-    if found is None:
-        return dict(NOTHING_EXPLAINED)
-    return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}
-
-
-def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
-    context, figures = problem.space.context, with_lists(asdict(found))
-    steps = [
-        {
-            "changes": [
-                {"name": n, "from": context[n], "to": winner[n]} for n in step.pop("names")
-            ],
-            "fixed": bool(found.fixed) and place == 0,
-            **step,
-        }
-        for place, step in enumerate(figures["steps"])
-    ]
-    # ``refused``: RocksDB's words, where it does not take this file.
-    minimal = figures["minimal"] and {**figures["minimal"], "refused": None}
-    return {
-        "trials": found.trials,
-        "predicted": figures["fitness"],
-        "steps": steps,
-        "minimal": minimal,
-        "measured": None,
-    }
-
-
-def with_lists(value: Any) -> Any:
-    """The same with lists where there are tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {name: with_lists(each) for name, each in value.items()}
-    return [with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return None, withheld.document()
+    return explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS), None
 
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
 Round = Mapping[str, Metrics]
 
 
-@dataclass(frozen=True)
-class BlockComparison:
-    """One configuration against another, over the rounds that measured both."""
-
-    rounds: int  # how many rounds
-    fitness: Estimate  # the difference; each fitness is against the baseline of its round
-    changes: Mapping[str, Change]  # by metric, the ratio of the two, in percent
-
-
-@dataclass(frozen=True)
-class NotWorse:
-    """Whether the fewest changes are as good as all of them."""
-
-    compared: BlockComparison
-    margin: float  # the loss of fitness that was declared to be small enough, before the runs
-    # Whether the 95% interval of the difference lies above that, every limit is shown to be kept,
-    # and none of its runs failed alone.
-    shown: bool
-    why: str  # one line
-
-
 def compare_blocks(
     objective: Objective, rounds: Sequence[Round], before: str, after: str
-) -> BlockComparison | None:
+) -> MeasuredGain | None:
     """One configuration (``after``) against another, over the runs that ended well.
 
     Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
@@ -341,11 +262,11 @@ def compare_blocks(
         for name in whole[0][after]
         if all(name in each[before] and name in each[after] for each in whole)
     ]
-    return BlockComparison(
+    return MeasuredGain(
         rounds=len(whole),
-        fitness=Estimate(mean, mean - half, mean + half),
+        fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
         changes={
-            name: change([(each[before][name], each[after][name]) for each in whole])
+            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
             for name in names
         },
     )
@@ -358,7 +279,7 @@ def judge_minimal(
     margin: float,
     failed: int = 0,
     margins: Margins | None = MappingProxyType({}),
-) -> NotWorse | None:
+) -> JudgedFewest | None:
     """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
 
     A non-inferiority test at the level of the proof: it passes when the 95% interval of the
@@ -388,7 +309,7 @@ def judge_minimal(
     if not enough:
         why += f"; {LEAST_PAIRS} rounds are needed"
     shown = above and enough and not broken and not failed
-    return NotWorse(compared, margin, shown, why)
+    return JudgedFewest(compared=compared, margin=margin, shown=shown, why=why)
 
 
 def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:

@@ -11,9 +11,10 @@ from typing import Any, Self
 from pydantic import Field
 
 from optimizer.confirmation.paired_tests import Change
+from optimizer.explanation.document import DocumentPart, Estimate, Explanation
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.ranking import DocumentPart, ParameterRanking
+from optimizer.results.ranking import ParameterRanking
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -43,14 +44,6 @@ class ProvenChange(DocumentPart):
     def change(self) -> Change:
         """As the proof computes with it."""
         return Change.of(self.model_dump())
-
-
-class Predicted(DocumentPart):
-    """A prediction of the job's models, with its 95% interval."""
-
-    expected: float
-    low: float
-    high: float
 
 
 class BaselineNoise(DocumentPart):
@@ -86,7 +79,7 @@ class OptionChange(DocumentPart):
     baseline: Any = None
     reason: str = ""
     rule: bool = False  # whether it only follows another option
-    gain: Predicted | None = None
+    gain: Estimate | None = None
     apply: AppliedHow | None = None  # None: it is no option of RocksDB
     scope: str | None = None
 
@@ -221,91 +214,6 @@ class NoTrade(DocumentPart):
     proven: bool = False
     runs: int | None = None
     limits: list[str] = []
-
-
-class SteppedOption(DocumentPart):
-    """An option that a step of the path changes."""
-
-    name: str
-    before: Any = Field(validation_alias="from", serialization_alias="from")
-    after: Any = Field(validation_alias="to", serialization_alias="to")
-    scope: str | None = None
-
-
-class PathStep(DocumentPart):
-    """One step of the path from the baseline to the winner."""
-
-    changes: list[SteppedOption]
-    fixed: bool
-    gain: Predicted
-    fitness: Predicted
-    metrics: dict[str, Predicted] = {}
-
-
-class FewestChanges(DocumentPart):
-    """The fewest changes that are as good, by the models."""
-
-    kept: list[str]
-    dropped: list[str]
-    configuration: Configuration = {}
-    loss: Predicted
-    noise: float
-    fitness: Predicted | None = None
-    refused: str | None = None
-
-
-class MeasuredGain(DocumentPart):
-    """What a step gained in interleaved runs."""
-
-    fitness: Predicted
-
-
-class JudgedFewest(DocumentPart):
-    """Whether runs show the fewest changes to be as good."""
-
-    shown: bool
-    why: str
-
-
-class CountedRuns(DocumentPart):
-    """How many runs succeeded, of all."""
-
-    done: int
-    total: int
-
-
-class MeasuredPath(DocumentPart):
-    """What interleaved runs say of an explanation."""
-
-    host: str
-    rounds: int
-    runs: CountedRuns | None = None
-    steps: list[MeasuredGain | None] = []
-    winner: MeasuredGain | None = None
-    minimal: JudgedFewest | None = None
-
-
-class Explanation(DocumentPart):
-    """Why the winner is better. Figures are fitness with 95% intervals."""
-
-    trials: int = Field(description="Number of trials that the models learned from.")
-    predicted: Predicted = Field(description="Prediction for the winner.")
-    steps: list[PathStep] = Field(
-        description="Path from the baseline to the winner; each step adds to those before."
-    )
-    minimal: FewestChanges | None = Field(
-        default=None,
-        description="Fewest changes that are as good; null if the models see no gain.",
-    )
-    measured: MeasuredPath | None = Field(
-        default=None,
-        description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
-    )
-
-    @property
-    def fewer(self) -> FewestChanges | None:
-        """The fewest changes, where these are fewer than the winner's."""
-        return self.minimal if self.minimal and self.minimal.dropped else None
 
 
 class Power(DocumentPart):

@@ -8,23 +8,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from optimizer.explanation.document import DocumentPart
 
 Model = Literal["forest", "process"]
 OTHER: Mapping[Model, Model] = {"forest": "process", "process": "forest"}
 TOP = 5  # parameters
 LEAST_R2 = 0.3  # below it an order is hardly more than chance
 _LEAST_SHARE = 0.01  # of the variance, or of R2: less is in no top
-
-
-class DocumentPart(BaseModel):
-    """A part of the document; a key that another version wrote is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
-
-    def document(self) -> dict[str, Any]:
-        """As it was read, or made: keys that its version lacks are not there."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 class MetricImportance(DocumentPart):

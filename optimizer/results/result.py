@@ -20,11 +20,11 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
-from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.explanation.document import Explanation
+from optimizer.explanation.explanation import explained
 from optimizer.results.document import (
     BaselineNoise,
     Environment,
-    Explanation,
     FrontGrowth,
     HostShare,
     JudgedLimit,
@@ -60,7 +60,6 @@ from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.space import Configuration
 from sampler.workload.measurable import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.
@@ -198,8 +197,8 @@ def job_result(
     told: dict[str, Any] = {name: each for name, each in given.items() if each}
     return Result(
         version=SCHEMA,
-        job=TunedJob(**with_lists(job)),  # so it equals what is read back from a store
-        environment=Environment(**with_lists(environment)),
+        job=TunedJob(**_with_lists(job)),  # so it equals what is read back from a store
+        environment=Environment(**_with_lists(environment)),
         baseline=ProofBaseline(
             metrics=dict(verdict.baseline if verdict else baseline.metrics),
             runs=verdict.pairs if verdict else baseline.runs,
@@ -320,16 +319,11 @@ def _explained(conclusion: Conclusion) -> tuple[Explanation | None, dict[str, An
         return None, {"why": f"not computed ({type(error).__name__}: {error})"}
 
 
-def explained(
-    evaluation: Evaluation, winner: Configuration, *, low: float, high: float
-) -> tuple[Explanation | None, dict[str, Any] | None]:
-    """The fields ``explanation`` and ``explanation_withheld`` of a result.
-
-    See ``explanation_document`` for the arguments.
-    """
-    found = explanation_document(evaluation, winner, low=low, high=high)
-    explanation, withheld = (found[name] for name in NOTHING_EXPLAINED)
-    return explanation and Explanation(**explanation), withheld
+def _with_lists(value: Any) -> Any:
+    """The same with lists where there are tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {name: _with_lists(each) for name, each in value.items()}
+    return [_with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobState
 from jobs.results.figures import estimate_words
-from optimizer.results.document import Predicted
+from optimizer.explanation.document import Estimate
 from tests.support.api.browser import see
 from tests.support.api.stored_job import keep, proved, unproven
 
@@ -63,7 +63,7 @@ def test_the_first_screen_tells_trade_changes_and_files(
     assert f"{change['percent']:+.1f}%" in waf and f"{change['low']:+.1f}% to" in waf
     for row in result["best"]["changes"]:
         assert f"<li><b>{row['name']}</b> " in first
-        assert estimate_words(Predicted(**row["gain"])) in first
+        assert estimate_words(Estimate(**row["gain"])) in first
     assert f"{len(result['best']['changes'])} options changed</h3>" in first
     assert "<code>rocktune options 1</code>" in first and "`" not in first
     assert "See the plots" not in first

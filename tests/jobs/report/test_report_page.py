@@ -18,8 +18,9 @@ from jobs.report.artifacts import report_html
 from jobs.results.figures import estimate_words, figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
+from optimizer.explanation.document import Estimate
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.document import Predicted, Result
+from optimizer.results.document import Result
 from sampler.space.space_file import space_from_document
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat
@@ -102,7 +103,7 @@ class TestAWholeJob:
         for change in finished.result["best"]["changes"]:
             assert f'<th scope="row" class="word">{change["name"]}</th>' in front
             gain = change["gain"]
-            shown = estimate_words(Predicted(**gain)) if gain else change["reason"]
+            shown = estimate_words(Estimate(**gain)) if gain else change["reason"]
             assert shown in unescape(front)
         assert finished.result["parameters"][0]["name"] in front.partition('id="importance"')[2]
         assert "<figure>" not in front and "<figure>" in appendix

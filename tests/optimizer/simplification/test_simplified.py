@@ -6,8 +6,8 @@ import pytest
 
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.document import Estimate, Explanation, PathStep, SteppedOption
 from optimizer.objective.objective import Limit
-from optimizer.results.document import Explanation, PathStep, Predicted, SteppedOption
 from optimizer.results.winner import option_changes
 from optimizer.strategies.changes import Changes, noticed, simplified_version
 from optimizer.surrogate.predictions import predicted_changes
@@ -50,7 +50,7 @@ class TestNoticed:
 
 
 def test_an_option_has_one_gain_that_of_its_step_in_the_explanation():
-    gain = Predicted(expected=120.0, low=80.0, high=160.0)
+    gain = Estimate(expected=120.0, low=80.0, high=160.0)
     changes = [SteppedOption(name=name, before=0, after=1) for name in ("much", "some")]
     step = PathStep(changes=changes, fixed=False, gain=gain, fitness=gain)
     explanation = Explanation(trials=40, predicted=gain, steps=[step])
