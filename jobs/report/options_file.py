@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from db.schema.job_row import JobRow
 from jobs.report.changed import beside_section, changed_options
 from jobs.report.section import Block, Cell, Code, Items, Section, Table, Text, columns
-from jobs.report.verdict import change_words, limit_lines, price_lines, verdict_section
+from jobs.report.verdict import change_words, limit_lines, memory_lines, verdict_section
 from jobs.results.figures import option_value, value_words
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.results.document import OptionChange, Result
@@ -213,7 +213,8 @@ def file_section(
     if result.confirmed_scale:
         where = f"confirmed at scale 1/{result.confirmed_scale} "
     rocksdb = result.environment.rocksdb
-    loaded = "on your own machines; RocksDB has not loaded this file yet"
+    who = "by your own command" if load.command else "by your own runner"
+    loaded = f"{who}; RocksDB has not loaded this file yet"
     if rocksdb:
         loaded = f"with RocksDB {rocksdb}, which has loaded this file"
     lines = [
@@ -239,21 +240,16 @@ def describe(problem: Problem, result: Result, *, tried: bool) -> list[str]:
     if problem.confirm is not None:
         scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
     how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
-    terms = ", ".join(
-        f"{term.metric} {change_words(best.change[term.metric])}"
-        for term in problem.objective.terms
-    )
-    reads = ", ".join(
-        f"{name} {change_words(best.change[name])}" for name in READS if name in best.change
-    )
+    named = [*(term.metric for term in problem.objective.terms), *READS]
+    told = ", ".join(f"{name} {change_words(best.change[name])}" for name in named
+                     if name in best.change)  # fmt: skip
     why = [f"{_set_to(row)}: {row.reason}" for row in best.changes]
     lines = [
         *(verdict_section(result).words if result.verdict else []),
         f"Tuned by Rocktune for the workload {workload.name}{how}, "
         f"objective {problem.objective.name}",
-        f"Changes with 95% intervals: {terms}",
-        *([f"Reads of the settled trees (measured, not tuned): {reads}"] if reads else []),
-        *price_lines(result),
+        f"Changes with 95% intervals: {told}",
+        *memory_lines(result),
         *(["Changed options, with reasons:", *why] if why else []),
         *beside_section(result).words,
     ]

@@ -92,8 +92,21 @@ def trade_section(result: Result) -> Section:
             "many intervals one may exclude 0 by chance; the marks allow for that (Holm's "
             "correction)."
         )
+    named = {row.metric for row, _ in rows}
+    tails = [
+        f"{name} {amount_with_unit(level[name], name)} -> {amount_with_unit(now, name)} "
+        f"({change_words(verdict.change[name])})"
+        for name in _TAILS
+        if name in verdict.change and name in level and name not in named
+        and (now := verdict.metrics.get(name)) is not None
+    ]  # fmt: skip
+    if tails:
+        note += f" Latencies, not judged: {', '.join(tails)}."
     table = Table(_columns(result), cells)
     return Section("trade", "Gains and costs", [table, Text(note, "dim")])
+
+
+_TAILS = ("write_p99", "read_p99")
 
 
 def _columns(result: Result) -> list[Column]:
@@ -253,16 +266,18 @@ def _bound(limit: JudgedLimit) -> str:
 
 def price_lines(result: Result) -> list[str]:
     """A sentence each on losses over 20%, on memory, and on why reads were not measured."""
-    verdict = result.verdict
+    lost = result.verdict.price.losses if result.verdict else []
+    level = result.baseline.metrics
+    rows = [f"{row.name} {change_words(row, row.metric, level.get(row.metric))}" for row in lost]
+    return [*([f"Costs over 20%: {', '.join(rows)}."] if rows else []), *memory_lines(result)]
+
+
+def memory_lines(result: Result) -> list[str]:
+    """A sentence each on memory, and on why reads were not measured."""
+    verdict, level = result.verdict, result.baseline.metrics
     if verdict is None:
         return []
-    lost, unread, lines = verdict.price.losses, verdict.price.not_measured, []
-    level = result.baseline.metrics
-    if lost:
-        rows = ", ".join(
-            f"{row.name} {change_words(row, row.metric, level.get(row.metric))}" for row in lost
-        )
-        lines.append(f"Costs over 20%: {rows}.")
+    unread, lines = verdict.price.not_measured, []
     amounts = {
         name: f"{metric_amount(level[name], name)} -> {metric_amount(now, name)} "
         f"({change_words(verdict.change[name])})"

@@ -336,6 +336,7 @@ class MeasuredLoad(DocumentPart):
     name: str = ""
     help: str = ""
     settle: str | None = None  # how runs end; None: a benchmark of the user's own
+    command: dict[str, Any] | None = None  # of the user's own, which Rocktune runs
     scale: int | None = None
 
 

@@ -9,12 +9,18 @@ from dataclasses import asdict, dataclass
 
 from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import Metrics, Objective
 from optimizer.results.document import Loss, Price
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.workload.measurable import COLD, KINDS, READS, why_read_untold, why_unread
-from sampler.workload.metric_table import format_metric, is_share, metric_label, shown_in
+from sampler.workload.metric_table import (
+    format_change,
+    format_metric,
+    is_share,
+    metric_label,
+    shown_in,
+)
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
 _MEMORY = ("memory", "peak_rss")
@@ -85,7 +91,7 @@ def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False)
         + [_ends(row, verdict) for row in ends if getattr(row, side)]
         for side in ("better", "worse")
     )
-    open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
+    open_ = _not_shown([row for row in rows if not (row.better or row.worse)], verdict.baseline)
     if verdict.confirmed:
         gained = _listed(won) or "by fitness, though no single metric is significant"
         said = [f"Better than the baseline: {gained}"]
@@ -165,15 +171,24 @@ def _moved(rows: Sequence[Traded]) -> list[str]:
     return said
 
 
-def _not_shown(rows: Sequence[Traded]) -> list[str]:
-    """What is not significant; where over a fifth may be lost, how much, and what would show."""
+def _not_shown(rows: Sequence[Traded], level: Metrics) -> list[str]:
+    """What is not significant; where over a fifth may be lost, how much, and what would show.
+
+    ``level`` are the baseline's metrics: of a percentage such as stalls a loss is told in points.
+    """
     said = []
     for name, members in _by_group(rows).items():
         feared = max(row.feared for row in members)
-        sign = "+" if members[0].up_is_worse else "-"
+        metric, sign = members[0].metric, 1 if members[0].up_is_worse else -1
         seen = max((row.detectable or 0.0 for row in members), default=0.0)
-        shown = f", detectable from {sign}{seen:.0f}%" if seen else ""
-        said.append(f"{name} (up to {sign}{feared:.0f}%{shown})" if feared > LOSS else name)
+        ends = [
+            format_change(metric, sign * end, level.get(metric))
+            if is_share(metric)
+            else f"{sign * end:+.0f}%"
+            for end in (feared, seen)
+        ]
+        shown = f", detectable from {ends[1]}" if seen else ""
+        said.append(f"{name} (up to {ends[0]}{shown})" if feared > LOSS else name)
     return said
 
 
