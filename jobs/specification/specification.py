@@ -17,7 +17,7 @@ from db.schema.job_row import JobKind, JobRow
 from jobs.specification.request import NONE, JobRequest, JobSettings, WarmStart, require_file
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED, parse_detect
+from optimizer.budget.power import LEAST_TRIALS_TO_DETECT, MOST_DETECTED, parse_detect
 from optimizer.objective.objective import Limit, Objective, parse_limit, require_possible
 from optimizer.objective.objective_file import (
     limit_document,
