@@ -249,7 +249,7 @@ class Driver:
     def conclude(self) -> Conclusion:
         """Judges the trials by the test that was declared."""
         out_of_line = {
-            name: f"{each.readmitted}; {_READMITTED}" if each.readmitted else each.excluded
+            name: f"{each.readmitted}; {_READMITTED}" if each.readmitted else each.excluded or ""
             for name, each in self.hosts.items()
             if each.readmitted or each.excluded
         }
