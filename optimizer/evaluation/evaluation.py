@@ -22,7 +22,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode_columns
 from sampler.workload.metric_table import TIME_BASED
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)

@@ -15,8 +15,7 @@ from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.history import MOST_IN_FLIGHT, History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.space.encoding import Design, draw
-from sampler.space.latent import Point, encode
+from sampler.space.latent import Design, Point, draw, encode
 
 _LAST = math.nextafter(1.0, 0.0)  # a coordinate is below 1
 

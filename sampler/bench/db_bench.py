@@ -41,8 +41,7 @@ from sampler.bench.run_log import (
     unrest,
 )
 from sampler.common.atomic_write import write_private
-from sampler.machine.kernel import PROC, line_of
-from sampler.machine.machine import host_name
+from sampler.machine.machine import PROC, host_name, line_of
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, format_options
 from sampler.rocksdb.parameters import catalogue

@@ -23,7 +23,7 @@ from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine import speed_probe
 from sampler.machine.host_load import CpuMoment, others_demand, read_moment
-from sampler.machine.kernel import kill_marked
+from sampler.machine.machine import kill_marked
 from sampler.runner.bench_folder import (
     PreparedCopies,
     remove_leftovers,
