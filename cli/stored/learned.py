@@ -19,7 +19,7 @@ from db.schema.job_row import JobKind
 from jobs.report.ranking import brief_section
 from optimizer.results.document import Contributions
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 
 PARAMETERS_EXAMPLES = """
 Examples:

@@ -25,10 +25,9 @@ from optimizer.objective.objective_file import load_objective, objective_documen
 from sampler.bench.builds import is_build_name
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.kioxia_guide.document import names_guide
-from sampler.rocksdb.forms import other_form
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import other_form, read_user_options
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points, point_names

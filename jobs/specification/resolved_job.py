@@ -33,8 +33,8 @@ from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions, user_options
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.common.text import format_bytes
 from sampler.rocksdb.parameters import Value, catalogue
 from sampler.space.space import (
     LEAST_WRITE_BUFFER,

@@ -27,10 +27,10 @@ from optimizer.objective.objective_file import (
 from optimizer.trials.problem import FORMER_NAMES, SearchOptions, SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, database_version, fitting_build, is_build_name
 from sampler.bench.user_options import require_known_filter
-from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted, value_problem
+from sampler.common.text import parse_bytes
 from sampler.machine.machine import cpu_threads
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from sampler.workload.measurable import why_untold

@@ -14,7 +14,7 @@ from sampler.kioxia_guide.document import (
     with_threads,
 )
 from sampler.machine.machine import cpu_threads
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Value
 from sampler.space.space import memtable_bytes
 from sampler.space.starting_points import Room, handful, values_of

@@ -21,7 +21,7 @@ from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
-from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode_columns
 from sampler.workload.metric_table import TIME_BASED
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)

@@ -36,7 +36,7 @@ from sampler.runner.outcome import TrialState
 from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 
-_READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)
+_READ_SECONDS = 2.0  # of a round of reads of one tree (docs/explanation/measuring.md)
 _WHY = {
     Phase.BASELINE: "measure the baseline, the reference of every trial",
     Phase.SAMPLE: "draw configurations from the whole space to learn which parameters matter",
@@ -101,10 +101,10 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
 
 def _price_seconds(problem: Problem, plan: Plan) -> float:
     """What reads of the settled trees take in the proof, beyond what its runs take."""
-    after_proofs_alone = problem.reads(proves=True) and not problem.reads(proves=False)
-    if not after_proofs_alone or why_unread(problem.confirm or problem.workload):
+    if why_unread(problem.confirm or problem.workload):
         return 0.0
-    return plan.sides * plan.pairs * _READ_SECONDS
+    rounds = problem.read_rounds(proves=True) - problem.read_rounds(proves=False)
+    return plan.sides * plan.pairs * rounds * _READ_SECONDS
 
 
 def _divided(problem: Problem, budget: Budget, history: History) -> Plan:

@@ -39,8 +39,7 @@ from optimizer.surrogate.predictions import (
 )
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
-from sampler.space.encoding import Design
-from sampler.space.latent import Point
+from sampler.space.latent import Design, Point
 from sampler.space.space import Configuration
 
 DRAWS = 20

@@ -27,8 +27,7 @@ from optimizer.trials.trial import (
     Trial,
 )
 from sampler.rocksdb.parameters import Value
-from sampler.space.encoding import Design, draw
-from sampler.space.latent import Point, encode
+from sampler.space.latent import Design, Point, draw, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
