@@ -50,7 +50,7 @@ def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
     if document is not None:
         return ParameterRanking.model_validate(document), final
     if is_external(job) and 0 < (job.standing or {}).get("done", 0) <= _MOST_LIVE:
-        from jobs.external.external import live_ranking
+        from jobs.external import live_ranking
 
         return live_ranking(service.engine, job), final
     raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")

@@ -17,7 +17,7 @@ from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
 from optimizer.explanation.document import Explanation
 from optimizer.results.document import Contributions, Result, tested_fitness
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 from sampler.workload.metric_table import shown_in
 
 TOP = 6  # contributors
