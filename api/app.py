@@ -22,7 +22,6 @@ from api.routes import (
     jobs,
     results,
     schedules,
-    trade_offs,
     trials,
 )
 from api.services.dependencies import KnownBuilds, Service, names_on_hosts
@@ -90,7 +89,7 @@ def make_app(
         refusal=error_answer,
         root_path=settings.root_path,
     )
-    for routes in (health, catalogue, jobs, trials, results, trade_offs):
+    for routes in (health, catalogue, jobs, trials, results):
         app.include_router(routes.router)
     for router in (jobs.events, schedules.router, schedules.webhooks):
         app.include_router(router)

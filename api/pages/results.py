@@ -24,8 +24,7 @@ from jobs.report.section import Section
 from jobs.results.output_folder import OPTIONS
 from jobs.specification.experiments import PickRequest
 from jobs.views.live import baseline_so_far
-from jobs.views.results import front_charts, importance_details, results_view
-from jobs.views.side_by_side import side_by_side
+from jobs.views.results import front_charts, importance_details, results_view, side_by_side
 from optimizer.objective.objective import MOST_WEIGHT
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.results.document import Result
@@ -167,7 +166,7 @@ def picked_options(visit: Reader, job: TunedJobDep, limits: Limits = "") -> Resp
     """The OPTIONS file of the best by the preference that the form asks for."""
     baseline = baseline_so_far(visit.engine, job)
     shown, _given = sliders(visit.request, _own(job), baseline.metrics if baseline else {})
-    text = picked(visit.service, job, preference_of(shown, limits))["options"]
+    text = picked(visit.service, job, preference_of(shown, limits)).options
     if text is None:
         raise ProblemError(404, "by this preference, nothing is better than the baseline")
     disposition = f'attachment; filename="{OPTIONS}"'

@@ -1,4 +1,4 @@
-"""What a job has found: its result, ranked parameters, plots, report and files."""
+"""What a job has found: result, ranked parameters, plots, report, files, and trade-offs."""
 
 from typing import Annotated, Any
 
@@ -9,23 +9,34 @@ from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems
 from api.http.responses import answers_with
 from api.schemas.job_schemas import public_specification
-from api.schemas.result_schemas import (
+from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
+from api.services.stored_job import (
+    job_ranking,
+    measured_trials,
+    picked,
+    require_done,
+    result_of,
+)
+from db.schema.job_row import JobKind
+from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
+from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
+from jobs.results.pages import policy
+from jobs.specification.experiments import FrontRequest, PickRequest
+from jobs.specification.resolved_job import resolve_stored
+from jobs.views.answers import (
     Anova,
     AnovaRow,
     ChartPublic,
     Dependence,
     JobCharts,
+    ParetoFront,
+    ParetoPoint,
+    PickAnswer,
     Ranking,
 )
-from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
-from api.services.stored_job import job_ranking, require_done, result_of
-from db.schema.job_row import JobKind
-from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
-from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
-from jobs.results.pages import policy
 from optimizer.explanation.document import Explanation
-from optimizer.results.document import Contributions, Result
-from optimizer.results.ranking import ParameterRanking
+from optimizer.results.document import Result
+from optimizer.results.ranking import Contributions, ParameterRanking
 from sampler.common.errors import InputError
 from sampler.rocksdb.forms import Form, write_form
 
@@ -277,3 +288,49 @@ async def show_dependence(answer: AnswerDep) -> Response:
         return dependence_document(found)
 
     return await answer.fitted(made)
+
+
+@router.get("/pareto", responses=_NOT_YET, response_model=ParetoFront)
+def show_pareto(answer: AnswerDep, axes: Annotated[FrontRequest, Query()]) -> Response:
+    """Returns the Pareto front of a finished job in the metrics of its objective.
+
+    With x and y, the front in these two metrics, of any job with a baseline.
+    """
+    from jobs.views.pick import front_of_two
+
+    x, y, job, service = axes.x, axes.y, answer.job, answer.service
+    if x is not None and y is not None:
+        trials = measured_trials(service, job)
+        return answer.json(front_of_two(resolve_stored(job).problem, trials, x, y))
+    if x is not None or y is not None:
+        raise InputError("x" if x is None else "y", "give both x and y, or neither")
+    result = Result.read(result_of(service, job))
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: measured[name] for name in result.terms if name in measured},
+            configuration=configuration,
+        )
+        for number, configuration, measured in service.store.points(job.id, result.pareto)
+    ]
+    front = ParetoFront.model_construct(
+        metrics=result.terms, points=points, hypervolume=result.hypervolume
+    )
+    return answer.json(front)
+
+
+# uvicorn's own answer; a text of letters that are no ASCII takes up to twelve characters for each.
+_TOO_LONG: dict[int | str, dict[str, Any]] = {
+    400: {
+        "description": "The path with its query is longer than 65,535 characters",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/pick", response_model=PickAnswer, responses={**_NOT_YET, **_TOO_LONG})
+async def pick_by_preference(
+    answer: AnswerDep, asked: Annotated[PickRequest, Query()]
+) -> Response:
+    """Picks the fittest measured configurations by a preference: explored, not proven."""
+    return await answer.fitted(lambda: picked(answer.service, answer.job, asked))

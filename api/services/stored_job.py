@@ -13,11 +13,13 @@ from api.services.dependencies import Service
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import resolve_stored
+from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
 from optimizer.trials.trial import Trial
 
 if TYPE_CHECKING:
     from jobs.specification.experiments import PickRequest
+    from jobs.views.answers import PickAnswer
 
 _MOST_LIVE = 5000
 MOST_TRIALS = 20_000
@@ -76,8 +78,8 @@ def measured_trials(
     return trials
 
 
-def picked(service: Service, job: JobRow, asked: PickRequest) -> dict[str, Any]:
-    """The fittest of all measured configurations by a preference, as a document.
+def picked(service: Service, job: JobRow, asked: PickRequest) -> PickAnswer:
+    """The fittest of all measured configurations by a preference.
 
     Raises:
         ProblemError: 409, the job has too many trials, or no run of its baseline yet.
@@ -87,6 +89,7 @@ def picked(service: Service, job: JobRow, asked: PickRequest) -> dict[str, Any]:
 
     most = _MOST_LEARNED if asked.model else MOST_TRIALS
     trials = measured_trials(service, job, most=most, otherwise="; omit the model")
-    best = (result_if_done(service, job) or {}).get("best")
-    proven = best["trial"] if best else None
+    document = result_if_done(service, job)
+    best = Result.read(document).best if document else None
+    proven = best.trial if best else None
     return pick_of_job(job.id, resolve_stored(job), trials, asked, proven=proven)

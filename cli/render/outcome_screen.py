@@ -16,7 +16,8 @@ from jobs.report.section import Block, Cell, Items, Section, Table, Text, number
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
 from optimizer.explanation.document import Explanation
-from optimizer.results.document import Contributions, Result, tested_fitness
+from optimizer.results.document import Result, tested_fitness
+from optimizer.results.ranking import Contributions
 from sampler.common.text import cleaned
 from sampler.workload.metric_table import shown_in
 

@@ -32,7 +32,7 @@ from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import measure_in_folder
-from jobs.experiments.kinds import Known, prepared, specified
+from jobs.experiments.kinds import NameLookup, prepared, specified
 from jobs.experiments.sides import Side, read_side, side_of_job
 from jobs.specification.experiments import (
     CompareRequest,
@@ -211,7 +211,7 @@ def _measured(
 
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
-    known = Known(
+    known = NameLookup(
         workload=lambda name: workload_document(load_workload(name)),
         tuning=lambda fields: specify(**fields, baseline=baseline),
         side=lambda text, field: read_side(text, settings, of_job, field=field),

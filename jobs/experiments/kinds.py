@@ -52,7 +52,7 @@ from sampler.workload.workload_file import workload_document, workload_from_docu
 
 
 @dataclass(frozen=True)
-class Known:
+class NameLookup:
     """What a request may name. Each raises an InputError of what there is not."""
 
     workload: Callable[[str], Mapping[str, Any]]  # the document of a name
@@ -63,7 +63,7 @@ class Known:
     engine: Engine | None = None  # of the jobs that may be named
 
 
-def specified(asked: experiments.ExperimentRequest, known: Known) -> ExperimentSpecification:
+def specified(asked: experiments.ExperimentRequest, known: NameLookup) -> ExperimentSpecification:
     """An experiment, checked as far as no RocksDB is needed; an InputError tells all findings."""
     return KINDS[JobKind(asked.kind)][0](asked, known)
 
@@ -75,7 +75,7 @@ def prepared(
     return KINDS[specification.kind][1](specification.asked, engine, settings)
 
 
-def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpecification:
+def _compare(asked: experiments.CompareRequest, known: NameLookup) -> ExperimentSpecification:
     found: list[InputError] = []
     if (asked.b is None) == (asked.around is None):
         found.append(InputError("b", "give either `b`, or a parameter in `around`"))
@@ -117,7 +117,7 @@ def _compare(asked: experiments.CompareRequest, known: Known) -> ExperimentSpeci
     )
 
 
-def _side(given: str | StartFile, build: str | None, known: Known, field: str) -> sides.Side:
+def _side(given: str | StartFile, build: str | None, known: NameLookup, field: str) -> sides.Side:
     if isinstance(given, StartFile):
         side = sides.side_of_options(given.name, given.options, field=field)
     else:
@@ -140,7 +140,7 @@ def _comparison(asked: Mapping[str, Any], _: Engine | None, settings: Settings) 
     )
 
 
-def _upgrade(asked: experiments.UpgradeCheckRequest, known: Known) -> ExperimentSpecification:
+def _upgrade(asked: experiments.UpgradeCheckRequest, known: NameLookup) -> ExperimentSpecification:
     found: list[InputError] = []
     for field in ("old", "new"):
         with noting(found), _about(field):
@@ -179,7 +179,7 @@ def _checked_upgrade(asked: Mapping[str, Any], _: Engine | None, settings: Setti
     )
 
 
-def _explain(asked: experiments.ExplainRequest, known: Known) -> ExperimentSpecification:
+def _explain(asked: experiments.ExplainRequest, known: NameLookup) -> ExperimentSpecification:
     assert known.engine is not None
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
@@ -206,7 +206,7 @@ def _explained(asked: Mapping[str, Any], engine: Engine | None, settings: Settin
     return check
 
 
-def _profile(asked: experiments.ProfileCheckRequest, known: Known) -> ExperimentSpecification:
+def _profile(asked: experiments.ProfileCheckRequest, known: NameLookup) -> ExperimentSpecification:
     known.workload(asked.workload)
     row = known.uploaded(asked.workload)
     if row is None or row.profile is None:
@@ -251,7 +251,7 @@ def _about(field: str) -> Iterator[None]:
         raise InputError(field, error.problem) from None
 
 
-Specified = Callable[[Any, Known], ExperimentSpecification]
+Specified = Callable[[Any, NameLookup], ExperimentSpecification]
 Prepared = Callable[[Mapping[str, Any], Engine | None, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.COMPARE: (_compare, _comparison),

@@ -14,7 +14,7 @@ from optimizer.confirmation.paired_tests import Change
 from optimizer.explanation.document import DocumentPart, Estimate, Explanation
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.ranking import ParameterRanking
+from optimizer.results.ranking import Contributions, ParameterRanking, SearchEnd
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -224,68 +224,6 @@ class Power(DocumentPart):
     smallest_change: dict[str, float | None] = {}
     fitness: float | None = None
     planned: dict[str, Any] | None = None
-
-
-class Gained(DocumentPart):
-    """What one parameter gained in a search that varies one after the other."""
-
-    name: str
-    gain: float
-    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
-    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
-    change: dict[str, float] = {}
-    values: int = 0
-    share: float | None = None
-    scope: str | None = None
-
-
-class KeptValue(DocumentPart):
-    """A value that such a search kept, against the configuration before it."""
-
-    parameter: str | None  # None: the starting point that the search began with
-    start: str | None = None  # its name
-    sweep: int = Field(default=0, validation_alias="pass", serialization_alias="pass")
-    trial: int
-    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
-    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
-    also: dict[str, Any] = {}  # what else had to change
-    gain: float
-    fitness: float
-    change: dict[str, float] = {}
-
-
-class Contributions(DocumentPart):
-    """Gain of each parameter in a search that varied one after the other.
-
-    Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
-    """
-
-    steps: list[KeptValue] = Field(
-        description="Kept values in order, each against the configuration before it."
-    )
-    parameters: list[Gained] = Field(
-        description="Largest gain first: in fitness, in percent of the whole gain (share), and in "
-        "percent of each metric (change)."
-    )
-    fitness: float = Field(description="Fitness of the last configuration, when it was chosen.")
-    swept: list[str]
-    idle: list[str] = Field(description="Parameters without effect in their configuration.")
-    left: list[str] = Field(description="Parameters that the budget did not reach.")
-    passes: int
-    why: str = Field(description="Progress of the search, in words.")
-
-
-class SearchEnd(DocumentPart):
-    """What the next run of the search would have promised when it ended, in units of fitness."""
-
-    gain: float | None = None
-    lately: float | None = None
-    noise: float | None = None
-    exhausted: bool = False
-    since: int | None = None  # the first trial that was proposed although it was exhausted
-    saved: int = 0  # runs of the benchmark
-    again: int = 0  # runs that measured a configuration again
-    why: str = ""
 
 
 class FrontGrowth(DocumentPart):

@@ -14,16 +14,19 @@ from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.choice import as_explored
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.objective.objective import Metrics
-from optimizer.results.document import Contributions, Gained, KeptValue, SearchEnd
 from optimizer.results.ranking import (
     Agreement,
     AnovaPower,
+    Contributions,
     EffectTest,
+    Gained,
+    KeptValue,
     MetricImportance,
     ParameterImportance,
     ParameterRanking,
     Quality,
     Sampling,
+    SearchEnd,
 )
 from optimizer.strategies.genetic import (
     LEAST_JUDGED,
