@@ -14,8 +14,8 @@ WORDS = ("result", "verdict", "best", "explanation", "explained", "minimal", "pr
          "start", "untraded", "full", "found", "row", "rows", "step", "forest", "outcome",
          "parameter", "host", "noise")  # fmt: skip
 TOLD = ("jobs/report", "jobs/results", "jobs/views", "jobs/charts", "jobs/experiments/told.py",
-        "jobs/experiments/explain.py", "cli/render/outcome_screen.py", "cli/stored/learned.py",
-        "api/routes/results.py", "api/pages/results.py", "jobs/templates/report.html",
+        "jobs/experiments/explain.py", "cli/render/outcome_screen.py", "cli/stored/results.py",
+        "api/routes/results.py", "api/pages/job_page.py", "jobs/templates/report.html",
         "api/pages/templates/won.html", "api/pages/templates/matters.html",
         "api/pages/templates/outcome.html")  # fmt: skip
 _IN_TEMPLATE = re.compile(rf"\b(?:{'|'.join(WORDS)})(?:\.[a-z_]+)+")

@@ -9,8 +9,11 @@ from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems
 from api.http.responses import answers_with
 from api.schemas.job_schemas import public_specification
-from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
-from api.services.stored_job import (
+from api.services.dependencies import (
+    TUNED,
+    UNCHANGED,
+    AnswerDep,
+    JobAnswer,
     job_ranking,
     measured_trials,
     picked,
