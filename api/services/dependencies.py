@@ -30,9 +30,6 @@ from jobs.queue.lifecycle import is_external
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.fits import ToBeFitted, without_fitting
 from jobs.results.pages import VERSION
-from jobs.specification.resolved_job import resolve_stored
-from optimizer.results.document import Result
-from optimizer.results.ranking import ParameterRanking
 from optimizer.trials.trial import Trial
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     from jobs.external import ExternalJobs
     from jobs.specification.experiments import PickRequest
     from jobs.views.answers import PickAnswer
+    from optimizer.results.ranking import ParameterRanking
 
 
 MOST_WAITING = 32
@@ -325,6 +323,8 @@ def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
 
 def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
     """What a job knows of its parameters, and whether that is final; 409 for nothing yet."""
+    from optimizer.results.ranking import ParameterRanking
+
     final = job.state is JobState.DONE
     document = result_of(service, job) if final else service.store.recall(job.id, "ranking")
     if document is not None:
@@ -363,7 +363,9 @@ def picked(service: Service, job: JobRow, asked: PickRequest) -> PickAnswer:
         ProblemError: 409, the job has too many trials, or no run of its baseline yet.
         InputError: The preference is none, or is for what was not measured.
     """
+    from jobs.specification.resolved_job import resolve_stored
     from jobs.views.pick import pick_of_job
+    from optimizer.results.document import Result
 
     most = _MOST_LEARNED if asked.model else MOST_TRIALS
     trials = measured_trials(service, job, most=most, otherwise="; omit the model")
